@@ -1,0 +1,215 @@
+//! What every agent's transcript becomes: a list of [`Item`]s, one per content block, in file order.
+//!
+//! Items are what Baton stores, hashes, digests and searches. They are already filtered and redacted:
+//! the whole output of a tool is never in an item, and no item holds a secret that
+//! [`redact`](crate::redact) knows. The parts of one message are often separated by other records, so
+//! grouping by [`Item::message`] is a view for readers, not the format.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::record::Timestamp;
+
+/// Which agent wrote a transcript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Agent {
+    /// Claude Code: JSON Lines below `projects/`.
+    ClaudeCode,
+}
+
+impl Agent {
+    /// The name in events and answers: `claude_code`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude_code",
+        }
+    }
+
+    /// The agent of a recorded name.
+    pub fn parse(text: &str) -> Option<Self> {
+        (text == "claude_code").then_some(Self::ClaudeCode)
+    }
+}
+
+/// One content block of a conversation, filtered and redacted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// Line of the transcript it came from, counted from 1 in its generation.
+    pub line: u64,
+    /// When the record was written, if the transcript says so.
+    pub at: Option<Timestamp>,
+    /// The record's own id. Forks repeat it in another file.
+    pub uuid: Option<Box<str>>,
+    /// The id of the model's message that the block is a part of (`msg_…`).
+    pub message: Option<Box<str>>,
+    /// Whether the block belongs to a subagent's conversation inside the main file (old transcripts).
+    pub sidechain: bool,
+    /// What was said or done.
+    pub body: Body,
+}
+
+/// What an item says. Text is redacted and never empty unless a variant says otherwise.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// What a person typed as a prompt, queued prompts and the arguments of slash commands included.
+    Prompt {
+        /// The whole text.
+        text: String,
+    },
+    /// What a person typed into a tool's result: the reason of a denial, the answer to a question.
+    Answer {
+        /// The whole sentence.
+        text: String,
+    },
+    /// Text of the assistant.
+    Reply {
+        /// The whole text.
+        text: String,
+    },
+    /// Thinking of the assistant; signatures are dropped.
+    Thinking {
+        /// The whole text.
+        text: String,
+    },
+    /// A tool was called.
+    Call(Call),
+    /// A tool answered.
+    Result(ToolResult),
+    /// The harness' summary of what it compacted away. It repeats what was said before.
+    Summary {
+        /// The whole text.
+        text: String,
+    },
+    /// News from the harness that nobody typed: a background task ended, a slash command printed.
+    Notice {
+        /// A bounded text.
+        text: String,
+    },
+    /// Something about the session, not of the conversation; never hashed.
+    Meta(Meta),
+}
+
+/// A call of a tool: its name and parameters with bulky values shortened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The call's id (`toolu_…`), which its result names. Empty when the transcript had none.
+    pub id: Box<str>,
+    /// The tool's name as written, bounded to 100 characters. Models garble it: never a path, never an enum.
+    pub name: String,
+    /// The parameters in key order; strings over the filter's bound are cut, with their length and a digest of the
+    /// whole in the cut's place.
+    pub input: BTreeMap<String, Value>,
+    /// For edits and writes: what they did to the file.
+    pub edit: Option<Edit>,
+}
+
+/// What an edit did to a file, counted before its text was shortened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The path as the tool was given it.
+    pub path: String,
+    /// Lines added.
+    pub added: u32,
+    /// Lines removed.
+    pub removed: u32,
+}
+
+/// The answer of a tool, as one informative line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolResult {
+    /// The id of the call it answers.
+    pub id: Box<str>,
+    /// The tool's name, when its call is known.
+    pub name: Option<String>,
+    /// How it went.
+    pub outcome: Outcome,
+    /// The exit code of a command, where the result tells.
+    pub exit_code: Option<i32>,
+    /// One line: name, target, size or count, outcome, first line of an error
+    /// (`Read src/auth.rs: 245 lines`, `Bash cargo test: exit 101, error[E0308]: mismatched types`).
+    pub text: String,
+    /// For a failure, its first telling line, alone (at most 300 characters).
+    pub error: Option<String>,
+}
+
+/// How a tool call went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It did what it was asked.
+    Ok,
+    /// It failed.
+    Failed,
+    /// A person refused it.
+    Denied,
+    /// A person interrupted it.
+    Interrupted,
+}
+
+/// Facts about the session that are not said in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meta {
+    /// A title, with who gave it.
+    Title {
+        /// Where it came from, which decides between several.
+        source: TitleSource,
+        /// The title.
+        text: String,
+    },
+    /// The git branch from here on.
+    Branch(String),
+    /// The working directory from here on.
+    Cwd(String),
+}
+
+/// Who gave a title; a later variant wins over an earlier one, and the last of equals wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TitleSource {
+    /// A `summary` record of an old transcript.
+    Summary,
+    /// The agent's model.
+    Model,
+    /// A person.
+    Person,
+}
+
+/// Who speaks, as search, hash and display name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// A person.
+    User,
+    /// The agent.
+    Assistant,
+    /// The agent's thinking.
+    Thinking,
+    /// A tool: call and result.
+    Tool,
+    /// The harness.
+    Harness,
+}
+
+impl Role {
+    /// The lower-case name: `user`, `assistant`, `thinking`, `tool`, `harness`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Thinking => "thinking",
+            Self::Tool => "tool",
+            Self::Harness => "harness",
+        }
+    }
+}
+
+impl Item {
+    /// Who speaks.
+    pub fn role(&self) -> Role {
+        match &self.body {
+            Body::Prompt { .. } | Body::Answer { .. } => Role::User,
+            Body::Reply { .. } => Role::Assistant,
+            Body::Thinking { .. } => Role::Thinking,
+            Body::Call(_) | Body::Result(_) => Role::Tool,
+            Body::Summary { .. } | Body::Notice { .. } | Body::Meta(_) => Role::Harness,
+        }
+    }
+}

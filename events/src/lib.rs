@@ -1,0 +1,8 @@
+//! The core of Baton: what happened in a coding agent's session, and what it means.
+//!
+//! Pure, synchronous and deterministic: no I/O, no async, no clock, no randomness.
+
+pub mod conversation;
+pub mod digest;
+pub mod record;
+pub mod turns;
