@@ -4,5 +4,7 @@
 
 pub mod conversation;
 pub mod digest;
+pub mod hash;
 pub mod record;
+pub mod session;
 pub mod turns;

@@ -1,0 +1,292 @@
+//! One session of one agent: the aggregate that owns every transition.
+//!
+//! ```text
+//!            appended                 appended (not late): resumed
+//!          ┌────┐         ┌───────────────────────────────────────────────┐
+//!          ▼    │         ▼                                               │
+//! (new) ─► ACTIVE ─idle─► INACTIVE                                        │
+//!          │  ▲              │                                            │
+//!          │  │ grown        │ close, timeout, query, sync                │
+//!          │  │              ▼                                            │
+//!          └──┼─────────► INDEXING ──stored / unchanged──► INDEXED ───────┤
+//!             └──────────────┘  ▲ │                           │           │
+//!                               │ └─failed─► FAILED ──────────┼───────────┤
+//!                               └────retry─────┘◄──close──────┘           │
+//!          ACTIVE, INACTIVE, FAILED ─► UNINDEXED (empty, gone, timeout_disabled) ─┘
+//!          any ─► UNINDEXED (untracked)      any ─► FORGOTTEN (tombstone)
+//! ```
+//!
+//! [`decide`] may refuse and changes nothing; [`evolve`] changes and may not refuse; [`pending`] says what the world
+//! still owes. An [`Aggregate`] binds them to one stream of events.
+
+mod command;
+mod decide;
+mod effect;
+mod event;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+pub use command::{Close, Command, Complete, Discover, Observe, Stored};
+pub use decide::decide;
+pub use effect::{Effect, IndexJob, pending};
+pub use event::{
+    Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Place, ReadPoint, Source,
+    TailDigest, Tier, Why,
+};
+pub use state::{Checked, End, Failure, Job, Phase, State, Transcript, evolve};
+
+use crate::hash::ContentHash;
+use crate::record::{CommandId, Recorded, SequenceNumber, SessionId, Timestamp};
+
+/// Timeouts, bounds and switches. Plain data; replay uses the defaults unless told otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Whether this session may be read and indexed at all (configuration, not history).
+    pub tracked: bool,
+    /// Silence after which a session counts as idle.
+    pub check_interval_ms: i64,
+    /// Silence after which it counts as over; 0 switches that layer off.
+    pub inactivity_timeout_ms: i64,
+    /// With the timeout off: silence after which a session is let go, to wait for a query.
+    pub abandoned_after_ms: i64,
+    /// How long a tool call without an answer holds a session open.
+    pub tool_call_bound_ms: i64,
+    /// How long after an end a record may still belong to it.
+    pub late_grace_ms: i64,
+    /// First wait after a failure; doubled for each further one.
+    pub retry_base_ms: i64,
+    /// Longest wait after a failure.
+    pub retry_cap_ms: i64,
+    /// Version of the content filter that index jobs use.
+    pub filter_version: u32,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            tracked: true,
+            check_interval_ms: 60_000,
+            inactivity_timeout_ms: 1_800_000,
+            abandoned_after_ms: 1_800_000,
+            // Agents leave background commands running for hours; none that we know of for a quarter of a day.
+            tool_call_bound_ms: 6 * 3_600_000,
+            late_grace_ms: 2_000,
+            retry_base_ms: 30_000,
+            retry_cap_ms: 6 * 3_600_000,
+            filter_version: 1,
+        }
+    }
+}
+
+impl Policy {
+    /// Whether inactivity closes nothing.
+    pub fn timeout_disabled(&self) -> bool {
+        self.inactivity_timeout_ms <= 0
+    }
+
+    /// The wait before attempt `attempts + 1`: doubling, capped, with up to a quarter of jitter taken from the session's
+    /// id, so that a thousand sessions that failed together do not retry together.
+    pub fn backoff_ms(&self, id: &SessionId, attempts: u32) -> i64 {
+        let doubled = self.retry_base_ms.saturating_mul(1 << attempts.saturating_sub(1).min(20));
+        let wait = doubled.min(self.retry_cap_ms);
+        let digest = Sha256::digest(format!("{id}:{attempts}"));
+        wait + wait * i64::from(digest[0]) / 1024
+    }
+}
+
+/// Why a wish was refused. Travels in the reply; never an actor's error.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// Nothing is known of this session.
+    #[error("no transcript of this session was found")]
+    NotDiscovered,
+    /// The session is forgotten.
+    #[error("the session was forgotten")]
+    Forgotten,
+    /// The session is not forgotten.
+    #[error("the session is not forgotten")]
+    NotForgotten,
+    /// Tracking of the session was stopped.
+    #[error("tracking of this session was stopped")]
+    Untracked,
+    /// Reading did not go on where it stood.
+    #[error("reading stands at byte {offset} of generation {generation}")]
+    StaleRange {
+        /// Where reading stands.
+        generation: u32,
+        /// Where reading stands.
+        offset: u64,
+    },
+    /// The job is not the one that runs.
+    #[error("that index job is not the current one")]
+    UnknownEffect,
+    /// The episode's uuid does not follow from the content, or there is no episode to keep.
+    #[error("the episode does not follow from the content")]
+    WrongEpisode,
+    /// The id belongs to another file that is still there.
+    #[error("the session is read from {known}")]
+    SecondFile {
+        /// The file that is read.
+        known: String,
+    },
+}
+
+/// Baton's namespace for name-based uuids.
+const NAMESPACE: Uuid = Uuid::from_u128(0x6ba7_1b0e_5a1c_4d7e_9b1f_ba70_4e55_1011);
+
+/// The uuid of an episode: the same session and content always give the same one.
+pub fn episode_uuid(id: &SessionId, hash: &ContentHash) -> Uuid {
+    Uuid::new_v5(&NAMESPACE, format!("{id}:{hash}").as_bytes())
+}
+
+/// When the session counts as idle, if it is open.
+pub(crate) fn idle_deadline(state: &State, policy: &Policy) -> Option<Timestamp> {
+    (state.phase == Phase::Active).then(|| quiet_since(state, policy).plus_ms(policy.check_interval_ms))
+}
+
+/// When the session counts as over (or abandoned, with the timeout off), if it has no end yet.
+pub(crate) fn timeout_deadline(state: &State, policy: &Policy) -> Option<Timestamp> {
+    let after_ms = match policy.timeout_disabled() {
+        true => policy.abandoned_after_ms,
+        false => policy.inactivity_timeout_ms,
+    };
+    let runs = match state.phase {
+        Phase::Active | Phase::Inactive => true,
+        Phase::Indexed => state.end.is_none() && !policy.timeout_disabled(),
+        Phase::Failed => policy.timeout_disabled(),
+        _ => false,
+    };
+    runs.then(|| quiet_since(state, policy).plus_ms(after_ms))
+}
+
+/// The moment from which silence counts: a call in flight holds the session open up to a bound.
+fn quiet_since(state: &State, policy: &Policy) -> Timestamp {
+    match state.read.open_calls.is_empty() || state.end.is_some() {
+        true => state.last_activity(),
+        false => state.last_activity().plus_ms(policy.tool_call_bound_ms),
+    }
+}
+
+/// The next moment at which time alone changes something.
+pub fn wake_at(state: &State, policy: &Policy) -> Option<Timestamp> {
+    if !policy.tracked {
+        return None;
+    }
+    let retry = state.failure.filter(|_| state.phase == Phase::Failed).map(|failure| failure.retry_at);
+    let late = state.late_index_at.filter(|_| matches!(state.phase, Phase::Indexed | Phase::Failed));
+    [idle_deadline(state, policy), timeout_deadline(state, policy), retry, late].into_iter().flatten().min()
+}
+
+/// Answered command ids are remembered this long, by the events' own time.
+const ANSWERED_FOR_MS: i64 = 24 * 3_600_000;
+/// And at most this many of one session.
+const ANSWERED_MAX: usize = 1_000;
+
+/// One session with its version: the state folded from its stream, and the wishes it has answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Aggregate {
+    id: SessionId,
+    version: SequenceNumber,
+    state: State,
+    answered: VecDeque<(CommandId, Timestamp)>,
+}
+
+/// A history that is not this session's, or has a hole.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("event {found:?} follows {after:?} in the history of {stream}")]
+pub struct GapInHistory {
+    /// The stream that was read.
+    pub stream: String,
+    /// The last good event.
+    pub after: SequenceNumber,
+    /// The one that came.
+    pub found: SequenceNumber,
+}
+
+impl Aggregate {
+    /// A session of which nothing is known.
+    pub fn new(id: SessionId) -> Self {
+        Self { id, version: SequenceNumber(0), state: State::default(), answered: VecDeque::new() }
+    }
+
+    /// Folds a recorded history. Refuses one with a hole.
+    pub fn rehydrate(
+        id: SessionId,
+        history: impl IntoIterator<Item = Recorded<Event>>,
+    ) -> Result<Self, GapInHistory> {
+        let mut aggregate = Self::new(id);
+        for recorded in history {
+            aggregate.commit(&recorded)?;
+        }
+        Ok(aggregate)
+    }
+
+    /// The facts that would follow from a wish, recording nothing. A wish that was answered before gives none.
+    pub fn propose(
+        &self,
+        command: &Command,
+        command_id: Option<&CommandId>,
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Result<Vec<Event>, Rejection> {
+        if command_id.is_some_and(|id| self.has_answered(id)) {
+            return Ok(Vec::new());
+        }
+        decide(&self.id, &self.state, command, policy, now)
+    }
+
+    /// Takes in an event that is durable.
+    pub fn commit(&mut self, recorded: &Recorded<Event>) -> Result<(), GapInHistory> {
+        if recorded.sequence != self.version.next() || recorded.stream.session_id().as_ref() != Some(&self.id) {
+            return Err(GapInHistory {
+                stream: recorded.stream.to_string(),
+                after: self.version,
+                found: recorded.sequence,
+            });
+        }
+        self.version = recorded.sequence;
+        self.state = evolve(std::mem::take(&mut self.state), &recorded.event);
+        if let Some(cause) = &recorded.metadata.cause
+            && self.answered.back().is_none_or(|(last, _)| last != cause)
+        {
+            self.answered.push_back((cause.clone(), recorded.at));
+        }
+        while self.answered.front().is_some_and(|(_, at)| {
+            self.answered.len() > ANSWERED_MAX || recorded.at.since_ms(*at) > ANSWERED_FOR_MS
+        }) {
+            self.answered.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Whether this wish has been answered.
+    pub fn has_answered(&self, id: &CommandId) -> bool {
+        self.answered.iter().any(|(known, _)| known == id)
+    }
+
+    /// Whose history it is.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// How many events it has seen.
+    pub fn version(&self) -> SequenceNumber {
+        self.version
+    }
+
+    /// What is so now.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// What the world still owes.
+    pub fn pending(&self, policy: &Policy) -> Vec<Effect> {
+        pending(&self.state, policy)
+    }
+}

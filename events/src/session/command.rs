@@ -1,0 +1,135 @@
+//! Wishes: what somebody would like to happen to a session. A wish may be refused.
+
+use uuid::Uuid;
+
+use super::event::{Agent, CloseReason, Counts, EffectId, FailureWhy, FileIdentity, Place, ReadPoint, Source, TailDigest};
+use crate::hash::ContentHash;
+use crate::record::{SessionId, Timestamp};
+
+/// A wish. Whatever a rule needs to know from the world comes inside it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// A transcript of this session was found on disk.
+    Discover(Discover),
+    /// Whole lines were read from where reading stood. Counts only, no text.
+    Observe(Observe),
+    /// The file no longer continues what was read: start again from byte 0 as a new generation.
+    Rewrite {
+        /// The file as it is now.
+        identity: FileIdentity,
+    },
+    /// The transcript is not there any more.
+    Vanish,
+    /// Some layer noticed, or was told, that the session is over or that its content is wanted now.
+    Close(Close),
+    /// Time has passed: apply whatever rule is due.
+    Wake {
+        /// Milliseconds since the last activity in which the machine slept.
+        asleep_ms: i64,
+    },
+    /// An index job has finished.
+    Complete(Complete),
+    /// An index job could not finish.
+    Fail {
+        /// The job.
+        effect: EffectId,
+        /// Why.
+        why: FailureWhy,
+    },
+    /// Index again although nothing was appended (a new filter version).
+    Reindex,
+    /// Lift a stop.
+    Track,
+    /// Never read, never index, until tracked again.
+    Untrack,
+    /// Put the session in a group of its own name.
+    Assign {
+        /// The group.
+        group: String,
+    },
+    /// Forget everything about the session and leave a tombstone.
+    Forget,
+    /// Lift a tombstone. Only a person may.
+    Restore {
+        /// Whether the transcript is there to be read again.
+        file_exists: bool,
+    },
+}
+
+/// See [`Command::Discover`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Discover {
+    /// Which agent writes it.
+    pub agent: Agent,
+    /// Absolute path of the transcript.
+    pub path: String,
+    /// The file behind the path.
+    pub identity: FileIdentity,
+    /// A session of its own, or a subagent of one.
+    pub source: Source,
+    /// For a known session found at another path: whether that file takes over (the old one is gone, or this one is
+    /// longer and begins with the same bytes).
+    pub takes_over: bool,
+}
+
+/// See [`Command::Observe`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observe {
+    /// The generation that was read.
+    pub generation: u32,
+    /// Byte offset where this reading began; must be where the last one ended.
+    pub from: u64,
+    /// Where it ended, and what is needed to go on from there.
+    pub to: ReadPoint,
+    /// Digest of the last bytes before `to`, to notice a rewrite later.
+    pub tail: TailDigest,
+    /// What was in the range.
+    pub counts: Counts,
+    /// Time of the first record of the range that has one.
+    pub first_at: Option<Timestamp>,
+    /// Time of the last conversation record of the range that has one.
+    pub last_conversation_at: Option<Timestamp>,
+    /// Where the session works, once the transcript has said so.
+    pub place: Option<Place>,
+    /// The parent of a subagent, once the transcript has said so.
+    pub parent: Option<SessionId>,
+}
+
+/// See [`Command::Close`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Close {
+    /// Which layer, and why.
+    pub reason: CloseReason,
+    /// Hash of a free-text note, whose text is stored outside the log.
+    pub note: Option<ContentHash>,
+    /// Whether the session itself asked (its agent will still write its last words).
+    pub by_self: bool,
+}
+
+/// See [`Command::Complete`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Complete {
+    /// The job.
+    pub effect: EffectId,
+    /// The generation it read.
+    pub generation: u32,
+    /// Byte offset up to which it read.
+    pub to: u64,
+    /// Hash of the filtered content.
+    pub hash: ContentHash,
+    /// Version of the filter that produced it.
+    pub filter_version: u32,
+    /// The episode that was stored; `None` when the content was found unchanged.
+    pub stored: Option<Stored>,
+}
+
+/// What an index job made durable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// The episode.
+    pub episode: Uuid,
+    /// Name of the manifest that lists its conversation.
+    pub manifest: ContentHash,
+    /// How many items the conversation has.
+    pub items: u64,
+}

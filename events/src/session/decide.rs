@@ -1,0 +1,302 @@
+//! The rules: which facts follow from a wish in a state. May refuse, changes nothing.
+
+use super::command::{Close, Command, Complete, Discover, Observe};
+use super::event::{CloseReason, EffectId, EpisodeRef, Event, FailureWhy, Source, Tier, Why};
+use super::state::{Phase, State, evolve};
+use super::{Policy, Rejection, idle_deadline, timeout_deadline};
+use crate::record::{SessionId, Timestamp};
+
+/// What follows from `command` in `state`, or why it is refused. No events means: already so.
+pub fn decide(
+    id: &SessionId,
+    state: &State,
+    command: &Command,
+    policy: &Policy,
+    now: Timestamp,
+) -> Result<Vec<Event>, Rejection> {
+    if !allowed_in_rest(state.phase, command) {
+        return Err(match state.phase {
+            Phase::New => Rejection::NotDiscovered,
+            Phase::Forgotten => Rejection::Forgotten,
+            _ => Rejection::Untracked,
+        });
+    }
+    match command {
+        Command::Discover(discover) => decide_discover(state, discover, now),
+        Command::Observe(observe) => decide_observe(state, observe, policy, now),
+        Command::Rewrite { identity } => {
+            Ok(vec![Event::Rewritten { generation: state.generation + 1, identity: *identity }])
+        }
+        Command::Vanish => Ok(decide_vanish(state)),
+        Command::Close(close) => Ok(decide_close(state, close, policy, now)),
+        Command::Wake { asleep_ms } => Ok(decide_wake(state, *asleep_ms, policy, now)),
+        Command::Complete(complete) => decide_complete(id, state, complete, now),
+        Command::Fail { effect, why } => decide_fail(id, state, *effect, *why, policy, now),
+        Command::Reindex => Ok(decide_reindex(state)),
+        Command::Untrack => Ok(match state.phase {
+            Phase::Unindexed(Why::Untracked) => Vec::new(),
+            _ => vec![Event::TrackingStopped],
+        }),
+        Command::Track => Ok(match state.phase {
+            Phase::Unindexed(Why::Untracked) => vec![Event::TrackingResumed],
+            _ => Vec::new(),
+        }),
+        Command::Assign { group } => Ok(match state.group.as_deref() == Some(group) {
+            true => Vec::new(),
+            false => vec![Event::GroupAssigned { group: group.clone() }],
+        }),
+        Command::Forget => Ok(vec![Event::Forgotten]),
+        Command::Restore { file_exists } => match state.phase {
+            Phase::Forgotten => {
+                Ok(vec![Event::Restored { generation: state.generation + 1, file_exists: *file_exists }])
+            }
+            _ => Err(Rejection::NotForgotten),
+        },
+    }
+}
+
+/// The phases in which almost nothing is allowed, and what is.
+fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
+    match phase {
+        Phase::New => matches!(command, Command::Discover(_)),
+        // A tombstone outlives every rediscovery: finding the file again is no news and no error.
+        Phase::Forgotten => matches!(command, Command::Discover(_) | Command::Restore { .. } | Command::Wake { .. }),
+        Phase::Unindexed(Why::Untracked) => matches!(
+            command,
+            Command::Discover(_)
+                | Command::Track
+                | Command::Untrack
+                | Command::Forget
+                | Command::Assign { .. }
+                | Command::Wake { .. }
+        ),
+        _ => true,
+    }
+}
+
+fn decide_discover(state: &State, discover: &Discover, now: Timestamp) -> Result<Vec<Event>, Rejection> {
+    let Some(known) = &state.transcript else {
+        return Ok(vec![Event::Discovered {
+            agent: discover.agent,
+            path: discover.path.clone(),
+            identity: discover.identity,
+            source: discover.source.clone(),
+            at: now,
+        }]);
+    };
+    if known.path == discover.path || state.phase == Phase::Forgotten {
+        return Ok(Vec::new());
+    }
+    if !discover.takes_over {
+        return Err(Rejection::SecondFile { known: known.path.clone() });
+    }
+    Ok(vec![Event::Moved { path: discover.path.clone(), identity: discover.identity }])
+}
+
+fn decide_observe(
+    state: &State,
+    observe: &Observe,
+    policy: &Policy,
+    now: Timestamp,
+) -> Result<Vec<Event>, Rejection> {
+    if observe.generation != state.generation
+        || observe.from != state.read.offset
+        || observe.to.offset < observe.from
+        || observe.to.line < state.read.line
+    {
+        return Err(Rejection::StaleRange { generation: state.generation, offset: state.read.offset });
+    }
+    let mut events = Vec::new();
+    if let (None, Some(place)) = (&state.place, &observe.place) {
+        events.push(Event::Located { place: place.clone() });
+    }
+    if let (Some(Source::Subagent { parent: None }), Some(parent)) =
+        (state.transcript.as_ref().map(|transcript| &transcript.source), &observe.parent)
+    {
+        events.push(Event::ParentFound { parent: parent.clone() });
+    }
+    if observe.to.offset == observe.from {
+        return Ok(events);
+    }
+    let spoke = observe.counts.conversation > 0;
+    // A record dated in the future would keep its session open for ever.
+    let last_conversation_at = spoke.then(|| observe.last_conversation_at.unwrap_or(now).min(now));
+    let late = spoke && is_late(state, observe, last_conversation_at, policy);
+    events.push(Event::RecordsAppended {
+        generation: observe.generation,
+        from: observe.from,
+        to: observe.to.clone(),
+        tail: observe.tail,
+        counts: observe.counts.clone(),
+        first_at: observe.first_at,
+        last_conversation_at,
+        late_index_at: (late && state.phase != Phase::Active && state.phase != Phase::Inactive)
+            .then(|| now.plus_ms(policy.check_interval_ms)),
+    });
+    let open_again = match state.phase {
+        Phase::Indexed | Phase::Failed | Phase::Unindexed(_) => true,
+        Phase::Indexing => state.job.is_some_and(|job| !job.resumed),
+        // Only an end that was noted without an index (an empty session's) is lifted here.
+        _ => state.end.is_some(),
+    };
+    if spoke && !late && open_again {
+        events.push(Event::Resumed);
+    }
+    Ok(events)
+}
+
+/// Whether the records still belong to the end that was noted: a transcript may lag its hook, and an agent that closes
+/// itself still writes its last words.
+fn is_late(state: &State, observe: &Observe, last_at: Option<Timestamp>, policy: &Policy) -> bool {
+    let Some(end) = state.end else { return false };
+    if end.by_self && observe.counts.prompts == 0 {
+        return true;
+    }
+    last_at.is_some_and(|at| at < end.at.plus_ms(policy.late_grace_ms))
+}
+
+fn decide_vanish(state: &State) -> Vec<Event> {
+    let unread = match state.phase {
+        Phase::Active | Phase::Inactive | Phase::Failed => state.unindexed > 0 || state.episode.is_none(),
+        _ => false,
+    };
+    match unread {
+        true => vec![Event::Abandoned { why: Why::Gone }],
+        false => Vec::new(),
+    }
+}
+
+fn decide_close(state: &State, close: &Close, policy: &Policy, now: Timestamp) -> Vec<Event> {
+    let mut events = vec![Event::CloseRequested { reason: close.reason, note: close.note }];
+    // An end that already stands keeps its own reason and time: the first signal was the true one.
+    let end = (close.reason.ends_session() && state.end.is_none()).then_some(Event::Ended {
+        reason: close.reason,
+        at: now,
+        by_self: close.by_self,
+    });
+    match state.phase {
+        Phase::Indexing => events.extend(end),
+        Phase::Indexed if state.unindexed == 0 && state.filter_is(policy.filter_version) => {
+            if let Some(episode) = &state.episode {
+                events.push(Event::IndexSkipped { effect: None, episode: episode.uuid, to: state.read.offset });
+            }
+            events.extend(end);
+        }
+        Phase::Active | Phase::Inactive | Phase::Failed | Phase::Unindexed(_)
+            if state.counts.messages == 0 && state.episode.is_none() =>
+        {
+            events.extend(end);
+            if state.phase != Phase::Unindexed(Why::Empty) {
+                events.push(Event::Abandoned { why: Why::Empty });
+            }
+        }
+        _ => {
+            events.extend(end);
+            events.push(start(state, close.reason));
+        }
+    }
+    events
+}
+
+fn start(state: &State, reason: CloseReason) -> Event {
+    Event::IndexingStarted {
+        effect: EffectId { generation: state.generation, start: state.starts + 1 },
+        reason,
+        to: state.read.offset,
+    }
+}
+
+fn decide_wake(state: &State, asleep_ms: i64, policy: &Policy, now: Timestamp) -> Vec<Event> {
+    if !policy.tracked {
+        return Vec::new();
+    }
+    let awake_now = now.plus_ms(-asleep_ms.max(0));
+    if timeout_deadline(state, policy).is_some_and(|at| awake_now >= at) {
+        return match policy.timeout_disabled() {
+            true => vec![Event::Abandoned { why: Why::TimeoutDisabled }],
+            false => {
+                let close = Close { reason: CloseReason::InactivityTimeout, note: None, by_self: false };
+                decide_close(state, &close, policy, now)
+            }
+        };
+    }
+    let retry = state.phase == Phase::Failed && state.failure.is_some_and(|failure| now >= failure.retry_at);
+    let late = matches!(state.phase, Phase::Indexed | Phase::Failed) && state.late_index_at.is_some_and(|at| now >= at);
+    if retry || late {
+        return vec![start(state, state.last_close.unwrap_or(CloseReason::InactivityTimeout))];
+    }
+    if idle_deadline(state, policy).is_some_and(|at| awake_now >= at) {
+        return vec![Event::WentIdle];
+    }
+    Vec::new()
+}
+
+fn decide_complete(
+    id: &SessionId,
+    state: &State,
+    complete: &Complete,
+    now: Timestamp,
+) -> Result<Vec<Event>, Rejection> {
+    let job = match state.job {
+        Some(job) if job.effect == complete.effect && complete.generation == state.generation => job,
+        _ => return Err(Rejection::UnknownEffect),
+    };
+    let first = match (&complete.stored, &state.episode) {
+        (Some(stored), _) => {
+            if stored.episode != super::episode_uuid(id, &complete.hash) {
+                return Err(Rejection::WrongEpisode);
+            }
+            Event::Indexed {
+                effect: job.effect,
+                episode: EpisodeRef {
+                    uuid: stored.episode,
+                    tier: Tier::Extractive,
+                    hash: complete.hash,
+                    filter_version: complete.filter_version,
+                    generation: complete.generation,
+                    to: complete.to,
+                    manifest: stored.manifest,
+                    items: stored.items,
+                    at: now,
+                },
+            }
+        }
+        (None, Some(episode)) if episode.hash == complete.hash && episode.filter_version == complete.filter_version => {
+            Event::IndexSkipped { effect: Some(job.effect), episode: episode.uuid, to: complete.to }
+        }
+        (None, _) => return Err(Rejection::WrongEpisode),
+    };
+    let after = evolve(state.clone(), &first);
+    let mut events = vec![first];
+    if let (Some(reason), true) = (job.again, after.unindexed > 0) {
+        events.push(start(&after, reason));
+    }
+    Ok(events)
+}
+
+fn decide_fail(
+    id: &SessionId,
+    state: &State,
+    effect: EffectId,
+    why: FailureWhy,
+    policy: &Policy,
+    now: Timestamp,
+) -> Result<Vec<Event>, Rejection> {
+    if state.job.is_none_or(|job| job.effect != effect) {
+        return Err(Rejection::UnknownEffect);
+    }
+    let attempts = state.failure.map_or(0, |failure| failure.attempts) + 1;
+    let retry_at = now.plus_ms(policy.backoff_ms(id, attempts));
+    let mut events = vec![Event::IndexingFailed { effect, why, attempts, retry_at }];
+    if why == FailureWhy::Gone {
+        events.push(Event::Abandoned { why: Why::Gone });
+    }
+    Ok(events)
+}
+
+fn decide_reindex(state: &State) -> Vec<Event> {
+    match state.phase {
+        Phase::Indexed | Phase::Failed => vec![start(state, state.last_close.unwrap_or(CloseReason::Sync))],
+        _ => Vec::new(),
+    }
+}

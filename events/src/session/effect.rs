@@ -1,0 +1,50 @@
+//! What the world still owes a session. Derived from the state alone, so the live path and the recovery after a crash
+//! are one path: after each commit and after each rehydration the shell starts what is pending and not in flight.
+
+use super::event::{EffectId, FileIdentity};
+use super::state::{Phase, State};
+use super::{Policy, wake_at};
+use crate::record::Timestamp;
+
+/// Something that the shell must do. Doing it twice does no harm.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Read the transcript from the last stored item on, and store the conversation and its episode.
+    Index(IndexJob),
+    /// Send [`Command::Wake`](super::Command::Wake) at this moment or soon after.
+    Wake(Timestamp),
+}
+
+/// All that an index job needs to know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexJob {
+    /// Its identity; comes back in the completion.
+    pub effect: EffectId,
+    /// Absolute path of the transcript.
+    pub path: String,
+    /// The file that was observed.
+    pub identity: FileIdentity,
+    /// The generation that was observed.
+    pub generation: u32,
+    /// Up to where to read.
+    pub to: u64,
+}
+
+/// Everything that is owed now, in a fixed order.
+pub fn pending(state: &State, policy: &Policy) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    if !policy.tracked {
+        return effects;
+    }
+    if let (Phase::Indexing, Some(job), Some(transcript)) = (state.phase, &state.job, &state.transcript) {
+        effects.push(Effect::Index(IndexJob {
+            effect: job.effect,
+            path: transcript.path.clone(),
+            identity: transcript.identity,
+            generation: job.effect.generation,
+            to: job.to,
+        }));
+    }
+    effects.extend(wake_at(state, policy).map(Effect::Wake));
+    effects
+}

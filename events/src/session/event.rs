@@ -1,0 +1,399 @@
+//! Facts: what has happened to a session. A fact is never refused and never edited.
+//!
+//! No text of a conversation is ever in an event: ids, paths, hashes, counts, times and enumerated reasons only.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use uuid::Uuid;
+
+pub use crate::conversation::Agent;
+use crate::hash::ContentHash;
+use crate::record::{SessionId, Timestamp};
+
+/// Something that happened to one session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The session's transcript was found for the first time.
+    Discovered {
+        /// Which agent writes it.
+        agent: Agent,
+        /// Absolute path.
+        path: String,
+        /// The file behind the path.
+        identity: FileIdentity,
+        /// A session of its own or a subagent's.
+        source: Source,
+        /// When.
+        at: Timestamp,
+    },
+    /// The transcript is now at another path; what was read of it stays read.
+    Moved {
+        /// Absolute path.
+        path: String,
+        /// The file behind the path.
+        identity: FileIdentity,
+    },
+    /// The transcript has said where the session works.
+    Located {
+        /// The place.
+        place: Place,
+    },
+    /// The transcript has said whose subagent it is.
+    ParentFound {
+        /// The session that spawned it.
+        parent: SessionId,
+    },
+    /// Records were read, counted and are covered by this event and no other.
+    RecordsAppended {
+        /// The generation they belong to.
+        generation: u32,
+        /// First byte of the range.
+        from: u64,
+        /// Where reading stands now.
+        to: ReadPoint,
+        /// Digest of the last bytes before `to`.
+        tail: TailDigest,
+        /// What was in the range.
+        counts: Counts,
+        /// Time of the first record of the range that has one.
+        first_at: Option<Timestamp>,
+        /// Time of the last conversation record, never later than the moment of reading; `None` when the range has none.
+        last_conversation_at: Option<Timestamp>,
+        /// For records that belong to an end already noted: when to index them at the latest.
+        late_index_at: Option<Timestamp>,
+    },
+    /// The file was rewritten: reading begins again at byte 0 of this generation.
+    Rewritten {
+        /// The new generation.
+        generation: u32,
+        /// The file as it is now.
+        identity: FileIdentity,
+    },
+    /// New conversation came after an end or an index: the session goes on.
+    Resumed,
+    /// No new record for the check interval.
+    WentIdle,
+    /// A layer asked for the session to be closed or indexed.
+    CloseRequested {
+        /// Which layer, and why.
+        reason: CloseReason,
+        /// Hash of a free-text note, stored outside the log.
+        note: Option<ContentHash>,
+    },
+    /// The session is over, until it is resumed.
+    Ended {
+        /// Why.
+        reason: CloseReason,
+        /// When.
+        at: Timestamp,
+        /// Whether the session itself asked for it.
+        by_self: bool,
+    },
+    /// An index job is owed.
+    IndexingStarted {
+        /// The job.
+        effect: EffectId,
+        /// What asked for it.
+        reason: CloseReason,
+        /// Byte offset up to which it shall read.
+        to: u64,
+    },
+    /// An episode is stored and is the session's current one.
+    Indexed {
+        /// The job that stored it.
+        effect: EffectId,
+        /// The episode, its content and where it lies.
+        episode: EpisodeRef,
+    },
+    /// The content is what it was: the episode stays.
+    IndexSkipped {
+        /// The job that found out; `None` when nothing had to be read.
+        effect: Option<EffectId>,
+        /// The episode that stays.
+        episode: Uuid,
+        /// Byte offset up to which the content is known to be unchanged.
+        to: u64,
+    },
+    /// An index job failed.
+    IndexingFailed {
+        /// The job.
+        effect: EffectId,
+        /// Why.
+        why: FailureWhy,
+        /// How often in a row.
+        attempts: u32,
+        /// When to try again.
+        retry_at: Timestamp,
+    },
+    /// The session was let go without an index.
+    Abandoned {
+        /// Why.
+        why: Why,
+    },
+    /// A person or agent stopped the tracking of this session.
+    TrackingStopped,
+    /// The stop was lifted.
+    TrackingResumed,
+    /// The session was put in a group.
+    GroupAssigned {
+        /// The group.
+        group: String,
+    },
+    /// Everything about the session is forgotten; this tombstone stays.
+    Forgotten,
+    /// The tombstone was lifted.
+    Restored {
+        /// The generation that is read from now on.
+        generation: u32,
+        /// Whether there is a transcript to read.
+        file_exists: bool,
+    },
+}
+
+/// What kind of transcript it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A session of its own.
+    Main,
+    /// A subagent's, with its parent where known.
+    Subagent {
+        /// The session that spawned it.
+        parent: Option<SessionId>,
+    },
+}
+
+/// The file behind a path: survives a rename, not a replacement. Zeros where the platform tells nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct FileIdentity {
+    /// Device.
+    pub device: u64,
+    /// Inode or file index.
+    pub inode: u64,
+}
+
+/// Where a session works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The first working directory that the transcript names.
+    pub cwd: String,
+    /// The project: the git top level of `cwd` when it existed at discovery, else `cwd`.
+    pub project: String,
+}
+
+/// Where reading stands in a transcript, with what is needed to read on: ids and hashes, no text.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct ReadPoint {
+    /// Bytes read.
+    pub offset: u64,
+    /// Lines read.
+    pub line: u64,
+    /// The last line was taken without its newline, which may still come.
+    pub unterminated: bool,
+    /// Tool calls without an answer yet.
+    pub open_calls: BTreeSet<Box<str>>,
+    /// Hashes of the last message ids that were counted as messages.
+    pub recent_messages: Vec<u64>,
+}
+
+/// SHA-256 of up to 4,096 bytes that precede an offset.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct TailDigest(pub [u8; 16]);
+
+impl fmt::Debug for TailDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// What was in a range of a transcript.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Lines that hold a JSON object.
+    pub records: u64,
+    /// Records that carry conversation: prompts, replies, thinking, calls, results.
+    pub conversation: u64,
+    /// Typed prompts plus assistant messages (by message id) that carry text.
+    pub messages: u64,
+    /// Typed prompts.
+    pub prompts: u64,
+    /// Lines that hold no JSON object.
+    pub malformed: u64,
+    /// Lines too long to be buffered.
+    pub oversize: u64,
+    /// Records of a type this version does not know, by type (bounded).
+    pub unknown: BTreeMap<String, u64>,
+}
+
+impl Counts {
+    /// Adds what was counted in the next range. At most 32 unknown types are told apart; the rest is `…`.
+    pub fn add(&mut self, other: &Self) {
+        self.records += other.records;
+        self.conversation += other.conversation;
+        self.messages += other.messages;
+        self.prompts += other.prompts;
+        self.malformed += other.malformed;
+        self.oversize += other.oversize;
+        for (kind, count) in &other.unknown {
+            let known = self.unknown.contains_key(kind) || self.unknown.len() < 32;
+            let kind = if known { kind.as_str() } else { "…" };
+            *self.unknown.entry(kind.to_owned()).or_default() += count;
+        }
+    }
+}
+
+/// The episode that a session currently has, and where its conversation lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EpisodeRef {
+    /// UUIDv5 of session id and hash: the same content has the same uuid.
+    pub uuid: Uuid,
+    /// Extractive or enriched.
+    pub tier: Tier,
+    /// Hash of the filtered content.
+    pub hash: ContentHash,
+    /// Version of the filter that produced it.
+    pub filter_version: u32,
+    /// Generation of the transcript it was read from.
+    pub generation: u32,
+    /// Byte offset up to which it was read.
+    pub to: u64,
+    /// Manifest that lists the conversation's chunks.
+    pub manifest: ContentHash,
+    /// How many items the conversation has.
+    pub items: u64,
+    /// When it was recorded.
+    pub at: Timestamp,
+}
+
+/// How an episode was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// By rules, offline.
+    Extractive,
+    /// By a model, from the same conversation.
+    Enriched,
+}
+
+/// One piece of work owed to one generation of one session; the n-th index job of the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EffectId {
+    /// Generation.
+    pub generation: u32,
+    /// Which start, counted from 1 over the session's life.
+    pub start: u32,
+}
+
+macro_rules! named {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$vdoc])* $variant,)+ }
+
+        impl $name {
+            /// Every value, in declaration order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The name in events and answers.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text,)+ }
+            }
+
+            /// The value of a recorded name.
+            pub fn parse(text: &str) -> Option<Self> {
+                match text { $($text => Some(Self::$variant),)+ _ => None }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+    };
+}
+
+named! {
+    /// Which layer closed a session, and why.
+    CloseReason {
+        /// An agent or a person said so.
+        Explicit = "explicit",
+        /// `/clear`.
+        HookClear = "hook_clear",
+        /// A compaction; the session goes on.
+        HookCompact = "hook_compact",
+        /// Logged out.
+        HookLogout = "hook_logout",
+        /// `/exit` or end of input.
+        HookPromptInputExit = "hook_prompt_input_exit",
+        /// Another session was resumed in its place.
+        HookResume = "hook_resume",
+        /// The agent ended for another reason.
+        HookOther = "hook_other",
+        /// The agent's MCP connection closed and nothing came after it.
+        McpDisconnect = "mcp_disconnect",
+        /// Nothing happened for the inactivity timeout.
+        InactivityTimeout = "inactivity_timeout",
+        /// A query needed the content.
+        LazyQuery = "lazy_query",
+        /// A person asked for a range of history.
+        Sync = "sync",
+    }
+}
+
+impl CloseReason {
+    /// Whether the session is over by it. A query, a compaction and a sync only want the content.
+    pub fn ends_session(self) -> bool {
+        !matches!(self, Self::LazyQuery | Self::Sync | Self::HookCompact)
+    }
+}
+
+named! {
+    /// Why a session was let go without an index.
+    Why {
+        /// The inactivity timeout is switched off.
+        TimeoutDisabled = "timeout_disabled",
+        /// There is no conversation text in it.
+        Empty = "empty",
+        /// The transcript vanished before it was read.
+        Gone = "gone",
+        /// Tracking was stopped.
+        Untracked = "untracked",
+    }
+}
+
+named! {
+    /// Why an index job failed.
+    FailureWhy {
+        /// The transcript could not be opened or read.
+        Unreadable = "unreadable",
+        /// The transcript is no longer there.
+        Gone = "gone",
+        /// The transcript no longer continues what was read; a new generation follows.
+        Rewritten = "rewritten",
+        /// The conversation could not be stored.
+        NotStored = "not_stored",
+        /// What was stored before could not be read back.
+        StoredUnreadable = "stored_unreadable",
+        /// The job itself broke.
+        Broken = "broken",
+    }
+}
+
+impl Tier {
+    /// The name in events and answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Extractive => "extractive",
+            Self::Enriched => "enriched",
+        }
+    }
+
+    /// The value of a recorded name.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "extractive" => Some(Self::Extractive),
+            "enriched" => Some(Self::Enriched),
+            _ => None,
+        }
+    }
+}

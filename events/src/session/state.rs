@@ -1,0 +1,351 @@
+//! What is so now: one session folded from its events. `evolve` may not refuse, because what has happened has happened.
+
+use super::event::{
+    Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Place, ReadPoint, Source,
+    TailDigest, Why,
+};
+use crate::hash::ContentHash;
+use crate::record::{SessionId, Timestamp};
+
+/// The named phase of the state machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Nothing has happened yet.
+    New,
+    /// Records are coming.
+    Active,
+    /// No record for the check interval.
+    Inactive,
+    /// An index job is owed or running.
+    Indexing,
+    /// The current episode covers the conversation.
+    Indexed,
+    /// The last index job failed; another will try.
+    Failed,
+    /// Let go without an index.
+    Unindexed(Why),
+    /// A tombstone.
+    Forgotten,
+}
+
+impl Phase {
+    /// The name in answers; `New` reads as `active`, because nobody sees it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::New | Self::Active => "active",
+            Self::Inactive => "inactive",
+            Self::Indexing => "indexing",
+            Self::Indexed => "indexed",
+            Self::Failed => "failed",
+            Self::Unindexed(_) => "unindexed",
+            Self::Forgotten => "forgotten",
+        }
+    }
+}
+
+/// Everything that is known of one session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Where it stands.
+    pub phase: Phase,
+    /// The transcript, once discovered.
+    pub transcript: Option<Transcript>,
+    /// Where the session works.
+    pub place: Option<Place>,
+    /// The group it was put in, if not its project.
+    pub group: Option<String>,
+    /// How often the file was begun anew.
+    pub generation: u32,
+    /// Where reading stands in this generation.
+    pub read: ReadPoint,
+    /// Digest of the bytes before that.
+    pub tail: TailDigest,
+    /// What was counted in this generation.
+    pub counts: Counts,
+    /// First record's time.
+    pub first_at: Option<Timestamp>,
+    /// When it was discovered.
+    pub discovered_at: Timestamp,
+    /// Time of the last conversation record, in any generation.
+    pub last_conversation_at: Option<Timestamp>,
+    /// The end, kept apart from the phase: who said that the session is over, and when.
+    pub end: Option<End>,
+    /// The last close that was asked for, whatever became of it.
+    pub last_close: Option<CloseReason>,
+    /// Hash of the note that came with it.
+    pub close_note: Option<ContentHash>,
+    /// The current episode. Nothing else names it.
+    pub episode: Option<EpisodeRef>,
+    /// Up to where the content is known to be what the episode says.
+    pub checked: Option<Checked>,
+    /// Conversation records that were read and that no finished index covers.
+    pub unindexed: u64,
+    /// When late records are indexed at the latest.
+    pub late_index_at: Option<Timestamp>,
+    /// The running index job.
+    pub job: Option<Job>,
+    /// Failures in a row.
+    pub failure: Option<Failure>,
+    /// Index jobs started so far.
+    pub starts: u32,
+}
+
+/// The file a session is read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transcript {
+    /// Which agent writes it.
+    pub agent: Agent,
+    /// Absolute path.
+    pub path: String,
+    /// The file behind it.
+    pub identity: FileIdentity,
+    /// Session or subagent.
+    pub source: Source,
+}
+
+/// See [`State::end`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Why.
+    pub reason: CloseReason,
+    /// When.
+    pub at: Timestamp,
+    /// Whether the session itself asked.
+    pub by_self: bool,
+}
+
+/// See [`State::checked`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// Generation.
+    pub generation: u32,
+    /// Byte offset.
+    pub to: u64,
+}
+
+/// See [`State::job`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Its identity.
+    pub effect: EffectId,
+    /// Up to where it reads.
+    pub to: u64,
+    /// What asked for it.
+    pub reason: CloseReason,
+    /// How many of the unindexed records it covers.
+    pub covers: u64,
+    /// A close that came after the records that the job does not cover.
+    pub again: Option<CloseReason>,
+    /// Whether records came that belong to no end: the session is open again when the job is done.
+    pub resumed: bool,
+}
+
+/// See [`State::failure`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Why the last one failed.
+    pub why: FailureWhy,
+    /// How often in a row.
+    pub attempts: u32,
+    /// When the next is due.
+    pub retry_at: Timestamp,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            phase: Phase::New,
+            transcript: None,
+            place: None,
+            group: None,
+            generation: 1,
+            read: ReadPoint::default(),
+            tail: TailDigest::default(),
+            counts: Counts::default(),
+            first_at: None,
+            discovered_at: Timestamp::default(),
+            last_conversation_at: None,
+            end: None,
+            last_close: None,
+            close_note: None,
+            episode: None,
+            checked: None,
+            unindexed: 0,
+            late_index_at: None,
+            job: None,
+            failure: None,
+            starts: 0,
+        }
+    }
+}
+
+impl State {
+    /// The moment from which idleness is measured: the last conversation record, else the discovery.
+    pub fn last_activity(&self) -> Timestamp {
+        self.last_conversation_at.unwrap_or(self.discovered_at)
+    }
+
+    /// Whether the episode was made by this version of the filter, if there is one.
+    pub fn filter_is(&self, version: u32) -> bool {
+        self.episode.as_ref().is_none_or(|episode| episode.filter_version == version)
+    }
+
+    /// The group a query finds it under: the assigned one, else the project.
+    pub fn group_id(&self) -> Option<&str> {
+        self.group.as_deref().or(self.place.as_ref().map(|place| place.project.as_str()))
+    }
+
+    /// The parent, if this is a subagent's session that knows it.
+    pub fn parent(&self) -> Option<&SessionId> {
+        match &self.transcript.as_ref()?.source {
+            Source::Main => None,
+            Source::Subagent { parent } => parent.as_ref(),
+        }
+    }
+
+    /// Whether this is a subagent's session.
+    pub fn is_subagent(&self) -> bool {
+        matches!(self.transcript.as_ref().map(|transcript| &transcript.source), Some(Source::Subagent { .. }))
+    }
+}
+
+/// Folds one event in. Total: any event in any state gives a state.
+pub fn evolve(mut state: State, event: &Event) -> State {
+    match event {
+        Event::Discovered { agent, path, identity, source, at } => {
+            state.transcript = Some(Transcript {
+                agent: *agent,
+                path: path.clone(),
+                identity: *identity,
+                source: source.clone(),
+            });
+            state.discovered_at = *at;
+            state.phase = Phase::Active;
+        }
+        Event::Moved { path, identity } => {
+            if let Some(transcript) = &mut state.transcript {
+                transcript.path.clone_from(path);
+                transcript.identity = *identity;
+            }
+        }
+        Event::Located { place } => state.place = Some(place.clone()),
+        Event::ParentFound { parent } => {
+            if let Some(transcript) = &mut state.transcript {
+                transcript.source = Source::Subagent { parent: Some(parent.clone()) };
+            }
+        }
+        Event::RecordsAppended { to, tail, counts, first_at, last_conversation_at, late_index_at, .. } => {
+            state.read = to.clone();
+            state.tail = *tail;
+            state.counts.add(counts);
+            state.first_at = state.first_at.or(*first_at);
+            state.last_conversation_at = state.last_conversation_at.max(*last_conversation_at);
+            state.unindexed += counts.conversation;
+            state.late_index_at = late_index_at.or(state.late_index_at);
+            if state.phase == Phase::Inactive && counts.conversation > 0 {
+                state.phase = Phase::Active;
+            }
+        }
+        Event::Rewritten { generation, identity } => {
+            begin_generation(&mut state, *generation);
+            if let Some(transcript) = &mut state.transcript {
+                transcript.identity = *identity;
+            }
+            state.phase = Phase::Active;
+        }
+        Event::Resumed => {
+            state.end = None;
+            state.late_index_at = None;
+            match &mut state.job {
+                Some(job) => job.resumed = true,
+                None => state.phase = Phase::Active,
+            }
+        }
+        Event::WentIdle => state.phase = Phase::Inactive,
+        Event::CloseRequested { reason, note } => {
+            state.last_close = Some(*reason);
+            state.close_note = *note;
+            if let Some(job) = &mut state.job
+                && state.unindexed > job.covers
+            {
+                job.again = Some(*reason);
+            }
+        }
+        Event::Ended { reason, at, by_self } => {
+            state.end = Some(End { reason: *reason, at: *at, by_self: *by_self });
+        }
+        Event::IndexingStarted { effect, reason, to } => {
+            state.phase = Phase::Indexing;
+            let covers = state.unindexed;
+            state.job = Some(Job { effect: *effect, to: *to, reason: *reason, covers, again: None, resumed: false });
+            state.late_index_at = None;
+            state.starts = state.starts.max(effect.start);
+        }
+        Event::Indexed { episode, .. } => {
+            state.checked = Some(Checked { generation: episode.generation, to: episode.to });
+            state.episode = Some(episode.clone());
+            finish_job(&mut state);
+        }
+        Event::IndexSkipped { effect, to, .. } => {
+            state.checked = Some(Checked { generation: state.generation, to: *to });
+            if effect.is_some() {
+                finish_job(&mut state);
+            }
+        }
+        Event::IndexingFailed { why, attempts, retry_at, .. } => {
+            state.job = None;
+            state.failure = Some(Failure { why: *why, attempts: *attempts, retry_at: *retry_at });
+            state.phase = Phase::Failed;
+        }
+        Event::Abandoned { why } => {
+            state.phase = Phase::Unindexed(*why);
+            state.job = None;
+            state.failure = None;
+        }
+        Event::TrackingStopped => {
+            state.job = None;
+            state.failure = None;
+            state.phase = Phase::Unindexed(Why::Untracked);
+        }
+        Event::TrackingResumed => {
+            let up_to_date = state.episode.is_some() && state.unindexed == 0;
+            state.phase = if up_to_date { Phase::Indexed } else { Phase::Active };
+        }
+        Event::GroupAssigned { group } => state.group = Some(group.clone()),
+        Event::Forgotten => {
+            state.phase = Phase::Forgotten;
+            state.episode = None;
+            state.checked = None;
+            state.job = None;
+            state.failure = None;
+            state.end = None;
+            state.late_index_at = None;
+        }
+        Event::Restored { generation, file_exists } => {
+            begin_generation(&mut state, *generation);
+            state.phase = if *file_exists { Phase::Active } else { Phase::Unindexed(Why::Gone) };
+        }
+    }
+    state
+}
+
+fn begin_generation(state: &mut State, generation: u32) {
+    state.generation = generation;
+    state.read = ReadPoint::default();
+    state.tail = TailDigest::default();
+    state.counts = Counts::default();
+    state.first_at = None;
+    state.checked = None;
+    state.unindexed = 0;
+    state.late_index_at = None;
+    state.job = None;
+    state.failure = None;
+    state.end = None;
+}
+
+fn finish_job(state: &mut State) {
+    let job = state.job.take();
+    state.unindexed = state.unindexed.saturating_sub(job.map_or(0, |job| job.covers));
+    state.failure = None;
+    state.phase = if job.is_some_and(|job| job.resumed) { Phase::Active } else { Phase::Indexed };
+}

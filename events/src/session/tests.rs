@@ -1,0 +1,598 @@
+//! Given / when / then, as text: each line is a wish at a moment, the facts that follow and the phase after them.
+//!
+//! ```text
+//! 80s close explicit        -> requested ended started | indexing end=explicit
+//! ```
+
+use super::*;
+use crate::record::{Metadata, Position, StreamId};
+
+struct World {
+    aggregate: Aggregate,
+    policy: Policy,
+    position: u64,
+}
+
+impl World {
+    fn new() -> Self {
+        Self { aggregate: Aggregate::new(session()), policy: Policy::default(), position: 0 }
+    }
+
+    fn step(&mut self, line: &str) {
+        let (wish, expected) = line.split_once("->").unwrap_or_else(|| panic!("no `->` in {line:?}"));
+        let words: Vec<&str> = wish.split_whitespace().collect();
+        let now = Timestamp(words[0].strip_suffix('s').unwrap().parse::<i64>().unwrap() * 1000);
+        if self.configure(&words[1..]) {
+            return;
+        }
+        let command = self.command(&words[1..], now);
+        let id = words.iter().find_map(|word| word.strip_prefix("id=")).map(CommandId::new);
+        let actual = match self.aggregate.propose(&command, id.as_ref(), &self.policy, now) {
+            Err(rejection) => format!("refused: {}", refusal(&rejection)),
+            Ok(events) => {
+                let names: Vec<String> = events.iter().map(name).collect();
+                self.record(events, id, now);
+                format!("{} | {}", names.join(" "), self.after()).trim().to_owned()
+            }
+        };
+        assert_eq!(actual, expected.split_whitespace().collect::<Vec<_>>().join(" "), "in {line:?}");
+    }
+
+    fn configure(&mut self, words: &[&str]) -> bool {
+        match words {
+            ["policy", "timeout=0"] => self.policy.inactivity_timeout_ms = 0,
+            ["policy", "untracked"] => self.policy.tracked = false,
+            ["policy", "filter=2"] => self.policy.filter_version = 2,
+            _ => return false,
+        }
+        true
+    }
+
+    fn record(&mut self, events: Vec<Event>, cause: Option<CommandId>, now: Timestamp) {
+        for event in events {
+            self.position += 1;
+            let recorded = Recorded {
+                position: Position(self.position),
+                stream: StreamId::session(&session()),
+                sequence: self.aggregate.version().next(),
+                at: now,
+                metadata: Metadata { correlation: None, cause: cause.clone() },
+                event,
+            };
+            self.aggregate.commit(&recorded).unwrap();
+        }
+    }
+
+    fn command(&self, words: &[&str], now: Timestamp) -> Command {
+        let state = self.aggregate.state();
+        let number = |key: &str| words.iter().find_map(|word| word.strip_prefix(key)).map(|n| n.parse::<i64>().unwrap());
+        let effect = EffectId { generation: state.generation, start: number("job=").map_or(state.starts, |n| n as u32) };
+        match words[0] {
+            "discover" => Command::Discover(Discover {
+                agent: Agent::ClaudeCode,
+                path: words.get(1).unwrap_or(&"/t/a.jsonl").to_string(),
+                identity: FileIdentity { device: 1, inode: 1 },
+                source: Source::Main,
+                takes_over: words.contains(&"takes_over"),
+            }),
+            "observe" => {
+                let records = number("records=").unwrap_or(1) as u64;
+                let from = number("from=").map_or(state.read.offset, |n| n as u64);
+                let spoken = if words.contains(&"meta") { 0 } else { records };
+                Command::Observe(Observe {
+                    generation: number("generation=").map_or(state.generation, |n| n as u32),
+                    from,
+                    to: ReadPoint {
+                        offset: from + records * 100,
+                        line: state.read.line + records,
+                        open_calls: words.contains(&"call").then(|| "toolu_1".into()).into_iter().collect(),
+                        ..ReadPoint::default()
+                    },
+                    tail: TailDigest([1; 16]),
+                    counts: Counts {
+                        records,
+                        conversation: spoken,
+                        messages: if words.contains(&"silent") { 0 } else { spoken },
+                        prompts: u64::from(words.contains(&"prompt")),
+                        ..Counts::default()
+                    },
+                    first_at: None,
+                    last_conversation_at: number("at=").map(|s| Timestamp(s * 1000)).or(Some(now)),
+                    place: Some(Place { cwd: "/p/sub".to_owned(), project: "/p".to_owned() }),
+                    parent: None,
+                })
+            }
+            "rewrite" => Command::Rewrite { identity: FileIdentity { device: 1, inode: 2 } },
+            "vanish" => Command::Vanish,
+            "close" => Command::Close(Close {
+                reason: CloseReason::parse(words[1]).unwrap(),
+                note: None,
+                by_self: words.contains(&"by_self"),
+            }),
+            "wake" => Command::Wake { asleep_ms: number("asleep=").unwrap_or(0) * 1000 },
+            "complete" => {
+                let hash = ContentHash([number("hash=").unwrap_or(1) as u8; 32]);
+                let episode = episode_uuid(&session(), &hash);
+                Command::Complete(Complete {
+                    effect,
+                    generation: state.generation,
+                    to: state.job.map_or(0, |job| job.to),
+                    hash,
+                    filter_version: self.policy.filter_version,
+                    stored: (!words.contains(&"same")).then_some(Stored { episode, manifest: hash, items: 3 }),
+                })
+            }
+            "fail" => Command::Fail { effect, why: FailureWhy::parse(words[1]).unwrap() },
+            "reindex" => Command::Reindex,
+            "track" => Command::Track,
+            "untrack" => Command::Untrack,
+            "assign" => Command::Assign { group: words[1].to_owned() },
+            "forget" => Command::Forget,
+            "restore" => Command::Restore { file_exists: !words.contains(&"gone") },
+            other => panic!("no such wish: {other}"),
+        }
+    }
+
+    /// Phase, end, episode and what is owed: all that a reader of the table wants to see.
+    fn after(&self) -> String {
+        let state = self.aggregate.state();
+        let mut text = state.phase.as_str().to_owned();
+        if let Phase::Unindexed(why) = state.phase {
+            text += &format!("({why})");
+        }
+        if let Some(end) = state.end {
+            text += &format!(" end={}", end.reason);
+        }
+        if let Some(episode) = &state.episode {
+            text += &format!(" episode={}", episode.hash.0[0]);
+        }
+        if state.generation > 1 {
+            text += &format!(" generation={}", state.generation);
+        }
+        for effect in self.aggregate.pending(&self.policy) {
+            match effect {
+                Effect::Index(job) => text += &format!(" owes=index..{}", job.to),
+                Effect::Wake(at) => text += &format!(" wake={}s", at.0 / 1000),
+            }
+        }
+        text
+    }
+}
+
+fn session() -> SessionId {
+    SessionId::new("5b0c").unwrap()
+}
+
+fn name(event: &Event) -> String {
+    match event {
+        Event::Discovered { .. } => "discovered".to_owned(),
+        Event::Moved { .. } => "moved".to_owned(),
+        Event::Located { .. } => "located".to_owned(),
+        Event::ParentFound { .. } => "parent".to_owned(),
+        Event::RecordsAppended { late_index_at: None, .. } => "appended".to_owned(),
+        Event::RecordsAppended { .. } => "appended(late)".to_owned(),
+        Event::Rewritten { .. } => "rewritten".to_owned(),
+        Event::Resumed => "resumed".to_owned(),
+        Event::WentIdle => "idle".to_owned(),
+        Event::CloseRequested { .. } => "requested".to_owned(),
+        Event::Ended { .. } => "ended".to_owned(),
+        Event::IndexingStarted { .. } => "started".to_owned(),
+        Event::Indexed { .. } => "indexed".to_owned(),
+        Event::IndexSkipped { .. } => "skipped".to_owned(),
+        Event::IndexingFailed { attempts, .. } => format!("failed({attempts})"),
+        Event::Abandoned { .. } => "abandoned".to_owned(),
+        Event::TrackingStopped => "stopped".to_owned(),
+        Event::TrackingResumed => "tracked".to_owned(),
+        Event::GroupAssigned { .. } => "assigned".to_owned(),
+        Event::Forgotten => "forgotten".to_owned(),
+        Event::Restored { .. } => "restored".to_owned(),
+    }
+}
+
+fn refusal(rejection: &Rejection) -> &'static str {
+    match rejection {
+        Rejection::NotDiscovered => "not discovered",
+        Rejection::Forgotten => "forgotten",
+        Rejection::NotForgotten => "not forgotten",
+        Rejection::Untracked => "untracked",
+        Rejection::StaleRange { .. } => "stale range",
+        Rejection::UnknownEffect => "unknown effect",
+        Rejection::WrongEpisode => "wrong episode",
+        Rejection::SecondFile { .. } => "second file",
+    }
+}
+
+/// Runs a table, and after each line checks that replaying what was recorded gives the same aggregate (I-2).
+fn check(table: &str) {
+    let mut world = World::new();
+    for line in table.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        world.step(line);
+    }
+}
+
+const OPEN: &str = "
+    0s discover             -> discovered | active wake=60s
+    10s observe records=3   -> located appended | active wake=70s";
+
+const INDEXED: &str = "
+    0s discover             -> discovered | active wake=60s
+    10s observe records=3   -> located appended | active wake=70s
+    20s close explicit      -> requested ended started | indexing end=explicit owes=index..300
+    21s complete            -> indexed | indexed end=explicit episode=1";
+
+fn after(given: &str, then: &str) {
+    check(&format!("{given}\n{then}"));
+}
+
+#[test]
+fn a_discovered_session_is_active_and_discovered_once() {
+    check(
+        "0s observe                   -> refused: not discovered
+         0s close explicit            -> refused: not discovered
+         0s discover                  -> discovered | active wake=60s
+         1s discover                  -> | active wake=60s",
+    );
+}
+
+#[test]
+fn an_active_session_goes_idle_and_comes_back() {
+    after(
+        OPEN,
+        "69s wake                     -> | active wake=70s
+         70s wake                     -> idle | inactive wake=1810s
+         90s observe meta             -> appended | inactive wake=1810s
+         95s observe                  -> appended | active wake=155s",
+    );
+}
+
+#[test]
+fn a_tool_call_in_flight_holds_it_open_up_to_a_bound() {
+    after(
+        OPEN,
+        "20s observe call             -> appended | active wake=21680s
+         5000s wake                   -> | active wake=21680s
+         21680s wake                  -> idle | inactive wake=23420s
+         23420s wake                  -> requested ended started | indexing end=inactivity_timeout owes=index..400",
+    );
+}
+
+#[test]
+fn every_closing_reason_indexes_and_only_ends_end() {
+    for reason in CloseReason::ALL {
+        let end = if reason.ends_session() { format!(" end={reason}") } else { String::new() };
+        let ended = if reason.ends_session() { " ended" } else { "" };
+        let wake = if reason.ends_session() { "" } else { " wake=1810s" };
+        after(
+            OPEN,
+            &format!(
+                "20s close {reason}   -> requested{ended} started | indexing{end} owes=index..300
+                 21s complete         -> indexed | indexed{end} episode=1{wake}"
+            ),
+        );
+    }
+}
+
+#[test]
+fn the_timeout_closes_what_nobody_closed_and_time_asleep_does_not_count() {
+    after(
+        OPEN,
+        "70s wake                     -> idle | inactive wake=1810s
+         1809s wake                   -> | inactive wake=1810s
+         1900s wake asleep=600        -> | inactive wake=1810s
+         2410s wake asleep=600        -> requested ended started | indexing end=inactivity_timeout owes=index..300
+         2411s complete               -> indexed | indexed end=inactivity_timeout episode=1",
+    );
+}
+
+#[test]
+fn an_indexed_session_without_an_end_still_times_out() {
+    after(
+        OPEN,
+        "20s close lazy_query         -> requested started | indexing owes=index..300
+         21s complete                 -> indexed | indexed episode=1 wake=1810s
+         1810s wake                   -> requested skipped ended | indexed end=inactivity_timeout episode=1
+         9999s wake                   -> | indexed end=inactivity_timeout episode=1",
+    );
+}
+
+#[test]
+fn with_the_timeout_off_an_abandoned_session_waits_for_a_query() {
+    after(
+        OPEN,
+        "20s policy timeout=0         ->
+         1810s wake                   -> abandoned | unindexed(timeout_disabled)
+         2000s close lazy_query       -> requested started | indexing owes=index..300
+         2001s complete               -> indexed | indexed episode=1
+         9000s wake                   -> | indexed episode=1",
+    );
+}
+
+#[test]
+fn closing_again_without_news_keeps_the_episode() {
+    after(
+        INDEXED,
+        "30s close explicit           -> requested skipped | indexed end=explicit episode=1
+         31s observe meta             -> appended | indexed end=explicit episode=1
+         32s close lazy_query         -> requested skipped | indexed end=explicit episode=1",
+    );
+}
+
+#[test]
+fn a_new_filter_reindexes_on_close_and_never_by_itself() {
+    after(
+        INDEXED,
+        "30s policy filter=2          ->
+         31s wake                     -> | indexed end=explicit episode=1
+         32s close sync               -> requested started | indexing end=explicit episode=1 owes=index..300
+         33s complete hash=1 same     -> refused: wrong episode
+         33s complete hash=2          -> indexed | indexed end=explicit episode=2",
+    );
+    after(
+        INDEXED,
+        "30s reindex                  -> started | indexing end=explicit episode=1 owes=index..300",
+    );
+}
+
+#[test]
+fn a_session_that_goes_on_is_resumed_and_replaced() {
+    after(
+        INDEXED,
+        "90s observe prompt           -> appended resumed | active episode=1 wake=150s
+         100s close explicit          -> requested ended started | indexing end=explicit episode=1 owes=index..400
+         101s complete hash=2         -> indexed | indexed end=explicit episode=2",
+    );
+}
+
+#[test]
+fn unchanged_content_is_skipped_with_the_same_episode() {
+    after(
+        INDEXED,
+        "90s observe                  -> appended resumed | active episode=1 wake=150s
+         100s close explicit          -> requested ended started | indexing end=explicit episode=1 owes=index..400
+         101s complete hash=1 same    -> skipped | indexed end=explicit episode=1",
+    );
+}
+
+#[test]
+fn late_records_belong_to_the_end() {
+    after(
+        INDEXED,
+        "# dated before the end plus two seconds
+         25s observe at=21            -> appended(late) | indexed end=explicit episode=1 wake=85s
+         84s wake                     -> | indexed end=explicit episode=1 wake=85s
+         85s wake                     -> started | indexing end=explicit episode=1 owes=index..400
+         86s complete hash=2          -> indexed | indexed end=explicit episode=2",
+    );
+    after(
+        INDEXED,
+        "25s observe at=21            -> appended(late) | indexed end=explicit episode=1 wake=85s
+         30s close lazy_query         -> requested started | indexing end=explicit episode=1 owes=index..400",
+    );
+}
+
+#[test]
+fn the_last_words_of_an_agent_that_closed_itself_are_late_until_the_next_prompt() {
+    after(
+        OPEN,
+        "20s close explicit by_self   -> requested ended started | indexing end=explicit owes=index..300
+         30s observe                  -> appended(late) | indexing end=explicit owes=index..300
+         31s complete                 -> indexed | indexed end=explicit episode=1 wake=90s
+         95s observe prompt           -> appended resumed | active episode=1 wake=155s",
+    );
+}
+
+#[test]
+fn records_that_come_while_indexing_are_not_lost() {
+    after(
+        OPEN,
+        "20s close lazy_query         -> requested started | indexing owes=index..300
+         25s observe                  -> appended resumed | indexing owes=index..300
+         26s observe                  -> appended | indexing owes=index..300
+         27s complete                 -> indexed | active episode=1 wake=86s",
+    );
+}
+
+#[test]
+fn a_close_while_indexing_is_served_by_the_job_or_after_it() {
+    after(
+        OPEN,
+        "20s close lazy_query         -> requested started | indexing owes=index..300
+         21s close explicit           -> requested ended | indexing end=explicit owes=index..300
+         22s complete                 -> indexed | indexed end=explicit episode=1",
+    );
+    after(
+        OPEN,
+        "20s close lazy_query         -> requested started | indexing owes=index..300
+         25s observe                  -> appended resumed | indexing owes=index..300
+         26s close explicit           -> requested ended | indexing end=explicit owes=index..300
+         27s complete                 -> indexed started | indexing end=explicit episode=1 owes=index..400
+         28s complete hash=2          -> indexed | indexed end=explicit episode=2",
+    );
+}
+
+#[test]
+fn a_failed_index_is_retried_with_backoff_and_the_last_episode_serves() {
+    let jittered = |attempts| Policy::default().backoff_ms(&session(), attempts) / 1000;
+    let (first, second) = (21 + jittered(1), 21 + jittered(1) + 1 + jittered(2));
+    after(
+        OPEN,
+        &format!(
+            "20s close explicit           -> requested ended started | indexing end=explicit owes=index..300
+             21s fail unreadable          -> failed(1) | failed end=explicit wake={first}s
+             {first}s wake                -> | failed end=explicit wake={first}s
+             {}s wake                     -> started | indexing end=explicit owes=index..300
+             {}s fail unreadable          -> failed(2) | failed end=explicit wake={second}s
+             9000s close explicit         -> requested started | indexing end=explicit owes=index..300
+             9001s complete               -> indexed | indexed end=explicit episode=1",
+            first + 1,
+            first + 1,
+        ),
+    );
+    after(
+        INDEXED,
+        "90s observe prompt           -> appended resumed | active episode=1 wake=150s
+         91s close sync               -> requested started | indexing episode=1 owes=index..400
+         92s fail gone                -> failed(1) abandoned | unindexed(gone) episode=1
+         95s observe                  -> appended resumed | active episode=1 wake=155s",
+    );
+}
+
+#[test]
+fn jobs_of_another_time_are_refused() {
+    after(
+        OPEN,
+        "20s close explicit           -> requested ended started | indexing end=explicit owes=index..300
+         21s complete job=9           -> refused: unknown effect
+         21s fail broken job=9        -> refused: unknown effect
+         22s rewrite                  -> rewritten | active generation=2 wake=70s
+         23s complete                 -> refused: unknown effect
+         24s observe generation=1     -> refused: stale range
+         24s observe                  -> appended | active generation=2 wake=84s",
+    );
+    after(INDEXED, "30s complete -> refused: unknown effect");
+}
+
+#[test]
+fn an_empty_session_is_let_go_and_comes_back() {
+    check(
+        "0s discover                  -> discovered | active wake=60s
+         10s observe silent           -> located appended | active wake=70s
+         20s close explicit           -> requested ended abandoned | unindexed(empty) end=explicit
+         21s close explicit           -> requested | unindexed(empty) end=explicit
+         90s observe prompt           -> appended resumed | active wake=150s",
+    );
+}
+
+#[test]
+fn a_vanished_transcript_keeps_what_was_indexed() {
+    after(OPEN, "20s vanish -> abandoned | unindexed(gone)");
+    after(INDEXED, "30s vanish -> | indexed end=explicit episode=1");
+    after(
+        INDEXED,
+        "90s observe prompt           -> appended resumed | active episode=1 wake=150s
+         91s vanish                   -> abandoned | unindexed(gone) episode=1",
+    );
+}
+
+#[test]
+fn a_stopped_session_is_touched_by_no_layer_until_tracked() {
+    after(
+        INDEXED,
+        "30s untrack                  -> stopped | unindexed(untracked) end=explicit episode=1
+         31s untrack                  -> | unindexed(untracked) end=explicit episode=1
+         32s close explicit           -> refused: untracked
+         33s observe                  -> refused: untracked
+         34s rewrite                  -> refused: untracked
+         35s reindex                  -> refused: untracked
+         99999s wake                  -> | unindexed(untracked) end=explicit episode=1
+         99999s track                 -> tracked | indexed end=explicit episode=1",
+    );
+    after(
+        OPEN,
+        "20s close explicit           -> requested ended started | indexing end=explicit owes=index..300
+         21s untrack                  -> stopped | unindexed(untracked) end=explicit
+         22s complete                 -> refused: untracked
+         23s track                    -> tracked | active end=explicit wake=70s",
+    );
+}
+
+#[test]
+fn a_switched_off_project_owes_nothing() {
+    after(
+        OPEN,
+        "20s close explicit           -> requested ended started | indexing end=explicit owes=index..300
+         21s policy untracked         ->
+         22s wake                     -> | indexing end=explicit",
+    );
+}
+
+#[test]
+fn a_rewritten_file_begins_a_generation_and_the_episode_serves_meanwhile() {
+    after(
+        INDEXED,
+        "30s rewrite                  -> rewritten | active episode=1 generation=2 wake=70s
+         31s observe records=2        -> appended | active episode=1 generation=2 wake=91s
+         40s close explicit           -> requested ended started | indexing end=explicit episode=1 generation=2 owes=index..200
+         41s complete hash=1 same     -> skipped | indexed end=explicit episode=1 generation=2",
+    );
+}
+
+#[test]
+fn a_forgotten_session_stays_forgotten_until_restored() {
+    after(
+        INDEXED,
+        "30s forget                   -> forgotten | forgotten
+         31s discover                 -> | forgotten
+         32s discover /other.jsonl    -> | forgotten
+         33s observe                  -> refused: forgotten
+         34s close explicit           -> refused: forgotten
+         35s wake                     -> | forgotten
+         36s restore                  -> restored | active generation=2 wake=70s
+         37s restore                  -> refused: not forgotten",
+    );
+    after(
+        INDEXED,
+        "30s forget                   -> forgotten | forgotten
+         31s restore gone             -> restored | unindexed(gone) generation=2",
+    );
+}
+
+#[test]
+fn a_second_file_takes_over_only_when_told() {
+    after(
+        OPEN,
+        "20s discover /t/b.jsonl      -> refused: second file
+         21s discover /t/b.jsonl takes_over -> moved | active wake=70s",
+    );
+}
+
+#[test]
+fn a_range_is_counted_once() {
+    after(
+        OPEN,
+        "20s observe from=0           -> refused: stale range
+         20s observe from=400         -> refused: stale range
+         20s observe from=300         -> appended | active wake=80s",
+    );
+}
+
+#[test]
+fn the_same_wish_twice_is_answered_once() {
+    after(
+        OPEN,
+        "20s close explicit id=a      -> requested ended started | indexing end=explicit owes=index..300
+         20s close explicit id=a      -> | indexing end=explicit owes=index..300
+         21s complete                 -> indexed | indexed end=explicit episode=1
+         22s close explicit id=a      -> | indexed end=explicit episode=1
+         23s close explicit id=b      -> requested skipped | indexed end=explicit episode=1",
+    );
+}
+
+#[test]
+fn a_group_is_assigned_once() {
+    after(
+        OPEN,
+        "20s assign team              -> assigned | active wake=70s
+         21s assign team              -> | active wake=70s",
+    );
+}
+
+#[test]
+fn a_record_from_the_future_does_not_hold_a_session_open() {
+    after(OPEN, "20s observe at=999999 -> appended | active wake=80s");
+}
+
+#[test]
+fn a_history_with_a_hole_is_refused() {
+    let recorded = |sequence| Recorded {
+        position: Position(sequence),
+        stream: StreamId::session(&session()),
+        sequence: SequenceNumber(sequence),
+        at: Timestamp(0),
+        metadata: Metadata::default(),
+        event: Event::WentIdle,
+    };
+    assert!(Aggregate::rehydrate(session(), [recorded(1), recorded(2)]).is_ok());
+    let gap = Aggregate::rehydrate(session(), [recorded(1), recorded(3)]).unwrap_err();
+    assert_eq!((gap.after, gap.found), (SequenceNumber(1), SequenceNumber(3)));
+}
