@@ -5,6 +5,8 @@
 pub mod conversation;
 pub mod digest;
 pub mod hash;
+pub mod projection;
 pub mod record;
+pub mod schema;
 pub mod session;
 pub mod turns;

@@ -1,0 +1,4 @@
+//! Stored shapes: what lies on disk, apart from what it means. Domain types carry no serde; these carry no behaviour.
+
+pub mod hex;
+pub mod session;

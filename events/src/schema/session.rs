@@ -1,0 +1,679 @@
+//! Stored shapes of the session events, every version side by side.
+//!
+//! A shape that has shipped is frozen. To change one: copy `FooV1` to `FooV2`, edit only the copy, write
+//! `impl From<FooV1> for FooV2` (pure, no defaults from configuration), name `FooV1` as its `Older`, and change the
+//! conversion to the domain type. If the *meaning* changes it is a new event type.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::hex;
+use crate::hash::ContentHash;
+use crate::record::{SessionId, Timestamp};
+use crate::session::{
+    Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Place, ReadPoint, Source,
+    TailDigest, Tier, Why,
+};
+
+/// Why a stored event could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No program up to this one has written such an event.
+    #[error("event type {kind:?} is unknown to this version; a newer version of Baton wrote it")]
+    UnknownType {
+        /// The type.
+        kind: String,
+    },
+    /// A newer program has written a newer shape of it.
+    #[error("event {kind} has version {found}, this version of Baton reads up to {known}")]
+    NewerVersion {
+        /// The type.
+        kind: &'static str,
+        /// Version in the log.
+        found: u32,
+        /// Newest version known here.
+        known: u32,
+    },
+    /// The data is not of the shape that its type and version promise.
+    #[error("event {kind} version {v} is not readable: {reason}")]
+    Malformed {
+        /// The type.
+        kind: &'static str,
+        /// Its version.
+        v: u32,
+        /// What was wrong.
+        reason: String,
+    },
+}
+
+/// One version of one event's stored shape.
+trait Shape: Serialize + DeserializeOwned {
+    /// The event's type in the log.
+    const KIND: &'static str;
+    /// This shape's version, from 1.
+    const V: u32;
+    /// The version before it, [`Oldest`] for version 1.
+    type Older: Shape + Into<Self>;
+}
+
+/// The end of every chain of versions: there is no version 0.
+#[derive(Serialize, Deserialize)]
+enum Oldest {}
+
+impl Shape for Oldest {
+    const KIND: &'static str = "";
+    const V: u32 = 0;
+    type Older = Self;
+}
+
+/// Reads data of any version up to `S`'s and lifts it, version by version, to `S`.
+fn read<S: Shape>(v: u32, data: &str) -> Result<S, Error> {
+    let malformed = |reason: String| Error::Malformed { kind: S::KIND, v, reason };
+    if v > S::V {
+        return Err(Error::NewerVersion { kind: S::KIND, found: v, known: S::V });
+    }
+    if v == S::V {
+        return serde_json::from_str(data).map_err(|error| malformed(error.to_string()));
+    }
+    if v == 0 {
+        return Err(malformed("there is no version 0".to_owned()));
+    }
+    read::<S::Older>(v, data).map(Into::into)
+}
+
+macro_rules! first_version {
+    ($($shape:ident = $kind:literal),+ $(,)?) => {
+        $(
+            impl Shape for $shape {
+                const KIND: &'static str = $kind;
+                const V: u32 = 1;
+                type Older = Oldest;
+            }
+            impl From<Oldest> for $shape {
+                fn from(never: Oldest) -> Self {
+                    match never {}
+                }
+            }
+        )+
+    };
+}
+
+first_version! {
+    DiscoveredV1 = "discovered",
+    MovedV1 = "moved",
+    LocatedV1 = "located",
+    ParentFoundV1 = "parent_found",
+    RecordsAppendedV1 = "records_appended",
+    RewrittenV1 = "rewritten",
+    ResumedV1 = "resumed",
+    WentIdleV1 = "went_idle",
+    CloseRequestedV1 = "close_requested",
+    EndedV1 = "ended",
+    IndexingStartedV1 = "indexing_started",
+    IndexedV1 = "indexed",
+    IndexSkippedV1 = "index_skipped",
+    IndexingFailedV1 = "indexing_failed",
+    AbandonedV1 = "abandoned",
+    TrackingStoppedV1 = "tracking_stopped",
+    TrackingResumedV1 = "tracking_resumed",
+    GroupAssignedV1 = "group_assigned",
+    ForgottenV1 = "forgotten",
+    RestoredV1 = "restored",
+}
+
+/// Every event type, in the order of [`Event`].
+pub const KINDS: [&str; 20] = [
+    DiscoveredV1::KIND,
+    MovedV1::KIND,
+    LocatedV1::KIND,
+    ParentFoundV1::KIND,
+    RecordsAppendedV1::KIND,
+    RewrittenV1::KIND,
+    ResumedV1::KIND,
+    WentIdleV1::KIND,
+    CloseRequestedV1::KIND,
+    EndedV1::KIND,
+    IndexingStartedV1::KIND,
+    IndexedV1::KIND,
+    IndexSkippedV1::KIND,
+    IndexingFailedV1::KIND,
+    AbandonedV1::KIND,
+    TrackingStoppedV1::KIND,
+    TrackingResumedV1::KIND,
+    GroupAssignedV1::KIND,
+    ForgottenV1::KIND,
+    RestoredV1::KIND,
+];
+
+/// An event as it is written: its type, the version of its shape, and its data as JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encoded {
+    /// The type.
+    pub kind: &'static str,
+    /// The version of the shape.
+    pub v: u32,
+    /// The data: one JSON object.
+    pub data: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct IdentityV1 {
+    device: u64,
+    inode: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct DiscoveredV1 {
+    agent: String,
+    path: String,
+    file: IdentityV1,
+    subagent: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+    at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct MovedV1 {
+    path: String,
+    file: IdentityV1,
+}
+
+#[derive(Serialize, Deserialize)]
+struct LocatedV1 {
+    cwd: String,
+    project: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ParentFoundV1 {
+    parent: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RecordsAppendedV1 {
+    generation: u32,
+    from: u64,
+    to: u64,
+    line: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unterminated: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    open_calls: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    recent_messages: Vec<u64>,
+    tail: String,
+    records: u64,
+    conversation: u64,
+    messages: u64,
+    prompts: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    malformed: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    oversize: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    unknown: BTreeMap<String, u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_conversation_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    late_index_at: Option<i64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RewrittenV1 {
+    generation: u32,
+    file: IdentityV1,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ResumedV1 {}
+
+#[derive(Serialize, Deserialize)]
+struct WentIdleV1 {}
+
+#[derive(Serialize, Deserialize)]
+struct CloseRequestedV1 {
+    reason: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct EndedV1 {
+    reason: String,
+    at: i64,
+    by_self: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct EffectV1 {
+    generation: u32,
+    start: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+struct IndexingStartedV1 {
+    effect: EffectV1,
+    reason: String,
+    to: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct IndexedV1 {
+    effect: EffectV1,
+    episode: String,
+    tier: String,
+    hash: String,
+    filter_version: u32,
+    generation: u32,
+    to: u64,
+    manifest: String,
+    items: u64,
+    at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct IndexSkippedV1 {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    effect: Option<EffectV1>,
+    episode: String,
+    to: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct IndexingFailedV1 {
+    effect: EffectV1,
+    why: String,
+    attempts: u32,
+    retry_at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct AbandonedV1 {
+    why: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct TrackingStoppedV1 {}
+
+#[derive(Serialize, Deserialize)]
+struct TrackingResumedV1 {}
+
+#[derive(Serialize, Deserialize)]
+struct GroupAssignedV1 {
+    group: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ForgottenV1 {}
+
+#[derive(Serialize, Deserialize)]
+struct RestoredV1 {
+    generation: u32,
+    file_exists: bool,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Writes an event in the newest shape of its type.
+pub fn encode(event: &Event) -> Encoded {
+    match event {
+        Event::Discovered { agent, path, identity, source, at } => {
+            let parent = match source {
+                Source::Main => None,
+                Source::Subagent { parent } => parent.as_ref().map(ToString::to_string),
+            };
+            write(&DiscoveredV1 {
+                agent: agent.as_str().to_owned(),
+                path: path.clone(),
+                file: (*identity).into(),
+                subagent: *source != Source::Main,
+                parent,
+                at: at.0,
+            })
+        }
+        Event::Moved { path, identity } => write(&MovedV1 { path: path.clone(), file: (*identity).into() }),
+        Event::Located { place } => write(&LocatedV1 { cwd: place.cwd.clone(), project: place.project.clone() }),
+        Event::ParentFound { parent } => write(&ParentFoundV1 { parent: parent.to_string() }),
+        Event::RecordsAppended { generation, from, to, tail, counts, first_at, last_conversation_at, late_index_at } => {
+            write(&RecordsAppendedV1 {
+                generation: *generation,
+                from: *from,
+                to: to.offset,
+                line: to.line,
+                unterminated: to.unterminated,
+                open_calls: to.open_calls.iter().map(ToString::to_string).collect(),
+                recent_messages: to.recent_messages.clone(),
+                tail: hex::encode(&tail.0),
+                records: counts.records,
+                conversation: counts.conversation,
+                messages: counts.messages,
+                prompts: counts.prompts,
+                malformed: counts.malformed,
+                oversize: counts.oversize,
+                unknown: counts.unknown.clone(),
+                first_at: first_at.map(|at| at.0),
+                last_conversation_at: last_conversation_at.map(|at| at.0),
+                late_index_at: late_index_at.map(|at| at.0),
+            })
+        }
+        Event::Rewritten { generation, identity } => {
+            write(&RewrittenV1 { generation: *generation, file: (*identity).into() })
+        }
+        Event::Resumed => write(&ResumedV1 {}),
+        Event::WentIdle => write(&WentIdleV1 {}),
+        Event::CloseRequested { reason, note } => {
+            write(&CloseRequestedV1 { reason: reason.to_string(), note: note.map(|hash| hash.to_string()) })
+        }
+        Event::Ended { reason, at, by_self } => {
+            write(&EndedV1 { reason: reason.to_string(), at: at.0, by_self: *by_self })
+        }
+        Event::IndexingStarted { effect, reason, to } => {
+            write(&IndexingStartedV1 { effect: (*effect).into(), reason: reason.to_string(), to: *to })
+        }
+        Event::Indexed { effect, episode } => write(&IndexedV1 {
+            effect: (*effect).into(),
+            episode: episode.uuid.to_string(),
+            tier: episode.tier.as_str().to_owned(),
+            hash: episode.hash.to_string(),
+            filter_version: episode.filter_version,
+            generation: episode.generation,
+            to: episode.to,
+            manifest: episode.manifest.to_string(),
+            items: episode.items,
+            at: episode.at.0,
+        }),
+        Event::IndexSkipped { effect, episode, to } => {
+            write(&IndexSkippedV1 { effect: effect.map(Into::into), episode: episode.to_string(), to: *to })
+        }
+        Event::IndexingFailed { effect, why, attempts, retry_at } => write(&IndexingFailedV1 {
+            effect: (*effect).into(),
+            why: why.to_string(),
+            attempts: *attempts,
+            retry_at: retry_at.0,
+        }),
+        Event::Abandoned { why } => write(&AbandonedV1 { why: why.to_string() }),
+        Event::TrackingStopped => write(&TrackingStoppedV1 {}),
+        Event::TrackingResumed => write(&TrackingResumedV1 {}),
+        Event::GroupAssigned { group } => write(&GroupAssignedV1 { group: group.clone() }),
+        Event::Forgotten => write(&ForgottenV1 {}),
+        Event::Restored { generation, file_exists } => {
+            write(&RestoredV1 { generation: *generation, file_exists: *file_exists })
+        }
+    }
+}
+
+fn write<S: Shape>(shape: &S) -> Encoded {
+    // A struct of strings and integers always has a JSON form.
+    let data = serde_json::to_string(shape).unwrap_or_default();
+    Encoded { kind: S::KIND, v: S::V, data }
+}
+
+/// Reads an event of any version ever written.
+pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
+    Ok(match kind {
+        DiscoveredV1::KIND => {
+            let shape: DiscoveredV1 = read(v, data)?;
+            let fields = Fields::of::<DiscoveredV1>(v);
+            let parent = shape.parent.map(|id| fields.session(&id)).transpose()?;
+            Event::Discovered {
+                agent: fields.named("agent", Agent::parse(&shape.agent))?,
+                path: shape.path,
+                identity: shape.file.into(),
+                source: if shape.subagent { Source::Subagent { parent } } else { Source::Main },
+                at: Timestamp(shape.at),
+            }
+        }
+        MovedV1::KIND => {
+            let shape: MovedV1 = read(v, data)?;
+            Event::Moved { path: shape.path, identity: shape.file.into() }
+        }
+        LocatedV1::KIND => {
+            let shape: LocatedV1 = read(v, data)?;
+            Event::Located { place: Place { cwd: shape.cwd, project: shape.project } }
+        }
+        ParentFoundV1::KIND => {
+            let shape: ParentFoundV1 = read(v, data)?;
+            Event::ParentFound { parent: Fields::of::<ParentFoundV1>(v).session(&shape.parent)? }
+        }
+        RecordsAppendedV1::KIND => records_appended(read(v, data)?, &Fields::of::<RecordsAppendedV1>(v))?,
+        RewrittenV1::KIND => {
+            let shape: RewrittenV1 = read(v, data)?;
+            Event::Rewritten { generation: shape.generation, identity: shape.file.into() }
+        }
+        ResumedV1::KIND => read::<ResumedV1>(v, data).map(|_| Event::Resumed)?,
+        WentIdleV1::KIND => read::<WentIdleV1>(v, data).map(|_| Event::WentIdle)?,
+        CloseRequestedV1::KIND => {
+            let shape: CloseRequestedV1 = read(v, data)?;
+            let fields = Fields::of::<CloseRequestedV1>(v);
+            Event::CloseRequested {
+                reason: fields.reason(&shape.reason)?,
+                note: shape.note.map(|hash| fields.hash("note", &hash)).transpose()?,
+            }
+        }
+        EndedV1::KIND => {
+            let shape: EndedV1 = read(v, data)?;
+            Event::Ended {
+                reason: Fields::of::<EndedV1>(v).reason(&shape.reason)?,
+                at: Timestamp(shape.at),
+                by_self: shape.by_self,
+            }
+        }
+        IndexingStartedV1::KIND => {
+            let shape: IndexingStartedV1 = read(v, data)?;
+            Event::IndexingStarted {
+                effect: shape.effect.into(),
+                reason: Fields::of::<IndexingStartedV1>(v).reason(&shape.reason)?,
+                to: shape.to,
+            }
+        }
+        IndexedV1::KIND => indexed(read(v, data)?, &Fields::of::<IndexedV1>(v))?,
+        IndexSkippedV1::KIND => {
+            let shape: IndexSkippedV1 = read(v, data)?;
+            Event::IndexSkipped {
+                effect: shape.effect.map(Into::into),
+                episode: Fields::of::<IndexSkippedV1>(v).uuid(&shape.episode)?,
+                to: shape.to,
+            }
+        }
+        IndexingFailedV1::KIND => {
+            let shape: IndexingFailedV1 = read(v, data)?;
+            Event::IndexingFailed {
+                effect: shape.effect.into(),
+                why: Fields::of::<IndexingFailedV1>(v).named("why", FailureWhy::parse(&shape.why))?,
+                attempts: shape.attempts,
+                retry_at: Timestamp(shape.retry_at),
+            }
+        }
+        AbandonedV1::KIND => {
+            let shape: AbandonedV1 = read(v, data)?;
+            Event::Abandoned { why: Fields::of::<AbandonedV1>(v).named("why", Why::parse(&shape.why))? }
+        }
+        TrackingStoppedV1::KIND => read::<TrackingStoppedV1>(v, data).map(|_| Event::TrackingStopped)?,
+        TrackingResumedV1::KIND => read::<TrackingResumedV1>(v, data).map(|_| Event::TrackingResumed)?,
+        GroupAssignedV1::KIND => Event::GroupAssigned { group: read::<GroupAssignedV1>(v, data)?.group },
+        ForgottenV1::KIND => read::<ForgottenV1>(v, data).map(|_| Event::Forgotten)?,
+        RestoredV1::KIND => {
+            let shape: RestoredV1 = read(v, data)?;
+            Event::Restored { generation: shape.generation, file_exists: shape.file_exists }
+        }
+        other => return Err(Error::UnknownType { kind: other.to_owned() }),
+    })
+}
+
+fn records_appended(shape: RecordsAppendedV1, fields: &Fields) -> Result<Event, Error> {
+    Ok(Event::RecordsAppended {
+        generation: shape.generation,
+        from: shape.from,
+        to: ReadPoint {
+            offset: shape.to,
+            line: shape.line,
+            unterminated: shape.unterminated,
+            open_calls: shape.open_calls.into_iter().map(Into::into).collect(),
+            recent_messages: shape.recent_messages,
+        },
+        tail: TailDigest(fields.named("tail", hex::decode(&shape.tail))?),
+        counts: Counts {
+            records: shape.records,
+            conversation: shape.conversation,
+            messages: shape.messages,
+            prompts: shape.prompts,
+            malformed: shape.malformed,
+            oversize: shape.oversize,
+            unknown: shape.unknown,
+        },
+        first_at: shape.first_at.map(Timestamp),
+        last_conversation_at: shape.last_conversation_at.map(Timestamp),
+        late_index_at: shape.late_index_at.map(Timestamp),
+    })
+}
+
+fn indexed(shape: IndexedV1, fields: &Fields) -> Result<Event, Error> {
+    Ok(Event::Indexed {
+        effect: shape.effect.into(),
+        episode: EpisodeRef {
+            uuid: fields.uuid(&shape.episode)?,
+            tier: fields.named("tier", Tier::parse(&shape.tier))?,
+            hash: fields.hash("hash", &shape.hash)?,
+            filter_version: shape.filter_version,
+            generation: shape.generation,
+            to: shape.to,
+            manifest: fields.hash("manifest", &shape.manifest)?,
+            items: shape.items,
+            at: Timestamp(shape.at),
+        },
+    })
+}
+
+/// Turns the texts of one shape into domain values, naming the shape when one does not fit.
+struct Fields {
+    kind: &'static str,
+    v: u32,
+}
+
+impl Fields {
+    fn of<S: Shape>(v: u32) -> Self {
+        Self { kind: S::KIND, v }
+    }
+
+    fn named<T>(&self, field: &str, value: Option<T>) -> Result<T, Error> {
+        value.ok_or_else(|| Error::Malformed { kind: self.kind, v: self.v, reason: format!("{field} has no such value") })
+    }
+
+    fn session(&self, text: &str) -> Result<SessionId, Error> {
+        self.named("parent", SessionId::new(text))
+    }
+
+    fn reason(&self, text: &str) -> Result<CloseReason, Error> {
+        self.named("reason", CloseReason::parse(text))
+    }
+
+    fn uuid(&self, text: &str) -> Result<Uuid, Error> {
+        self.named("episode", Uuid::try_parse(text).ok())
+    }
+
+    fn hash(&self, field: &str, text: &str) -> Result<ContentHash, Error> {
+        self.named(field, hex::decode(text).map(ContentHash))
+    }
+}
+
+impl From<FileIdentity> for IdentityV1 {
+    fn from(identity: FileIdentity) -> Self {
+        Self { device: identity.device, inode: identity.inode }
+    }
+}
+
+impl From<IdentityV1> for FileIdentity {
+    fn from(shape: IdentityV1) -> Self {
+        Self { device: shape.device, inode: shape.inode }
+    }
+}
+
+impl From<EffectId> for EffectV1 {
+    fn from(effect: EffectId) -> Self {
+        Self { generation: effect.generation, start: effect.start }
+    }
+}
+
+impl From<EffectV1> for EffectId {
+    fn from(shape: EffectV1) -> Self {
+        Self { generation: shape.generation, start: shape.start }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize, Deserialize)]
+    struct ThingV1 {
+        size: u32,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct ThingV2 {
+        bytes: u64,
+    }
+    #[derive(Serialize, Deserialize, Debug, PartialEq)]
+    struct ThingV3 {
+        bytes: u64,
+        sealed: bool,
+    }
+    impl Shape for ThingV1 {
+        const KIND: &'static str = "thing";
+        const V: u32 = 1;
+        type Older = Oldest;
+    }
+    impl From<Oldest> for ThingV1 {
+        fn from(never: Oldest) -> Self {
+            match never {}
+        }
+    }
+    impl Shape for ThingV2 {
+        const KIND: &'static str = "thing";
+        const V: u32 = 2;
+        type Older = ThingV1;
+    }
+    impl From<ThingV1> for ThingV2 {
+        fn from(old: ThingV1) -> Self {
+            Self { bytes: u64::from(old.size) * 1024 }
+        }
+    }
+    impl Shape for ThingV3 {
+        const KIND: &'static str = "thing";
+        const V: u32 = 3;
+        type Older = ThingV2;
+    }
+    impl From<ThingV2> for ThingV3 {
+        fn from(old: ThingV2) -> Self {
+            Self { bytes: old.bytes, sealed: false }
+        }
+    }
+
+    #[test]
+    fn older_shapes_are_lifted_step_by_step() {
+        let lifted: ThingV3 = read(1, r#"{"size":2}"#).unwrap();
+        assert_eq!(lifted, ThingV3 { bytes: 2048, sealed: false });
+        assert_eq!(read::<ThingV3>(3, r#"{"bytes":1,"sealed":true}"#).unwrap().bytes, 1);
+        assert!(matches!(read::<ThingV3>(4, "{}"), Err(Error::NewerVersion { found: 4, known: 3, .. })));
+        assert!(matches!(read::<ThingV3>(0, "{}"), Err(Error::Malformed { .. })));
+        assert!(matches!(read::<ThingV3>(2, r#"{"size":2}"#), Err(Error::Malformed { v: 2, .. })));
+    }
+
+    #[test]
+    fn what_no_version_wrote_is_named() {
+        assert!(matches!(decode("teleported", 1, "{}"), Err(Error::UnknownType { kind }) if kind == "teleported"));
+        for kind in KINDS {
+            assert!(decode(kind, 99, "{}").is_err());
+            assert!(decode(kind, 1, "[nonsense").is_err());
+        }
+        let wrong = r#"{"reason":"boredom","at":0,"by_self":false}"#;
+        assert!(matches!(decode("ended", 1, wrong), Err(Error::Malformed { kind: "ended", .. })));
+    }
+}
