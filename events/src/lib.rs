@@ -6,6 +6,7 @@ pub mod conversation;
 pub mod digest;
 pub mod hash;
 pub mod projection;
+pub mod protocol;
 pub mod record;
 pub mod schema;
 pub mod session;

@@ -1,0 +1,309 @@
+//! The results of calls: exactly the JSON that `--json` prints. Fields may be added, never renamed or removed.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Result of `search`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Search {
+    /// Ordered by session rank, best turns inside.
+    pub hits: Vec<Hit>,
+    /// How fresh the answer is.
+    pub freshness: Freshness,
+}
+
+/// One place that fits the query.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Hit {
+    /// The session's rank, from 1.
+    pub rank: u32,
+    /// The session's score for `episode`, the turn's for `turn`; 1 is the best of this query.
+    pub score: f32,
+    /// `episode` or `turn`.
+    pub kind: String,
+    /// The session.
+    pub session_id: String,
+    /// Its current episode.
+    pub episode_uuid: String,
+    /// The project's directory.
+    pub project: Option<String>,
+    /// The session's title.
+    pub title: String,
+    /// The passage that fits, one line.
+    pub snippet: String,
+    /// Transcript line, from 1; `null` for an episode.
+    pub line: Option<u64>,
+    /// RFC 3339 UTC.
+    pub timestamp: Option<String>,
+    /// Who speaks, for a turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// The session that spawned this one, for a subagent's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_session_id: Option<String>,
+}
+
+/// What an answer covers.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Freshness {
+    /// Sessions that were indexed for this answer.
+    pub indexed_now: u64,
+    /// Sessions that are still being read and may be missing.
+    pub pending: u64,
+    /// Position in the log that the answer covers.
+    pub position: u64,
+}
+
+/// Result of `sessions`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Sessions {
+    /// Latest activity first.
+    pub sessions: Vec<Row>,
+}
+
+/// One session.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Row {
+    /// The session.
+    pub session_id: String,
+    /// Its transcript.
+    pub file_path: Option<String>,
+    /// The project's directory.
+    pub project: Option<String>,
+    /// The group it is found under.
+    pub group_id: Option<String>,
+    /// Which agent.
+    pub agent: Option<String>,
+    /// Whether it is read and indexed.
+    pub tracked: bool,
+    /// `active inactive unindexed indexing indexed failed forgotten`.
+    pub state: String,
+    /// For `unindexed`: `timeout_disabled empty gone untracked`; for `failed`: what failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// First 16 hex digits.
+    pub content_hash: Option<String>,
+    /// The current episode.
+    pub episode_uuid: Option<String>,
+    /// RFC 3339 UTC.
+    pub last_indexed_at: Option<String>,
+    /// RFC 3339 UTC.
+    pub last_activity: Option<String>,
+    /// Typed prompts plus assistant messages that carry text.
+    pub message_count: u64,
+    /// Why it was last closed.
+    pub close_reason: Option<String>,
+    /// The closer's words.
+    pub close_note: Option<String>,
+    /// Whether it is over, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<String>,
+    /// When a failed index is tried again, RFC 3339 UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<String>,
+    /// The session that spawned this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_session_id: Option<String>,
+    /// Lines that hold no JSON object.
+    pub malformed_lines: u64,
+    /// Records of types this version does not know, by type.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unknown_types: BTreeMap<String, u64>,
+}
+
+/// Result of `show`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Show {
+    /// The session.
+    #[serde(flatten)]
+    pub row: Row,
+    /// Its episode, if it has one.
+    pub episode: Option<Episode>,
+}
+
+/// An episode, of either tier.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Episode {
+    /// The episode's uuid: the same content always has the same one.
+    pub uuid: String,
+    /// `extractive` or `enriched`.
+    pub tier: String,
+    /// `session_<first 8 of the id>`.
+    pub name: String,
+    /// The session's title.
+    pub title: String,
+    /// What the session was for.
+    pub objective: String,
+    /// What was done, by category.
+    pub work_completed: BTreeMap<String, Vec<Line>>,
+    /// What failed, and what resolved it.
+    pub errors: Vec<ErrorLine>,
+    /// Files read.
+    pub files_read: Vec<FileRead>,
+    /// Files changed.
+    pub files_modified: Vec<FileModified>,
+    /// Commands run.
+    pub commands: Vec<CommandLine>,
+    /// One paragraph for whoever continues.
+    pub continuation_context: String,
+    /// The whole episode as text.
+    pub content: String,
+}
+
+/// A text and the transcript line that says it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Line {
+    /// The text.
+    pub text: String,
+    /// Transcript line, from 1.
+    pub line: u64,
+    /// RFC 3339 UTC.
+    pub at: Option<String>,
+}
+
+/// A failure.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ErrorLine {
+    /// What failed.
+    #[serde(flatten)]
+    pub error: Line,
+    /// What resolved it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<Line>,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct FileRead {
+    /// The path.
+    pub path: String,
+    /// First reading.
+    pub line: u64,
+    /// How often.
+    pub count: u32,
+}
+
+/// A file that was changed.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct FileModified {
+    /// The path.
+    pub path: String,
+    /// First change.
+    pub line: u64,
+    /// Lines added.
+    pub added: u32,
+    /// Lines removed.
+    pub removed: u32,
+}
+
+/// A command that was run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct CommandLine {
+    /// The command.
+    pub text: String,
+    /// Last run.
+    pub line: u64,
+    /// How the last run went.
+    pub outcome: String,
+    /// Its exit code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// How often.
+    pub count: u32,
+}
+
+/// Result of `close`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Close {
+    /// `success` only when the episode is durable and findable.
+    pub status: String,
+    /// The session, when it is known which was meant.
+    pub session_id: Option<String>,
+    /// The episode; `null` for an empty session.
+    pub episode_uuid: Option<String>,
+    /// What happened and what to do next.
+    pub message: String,
+}
+
+/// Result of `status`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Status {
+    /// The daemon's process.
+    pub pid: u32,
+    /// The daemon's version.
+    pub version: String,
+    /// Protocol version.
+    pub protocol: u32,
+    /// Where everything lies.
+    pub home: String,
+    /// When the daemon was started, RFC 3339 UTC.
+    pub started_at: String,
+    /// Directories whose transcripts are read.
+    pub roots: Vec<Root>,
+    /// Transcripts found on disk.
+    pub transcripts: u64,
+    /// Sessions by state.
+    pub sessions: BTreeMap<String, u64>,
+    /// Reading of history: sessions still to be read.
+    pub backlog: Progress,
+    /// The event log.
+    pub log: Log,
+    /// The searchable memory.
+    pub memory: Memory,
+    /// What is wrong, each with its fix.
+    pub problems: Vec<Problem>,
+}
+
+/// A directory that is watched.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Root {
+    /// The directory.
+    pub path: String,
+    /// Whether it is there.
+    pub exists: bool,
+    /// `notify`, or `sweep` where change notification is not to be had.
+    pub watched_by: String,
+}
+
+/// How far the reading of history is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Progress {
+    /// Sessions done since the daemon started.
+    pub done: u64,
+    /// Sessions still to do.
+    pub pending: u64,
+}
+
+/// The event log.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Log {
+    /// Last durable position.
+    pub position: u64,
+    /// Segment files.
+    pub segments: u64,
+    /// Bytes of the segments.
+    pub bytes: u64,
+    /// Events that this version cannot read.
+    pub unreadable: u64,
+}
+
+/// The searchable memory.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Memory {
+    /// Position in the log that searches cover.
+    pub position: u64,
+    /// How many events it is behind the log.
+    pub lag: u64,
+    /// Documents.
+    pub documents: u64,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// What.
+    pub what: String,
+    /// What to do.
+    pub fix: String,
+}
