@@ -10,4 +10,5 @@ pub mod protocol;
 pub mod record;
 pub mod schema;
 pub mod session;
+pub mod redact;
 pub mod turns;
