@@ -2,3 +2,6 @@
 
 pub mod hex;
 pub mod session;
+//! Stored shapes: what lies on disk, kept apart from what it means.
+
+pub mod item;

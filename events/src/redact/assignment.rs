@@ -14,10 +14,45 @@ const NAME_ENDS: &[&str] = &["_access_key", "_key_base", "_key", "key", "_value"
 
 /// Values that say "put yours here", or that are code reading a value from elsewhere; compared in lower case.
 const PLACEHOLDERS: &[&str] = &[
-    "your", "my_", "my-", "example", "placeholder", "changeme", "change_me", "change-me", "xxx", "***", "...", "insert",
-    "enter", "todo", "dummy", "process.env", "os.environ", "os.getenv", "env.", "env:", "secrets.", "self.", "this.",
-    "config.", "settings.", "options.", "props.", "params.", "args.", "req.", "request.", "undefined", "required",
-    "optional", "string", "http://", "https://", "./", "~/",
+    "your",
+    "my_",
+    "my-",
+    "example",
+    "placeholder",
+    "changeme",
+    "change_me",
+    "change-me",
+    "xxx",
+    "***",
+    "...",
+    "insert",
+    "enter",
+    "todo",
+    "dummy",
+    "process.env",
+    "os.environ",
+    "os.getenv",
+    "env.",
+    "env:",
+    "secrets.",
+    "self.",
+    "this.",
+    "config.",
+    "settings.",
+    "options.",
+    "props.",
+    "params.",
+    "args.",
+    "req.",
+    "request.",
+    "undefined",
+    "required",
+    "optional",
+    "string",
+    "http://",
+    "https://",
+    "./",
+    "~/",
 ];
 
 /// The value assigned to the name that the word at `start..end` belongs to, if it looks like a secret.
@@ -43,7 +78,9 @@ pub(super) fn value(text: &str, start: usize, end: usize, strict: bool) -> Optio
     }
     let called = matches!(bytes.get(judged), Some(b'(' | b'[' | b'{'));
     let shell = &text[start..end];
-    let likely = !called && !is_placeholder(secret, shell) && if strict { is_random(secret) } else { is_secret(secret, quoted, tight) };
+    let likely = !called
+        && !is_placeholder(secret, shell)
+        && if strict { is_random(secret) } else { is_secret(secret, quoted, tight) };
     likely.then_some(Cut { start: first, end: judged, kind: "secret" })
 }
 

@@ -121,7 +121,9 @@ fn assigned_secrets_are_cut() {
 #[test]
 fn hostile_repetition_is_still_linear() {
     // Each of these once took, or would take, quadratic time; a second is far above the linear cost.
-    for piece in ["sk-ab-cd-", "SG.a", "eyJ-", "password=", "-----BEGIN PRIVATE KEY-----", "<private", "://a:", "bearer a"] {
+    for piece in
+        ["sk-ab-cd-", "SG.a", "eyJ-", "password=", "-----BEGIN PRIVATE KEY-----", "<private", "://a:", "bearer a"]
+    {
         let text = piece.repeat(1_000_000 / piece.len());
         let clean = redact(&text);
         assert!(clean.len() <= text.len() * 2);

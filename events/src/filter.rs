@@ -1,0 +1,115 @@
+//! What of a conversation is kept: texts whole, calls with bulky values shortened, results as one line.
+//!
+//! Everything passes [`redact`](crate::redact::redact) here, before it is shortened, hashed or stored.
+
+use std::borrow::Cow;
+
+use crate::redact::{redact, redact_owned};
+
+pub mod edit;
+pub mod input;
+pub mod result;
+
+/// Version of all rules that decide what an item says: this module, redaction, and what the readers keep. Content
+/// hashes of different versions are not compared.
+pub const FILTER_VERSION: u32 = 1;
+
+/// Longest value of a call's parameter, in characters; a longer one is cut to this head and a mark.
+pub const MAX_VALUE_CHARS: usize = 200;
+/// Longest text of a notice of the harness, in characters.
+pub const MAX_NOTICE_CHARS: usize = 500;
+/// Longest tool name, in characters.
+pub const MAX_NAME_CHARS: usize = 100;
+
+/// What Baton puts around everything that it hands to an agent. What lies between is dropped when it comes back in a
+/// transcript, so that the memory never remembers itself.
+pub const RECALL_OPEN: &str = "<baton-recall";
+/// The end of what [`RECALL_OPEN`] begins.
+pub const RECALL_CLOSE: &str = "</baton-recall>";
+
+/// Beginnings of the names of Baton's own tools.
+const OWN_TOOLS: &[&str] = &["mcp__baton__", "mcp__plugin_baton"];
+
+/// Whether a tool is Baton's own: its calls and results are dropped.
+pub fn is_own_tool(name: &str) -> bool {
+    OWN_TOOLS.iter().any(|start| name.starts_with(start))
+}
+
+/// A text as it is kept: without what Baton injected, without secrets, without blanks around it. `None` when nothing
+/// is left.
+pub fn kept(text: &str) -> Option<String> {
+    let own = without_recall(text);
+    let clean = redact(&own);
+    let trimmed = clean.trim();
+    (!trimmed.is_empty()).then(|| trimmed.to_owned())
+}
+
+/// A text as it is kept, cut to a number of characters (the `…` included).
+pub fn kept_head(text: &str, chars: usize) -> Option<String> {
+    kept(text).map(|text| head(text, chars))
+}
+
+/// One line of a text as it is kept: blanks and line ends become one blank each.
+pub fn one_line(text: &str, chars: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    head(redact_owned(line), chars)
+}
+
+/// The first `chars` characters; a cut shows as `…`, which counts as one of them.
+fn head(mut text: String, chars: usize) -> String {
+    if let Some((cut, _)) = text.char_indices().nth(chars) {
+        let end = text.char_indices().nth(chars.saturating_sub(1)).map_or(cut, |(at, _)| at);
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+/// The text without what Baton injected: everything from [`RECALL_OPEN`] to the next [`RECALL_CLOSE`], or to the end.
+pub fn without_recall(text: &str) -> Cow<'_, str> {
+    let Some(mut open) = text.find(RECALL_OPEN) else {
+        return Cow::Borrowed(text);
+    };
+    let mut out = String::new();
+    let mut rest = text;
+    loop {
+        out.push_str(&rest[..open]);
+        let Some(close) = rest[open..].find(RECALL_CLOSE) else {
+            return Cow::Owned(out);
+        };
+        rest = &rest[open + close + RECALL_CLOSE.len()..];
+        match rest.find(RECALL_OPEN) {
+            Some(next) => open = next,
+            None => {
+                out.push_str(rest);
+                return Cow::Owned(out);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_baton_injected_is_dropped() {
+        for (text, expected) in [
+            ("a", Some("a")),
+            (" \n a \n", Some("a")),
+            (" \n ", None),
+            ("a <baton-recall v=\"1\">old</baton-recall> b <baton-recall>old</baton-recall>", Some("a  b")),
+            ("<baton-recall>never closed", None),
+            ("<private>p</private>", Some("[redacted:private]")),
+        ] {
+            assert_eq!(kept(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn heads_count_characters() {
+        assert_eq!(kept_head("ééé", 3).as_deref(), Some("ééé"));
+        assert_eq!(kept_head("éééé", 3).as_deref(), Some("éé…"));
+        assert_eq!(one_line("a\n  b\tc", 10), "a b c");
+    }
+}

@@ -1,0 +1,197 @@
+//! Parameters of a call, kept in key order, with everything bulky cut to a head and a mark.
+//!
+//! A mark says how much was cut and names the whole by the first 8 hex digits of its SHA-256 after
+//! redaction: `…[+812 chars #1f2e3d4c]`. Two calls that differ anywhere differ in their items.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::MAX_VALUE_CHARS;
+use crate::hash::{canonical_json, hex_digest};
+use crate::redact::redact_owned;
+use crate::transcript::json;
+
+/// Most values kept of one array or object.
+const MAX_ENTRIES: usize = 50;
+/// Deepest nesting kept, in levels below the parameters.
+const MAX_DEPTH: usize = 5;
+/// Most values kept of one call.
+const MAX_VALUES: usize = 400;
+/// Longest key, in characters.
+const MAX_KEY_CHARS: usize = 100;
+
+/// The parameters of a call, from the object that the transcript has for them. Anything else than an object is kept
+/// under an empty key.
+pub(crate) fn parameters(raw: json::Value<'_>) -> BTreeMap<String, Value> {
+    let mut left = MAX_VALUES;
+    match raw {
+        json::Value::Object(_) => object(raw, 0, &mut left).into_iter().collect(),
+        json::Value::Null => BTreeMap::new(),
+        other => BTreeMap::from([(String::new(), value(other, 0, &mut left))]),
+    }
+}
+
+fn value(raw: json::Value<'_>, depth: usize, left: &mut usize) -> Value {
+    *left = left.saturating_sub(1);
+    match raw {
+        json::Value::Text(text) => Value::String(shortened(redact_owned(text.decode().into_owned()))),
+        json::Value::Object(bytes) if depth >= MAX_DEPTH || *left == 0 => cut(bytes),
+        json::Value::Array(bytes) if depth >= MAX_DEPTH || *left == 0 => cut(bytes),
+        json::Value::Object(_) => Value::Object(object(raw, depth, left).into_iter().collect()),
+        json::Value::Array(_) => array(raw, depth, left),
+        json::Value::Number(digits) => number(digits),
+        json::Value::Bool(value) => Value::Bool(value),
+        json::Value::Null => Value::Null,
+    }
+}
+
+/// Fields in key order, so that what is cut does not depend on the order they were written in.
+fn object(raw: json::Value<'_>, depth: usize, left: &mut usize) -> Vec<(String, Value)> {
+    let fields: BTreeMap<_, _> = raw.fields().map(|(key, value)| (key.decode(), value)).collect();
+    let all = fields.len();
+    let mut kept = Vec::with_capacity(all.min(MAX_ENTRIES));
+    let mut rest = String::new();
+    for (key, field) in fields {
+        if kept.len() < MAX_ENTRIES && *left > 0 {
+            let name = super::head(redact_owned(key.into_owned()), MAX_KEY_CHARS);
+            kept.push((name, value(field, depth + 1, left)));
+        } else {
+            rest.push_str(&key);
+            rest.push_str(&whole(field));
+        }
+    }
+    if kept.len() < all {
+        kept.push(("…".to_owned(), mark(all - kept.len(), "keys", &rest)));
+    }
+    kept
+}
+
+fn array(raw: json::Value<'_>, depth: usize, left: &mut usize) -> Value {
+    let mut kept = Vec::new();
+    let mut rest = String::new();
+    let mut dropped = 0;
+    for element in raw.elements() {
+        if kept.len() < MAX_ENTRIES && *left > 0 && dropped == 0 {
+            kept.push(value(element, depth + 1, left));
+        } else {
+            dropped += 1;
+            rest.push_str(&whole(element));
+        }
+    }
+    if dropped > 0 {
+        kept.push(mark(dropped, "items", &rest));
+    }
+    Value::Array(kept)
+}
+
+/// A string, cut to its head and a mark when it is too long.
+pub(crate) fn shortened(text: String) -> String {
+    // Bytes are at least characters: most texts need no counting.
+    if text.len() <= MAX_VALUE_CHARS {
+        return text;
+    }
+    let Some((end, _)) = text.char_indices().nth(MAX_VALUE_CHARS) else {
+        return text;
+    };
+    let more = text[end..].chars().count();
+    format!("{}…[+{more} chars #{}]", &text[..end], hex_digest(text.as_bytes(), 8))
+}
+
+fn mark(count: usize, what: &str, rest: &str) -> Value {
+    let rest = redact_owned(rest.to_owned());
+    Value::String(format!("…[+{count} {what} #{}]", hex_digest(rest.as_bytes(), 8)))
+}
+
+/// The mark of a container that is too deep or one too many.
+fn cut(bytes: &[u8]) -> Value {
+    let rest = redact_owned(canonical(bytes));
+    Value::String(format!("…[+{} bytes #{}]", rest.len(), hex_digest(rest.as_bytes(), 8)))
+}
+
+/// A value in a form that does not depend on who wrote it, for digests.
+fn whole(value: json::Value<'_>) -> String {
+    match value {
+        json::Value::Text(text) => text.decode().into_owned(),
+        json::Value::Object(bytes) | json::Value::Array(bytes) => canonical(bytes),
+        json::Value::Number(digits) => number(digits).to_string(),
+        json::Value::Bool(value) => value.to_string(),
+        json::Value::Null => "null".to_owned(),
+    }
+}
+
+/// Canonical JSON, or the bytes as they are where a strict parser refuses them (nesting bombs, lone surrogates).
+fn canonical(bytes: &[u8]) -> String {
+    serde_json::from_slice::<Value>(bytes)
+        .map_or_else(|_| String::from_utf8_lossy(bytes).into_owned(), |value| canonical_json(&value))
+}
+
+/// Integral floats are written as integers, as JavaScript does: `1.0` and `1` are the same number.
+fn number(digits: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(digits);
+    match serde_json::from_str::<Value>(&text) {
+        Ok(Value::Number(number)) => match number.as_f64() {
+            Some(float) if !number.is_i64() && !number.is_u64() && float.fract() == 0.0 && float.abs() < EXACT => {
+                #[expect(clippy::cast_possible_truncation, reason = "bounded by EXACT just above")]
+                let whole = float as i64;
+                Value::from(whole)
+            }
+            _ => Value::Number(number),
+        },
+        _ => Value::String(super::head(text.into_owned(), MAX_VALUE_CHARS)),
+    }
+}
+
+/// Below this every whole number is exact as a float.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(raw: &str) -> String {
+        let map = parameters(json::Value::Object(raw.as_bytes()));
+        canonical_json(&Value::Object(map.into_iter().collect()))
+    }
+
+    fn check(raw: &str, expected: &str) {
+        assert_eq!(kept(raw), expected, "{raw}");
+    }
+
+    #[test]
+    fn small_parameters_stay_as_they_are_in_key_order() {
+        check("{}", "{}");
+        check(r#"{"b":[1,true,null,{"y":2,"x":"é"}],"a":"x\ny"}"#, r#"{"a":"x\ny","b":[1,true,null,{"x":"é","y":2}]}"#);
+        check(r#"{"a":1,"a":2}"#, r#"{"a":2}"#);
+        check(r#"{"a":1.0,"b":1e2,"c":-0,"d":1.5,"e":1e999}"#, r#"{"a":1,"b":100,"c":0,"d":1.5,"e":"1e999"}"#);
+        check(r#"{"password":"x","a":"<private>me</private>"}"#, r#"{"a":"[redacted:private]","password":"x"}"#);
+    }
+
+    #[test]
+    fn bulky_values_are_cut_to_a_head_and_a_mark_that_tells_them_apart() {
+        let long = |last: &str| kept(&format!("{{\"a\":\"{}{last}\"}}", "é".repeat(300)));
+        assert!(long("x").starts_with(&format!("{{\"a\":\"{}…[+101 chars #", "é".repeat(200))), "{}", long("x"));
+        assert_ne!(long("x"), long("y"));
+        let exact = format!("{{\"a\":\"{}\"}}", "é".repeat(200));
+        check(&exact, &exact);
+
+        let many = |last: u32| format!("{{\"a\":[{}{last}]}}", "7,".repeat(60));
+        assert!(kept(&many(1)).contains("…[+11 items #"), "{}", kept(&many(1)));
+        assert_ne!(kept(&many(1)), kept(&many(2)));
+
+        let wide: Vec<_> = (0..60).map(|key| format!("\"k{key:02}\":{key}")).collect();
+        let backwards: Vec<_> = wide.iter().rev().cloned().collect();
+        let object = |fields: &[String]| kept(&format!("{{{}}}", fields.join(",")));
+        assert!(object(&wide).contains("\"…\":\"…[+10 keys #"));
+        assert_eq!(object(&wide), object(&backwards));
+    }
+
+    #[test]
+    fn no_nesting_and_no_number_of_values_is_too_much() {
+        let bomb = format!("{{\"a\":{}1{}}}", "[".repeat(50_000), "]".repeat(50_000));
+        assert!(kept(&bomb).len() < 100, "{}", kept(&bomb));
+        let row = format!("[{}0]", "0,".repeat(49));
+        let wide = format!("{{\"a\":[{}{row}]}}", format!("{row},").repeat(40));
+        assert!(kept(&wide).len() < 4_000, "{}", kept(&wide).len());
+    }
+}

@@ -1,0 +1,317 @@
+//! The stored shape of an [`Item`]: one JSON object on one line.
+//!
+//! `{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"…","message":"msg_…","role":"tool","kind":"result",
+//! "tool_id":"toolu_…","name":"Bash","outcome":"failed","exit_code":101,"text":"Bash cargo test: exit 101, …"}`
+//!
+//! Fields that an item has not are left out. `role` is there for people and for `jq`; it follows from
+//! `kind` and is not read. Unknown fields are ignored, so fields may be added; the meaning of one that is
+//! there never changes.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::conversation::{Body, Call, Edit, Item, Meta, Outcome, TitleSource, ToolResult};
+use crate::record::Timestamp;
+
+/// Version of this shape, for the manifest that names the chunks.
+pub const ITEM_VERSION: u32 = 1;
+
+/// Why a stored line is no item.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Not JSON, or not of this shape.
+    #[error("stored item is not readable: {0}")]
+    Malformed(#[from] serde_json::Error),
+    /// A later program version wrote it.
+    #[error("stored item at transcript line {line} has an unknown {field}; a newer version of Baton wrote it")]
+    Unknown {
+        /// The transcript line that the item came from.
+        line: u64,
+        /// The field that is not understood.
+        field: &'static str,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct ItemV1<'a> {
+    line: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uuid: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    sidechain: bool,
+    #[serde(default)]
+    role: Cow<'a, str>,
+    kind: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_id: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<Cow<'a, BTreeMap<String, Value>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edit: Option<EditV1<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<Cow<'a, str>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct EditV1<'a> {
+    path: Cow<'a, str>,
+    added: u32,
+    removed: u32,
+}
+
+/// Appends the item as one line with its newline.
+pub fn encode(item: &Item, out: &mut Vec<u8>) -> Result<(), Error> {
+    serde_json::to_writer(&mut *out, &ItemV1::from(item))?;
+    out.push(b'\n');
+    Ok(())
+}
+
+/// Reads one line, with or without its newline.
+pub fn decode(line: &[u8]) -> Result<Item, Error> {
+    serde_json::from_slice::<ItemV1<'_>>(line)?.into_item()
+}
+
+/// Reads the lines of a chunk, one after the other.
+pub fn decode_all(chunk: &[u8]) -> impl Iterator<Item = Result<Item, Error>> + '_ {
+    chunk.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(decode)
+}
+
+impl<'a> From<&'a Item> for ItemV1<'a> {
+    fn from(item: &'a Item) -> Self {
+        let mut stored = Self {
+            line: item.line,
+            at: item.at.map(|at| at.to_string().into()),
+            uuid: item.uuid.as_deref().map(Cow::Borrowed),
+            message: item.message.as_deref().map(Cow::Borrowed),
+            sidechain: item.sidechain,
+            role: item.role().as_str().into(),
+            kind: Cow::Borrowed(""),
+            tool_id: None,
+            name: None,
+            input: None,
+            edit: None,
+            outcome: None,
+            exit_code: None,
+            error: None,
+            source: None,
+            text: None,
+        };
+        let (kind, text) = match &item.body {
+            Body::Prompt { text } => ("prompt", text),
+            Body::Answer { text } => ("answer", text),
+            Body::Reply { text } => ("reply", text),
+            Body::Thinking { text } => ("thinking", text),
+            Body::Summary { text } => ("summary", text),
+            Body::Notice { text } => ("notice", text),
+            Body::Meta(Meta::Branch(text)) => ("branch", text),
+            Body::Meta(Meta::Cwd(text)) => ("cwd", text),
+            Body::Meta(Meta::Title { source, text }) => {
+                stored.source = Some(Cow::Borrowed(source_name(*source)));
+                ("title", text)
+            }
+            Body::Result(result) => {
+                stored.tool_id = Some(Cow::Borrowed(&result.id));
+                stored.name = result.name.as_deref().map(Cow::Borrowed);
+                stored.outcome = Some(Cow::Borrowed(outcome_name(result.outcome)));
+                stored.exit_code = result.exit_code;
+                stored.error = result.error.as_deref().map(Cow::Borrowed);
+                ("result", &result.text)
+            }
+            Body::Call(call) => {
+                stored.tool_id = Some(Cow::Borrowed(&call.id));
+                stored.input = Some(Cow::Borrowed(&call.input));
+                stored.edit = call.edit.as_ref().map(|Edit { path, added, removed }| EditV1 {
+                    path: Cow::Borrowed(path),
+                    added: *added,
+                    removed: *removed,
+                });
+                stored.name = Some(Cow::Borrowed(&call.name));
+                stored.kind = Cow::Borrowed("call");
+                return stored;
+            }
+        };
+        stored.kind = Cow::Borrowed(kind);
+        stored.text = Some(Cow::Borrowed(text));
+        stored
+    }
+}
+
+impl ItemV1<'_> {
+    fn into_item(self) -> Result<Item, Error> {
+        let line = self.line;
+        let unknown = |field| Error::Unknown { line, field };
+        let text = self.text.unwrap_or_default().into_owned();
+        let body = match &*self.kind {
+            "prompt" => Body::Prompt { text },
+            "answer" => Body::Answer { text },
+            "reply" => Body::Reply { text },
+            "thinking" => Body::Thinking { text },
+            "summary" => Body::Summary { text },
+            "notice" => Body::Notice { text },
+            "branch" => Body::Meta(Meta::Branch(text)),
+            "cwd" => Body::Meta(Meta::Cwd(text)),
+            "title" => {
+                let source = self.source.as_deref().and_then(source_of).ok_or_else(|| unknown("source"))?;
+                Body::Meta(Meta::Title { source, text })
+            }
+            "result" => Body::Result(ToolResult {
+                id: boxed(self.tool_id).unwrap_or_default(),
+                name: self.name.map(Cow::into_owned),
+                outcome: self.outcome.as_deref().and_then(outcome_of).ok_or_else(|| unknown("outcome"))?,
+                exit_code: self.exit_code,
+                text,
+                error: self.error.map(Cow::into_owned),
+            }),
+            "call" => Body::Call(Call {
+                id: boxed(self.tool_id).unwrap_or_default(),
+                name: self.name.unwrap_or_default().into_owned(),
+                input: self.input.unwrap_or_default().into_owned(),
+                edit: self.edit.map(|EditV1 { path, added, removed }| Edit { path: path.into_owned(), added, removed }),
+            }),
+            _ => return Err(unknown("kind")),
+        };
+        let at = self.at.map(|at| Timestamp::parse(&at).ok_or_else(|| unknown("at"))).transpose()?;
+        Ok(Item { line, at, uuid: boxed(self.uuid), message: boxed(self.message), sidechain: self.sidechain, body })
+    }
+}
+
+fn boxed(text: Option<Cow<'_, str>>) -> Option<Box<str>> {
+    text.map(|text| text.into_owned().into())
+}
+
+const OUTCOMES: [(Outcome, &str); 4] = [
+    (Outcome::Ok, "ok"),
+    (Outcome::Failed, "failed"),
+    (Outcome::Denied, "denied"),
+    (Outcome::Interrupted, "interrupted"),
+];
+const SOURCES: [(TitleSource, &str); 3] =
+    [(TitleSource::Summary, "summary"), (TitleSource::Model, "model"), (TitleSource::Person, "person")];
+
+fn outcome_name(outcome: Outcome) -> &'static str {
+    OUTCOMES.iter().find(|(known, _)| *known == outcome).map_or("", |(_, name)| name)
+}
+
+fn outcome_of(name: &str) -> Option<Outcome> {
+    OUTCOMES.iter().find(|(_, known)| *known == name).map(|(outcome, _)| *outcome)
+}
+
+fn source_name(source: TitleSource) -> &'static str {
+    SOURCES.iter().find(|(known, _)| *known == source).map_or("", |(_, name)| name)
+}
+
+fn source_of(name: &str) -> Option<TitleSource> {
+    SOURCES.iter().find(|(_, known)| *known == name).map(|(source, _)| *source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(body: Body) -> Item {
+        Item {
+            line: 12,
+            at: Timestamp::parse("2026-03-14T09:26:53.589Z"),
+            uuid: Some("u-1".into()),
+            message: None,
+            sidechain: false,
+            body,
+        }
+    }
+
+    fn check(item: &Item, expected: &str) {
+        let mut out = Vec::new();
+        encode(item, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out.clone()).unwrap(), format!("{expected}\n"));
+        assert_eq!(decode(&out).unwrap(), *item);
+    }
+
+    #[test]
+    fn items_are_read_as_they_were_written() {
+        let call = Call {
+            id: "toolu_1".into(),
+            name: "Edit".into(),
+            input: serde_json::from_str(r#"{"file_path":"a\n\"","n":[1,{"x":null}]}"#).unwrap(),
+            edit: Some(Edit { path: "a".into(), added: 3, removed: 1 }),
+        };
+        check(
+            &item(Body::Call(call)),
+            r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"call","tool_id":"toolu_1","name":"Edit","input":{"file_path":"a\n\"","n":[1,{"x":null}]},"edit":{"path":"a","added":3,"removed":1}}"#,
+        );
+        let result = ToolResult {
+            id: "toolu_1".into(),
+            name: Some("Bash".into()),
+            outcome: Outcome::Failed,
+            exit_code: Some(101),
+            text: "Bash cargo test: exit 101, é".into(),
+            error: Some("é".into()),
+        };
+        check(
+            &item(Body::Result(result)),
+            r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"result","tool_id":"toolu_1","name":"Bash","outcome":"failed","exit_code":101,"error":"é","text":"Bash cargo test: exit 101, é"}"#,
+        );
+        let title = Meta::Title { source: TitleSource::Person, text: "a name".into() };
+        let bare = Item { at: None, uuid: None, sidechain: true, ..item(Body::Meta(title)) };
+        check(
+            &bare,
+            r#"{"line":12,"sidechain":true,"role":"harness","kind":"title","source":"person","text":"a name"}"#,
+        );
+        let message =
+            Item { message: Some("msg_1".into()), at: None, uuid: None, ..item(Body::Reply { text: "x".into() }) };
+        check(&message, r#"{"line":12,"message":"msg_1","role":"assistant","kind":"reply","text":"x"}"#);
+    }
+
+    #[test]
+    fn every_kind_comes_back() {
+        let text = || "t".to_owned();
+        let bodies = [
+            Body::Prompt { text: text() },
+            Body::Answer { text: text() },
+            Body::Reply { text: text() },
+            Body::Thinking { text: text() },
+            Body::Summary { text: text() },
+            Body::Notice { text: text() },
+            Body::Meta(Meta::Branch(text())),
+            Body::Meta(Meta::Cwd(text())),
+            Body::Meta(Meta::Title { source: TitleSource::Summary, text: text() }),
+            Body::Meta(Meta::Title { source: TitleSource::Model, text: text() }),
+        ];
+        let items: Vec<Item> = bodies.into_iter().map(item).collect();
+        let mut chunk = Vec::new();
+        items.iter().for_each(|item| encode(item, &mut chunk).unwrap());
+        let read: Vec<Item> = decode_all(&chunk).map(Result::unwrap).collect();
+        assert_eq!(read, items);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused_with_its_place() {
+        for (line, expected) in [
+            (r#"{"line":7,"kind":"song","text":"x"}"#, "line 7 has an unknown kind"),
+            (r#"{"line":7,"kind":"result","outcome":"odd","text":"x"}"#, "line 7 has an unknown outcome"),
+            (r#"{"line":7,"kind":"prompt","at":"noon","text":"x"}"#, "line 7 has an unknown at"),
+            (r#"{"line":7"#, "not readable"),
+        ] {
+            let error = decode(line.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+        let newer = decode(br#"{"line":7,"kind":"prompt","text":"x","mood":"good"}"#).unwrap();
+        assert_eq!(newer.body, Body::Prompt { text: "x".into() });
+    }
+}

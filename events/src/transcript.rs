@@ -1,0 +1,214 @@
+//! Bytes of a transcript in, a conversation out.
+//!
+//! A [`Reader`] takes whole lines, in pieces of any size, counts what it sees and says it as
+//! [`Item`]s to a [`Sink`]. It never fails: what is broken is counted and leaves all other lines as they
+//! are. Where it stands is a [`Cursor`]; a new reader that is given the cursor and the conversation's open
+//! calls goes on as if there had been no break.
+//!
+//! One agent's format is one file below this one: [`classify`] tells whose a path is, and the reader hands
+//! each record to that agent's file.
+
+pub(crate) mod json;
+
+mod claude;
+mod cursor;
+mod observation;
+pub(crate) mod open_calls;
+mod place;
+mod scribe;
+
+pub use cursor::{Cursor, MAX_OPEN_CALLS, MAX_QUEUED, MAX_RECENT_MESSAGES, Window};
+pub use observation::{MAX_UNKNOWN_KINDS, Observation};
+pub use open_calls::OpenCalls;
+pub use place::{Kind, Located, classify};
+
+use std::borrow::Cow;
+
+use memchr::memchr;
+
+use crate::conversation::{Agent, Item};
+
+use json::{Fields, Found};
+use scribe::Scribe;
+
+/// Where a reader's items go.
+pub trait Sink {
+    /// Whether items are wanted at all. Without them no text is decoded beyond what counting needs.
+    const TEXT: bool;
+
+    /// Takes the next item, in file order.
+    fn item(&mut self, item: Item);
+}
+
+/// Wants no items: for counting.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NullSink;
+
+impl Sink for NullSink {
+    const TEXT: bool = false;
+
+    fn item(&mut self, _item: Item) {}
+}
+
+impl Sink for Vec<Item> {
+    const TEXT: bool = true;
+
+    fn item(&mut self, item: Item) {
+        self.push(item);
+    }
+}
+
+/// Whose transcript is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Who wrote it.
+    pub agent: Agent,
+    /// Whether the whole file is a subagent's conversation: then its records are its own, and not an aside.
+    pub subagent: bool,
+}
+
+impl Located {
+    /// How the file is to be read.
+    pub fn source(&self) -> Source {
+        Source { agent: self.agent, subagent: matches!(self.kind, Kind::Subagent { .. }) }
+    }
+}
+
+/// Reads one transcript, or a part of it.
+pub struct Reader<'a, S: Sink> {
+    source: Source,
+    scribe: Scribe<'a, S>,
+}
+
+impl<'a, S: Sink> Reader<'a, S> {
+    /// A reader that stands at `cursor` ([`Cursor::default`] is the beginning). `open` holds the conversation's
+    /// unanswered calls so far; a reader that only counts needs none.
+    pub fn new(source: Source, cursor: Cursor, open: OpenCalls, sink: &'a mut S) -> Self {
+        Self { source, scribe: Scribe::new(cursor, open, source.subagent, sink) }
+    }
+
+    /// Reads all whole lines of `bytes`, which begin where the cursor stands. Returns how many bytes were read; the
+    /// caller keeps the rest, which has no newline yet, and gives it again with what follows.
+    pub fn feed(&mut self, bytes: &[u8]) -> usize {
+        let mut at = 0;
+        while let Some(length) = memchr(b'\n', &bytes[at..]) {
+            self.line(&bytes[at..at + length]);
+            self.pass(length as u64 + 1);
+            self.scribe.cursor.unterminated = false;
+            at += length + 1;
+        }
+        at
+    }
+
+    /// Reads the rest of the file as it stood, which has no newline. Read are only whole objects; a torn line is held
+    /// back (0 is returned), for its writer may still be writing.
+    pub fn finish(&mut self, tail: &[u8]) -> usize {
+        debug_assert!(memchr(b'\n', tail).is_none(), "the tail begins after the last newline");
+        if !is_whole(tail) {
+            return 0;
+        }
+        self.line(tail);
+        self.pass(tail.len() as u64);
+        self.scribe.cursor.unterminated = true;
+        tail.len()
+    }
+
+    /// Passes over a line that is too long to be held: `head` is its beginning, `len` its length with its newline.
+    pub fn oversize(&mut self, head: &[u8], len: u64) {
+        self.count_line();
+        self.scribe.seen.oversize += 1;
+        let kind = match self.source.agent {
+            Agent::ClaudeCode => claude::kind_of(head),
+        };
+        let kind = kind.map_or(Cow::Borrowed("oversize"), |kind| Cow::Owned(format!("oversize:{kind}")));
+        self.scribe.seen.count_unknown(&kind, 1);
+        self.pass(len);
+        self.scribe.cursor.unterminated = false;
+    }
+
+    /// Where reading stands, and what was seen since the reader was made.
+    pub fn into_parts(self) -> (Cursor, Observation) {
+        (self.scribe.cursor, self.scribe.seen)
+    }
+
+    fn pass(&mut self, bytes: u64) {
+        self.scribe.cursor.offset += bytes;
+        self.scribe.seen.bytes += bytes;
+    }
+
+    fn count_line(&mut self) {
+        if !self.scribe.cursor.unterminated {
+            self.scribe.cursor.line += 1;
+            self.scribe.seen.lines += 1;
+        }
+    }
+
+    fn line(&mut self, bytes: &[u8]) {
+        self.count_line();
+        let bytes = if self.scribe.cursor.offset == 0 { bytes.strip_prefix(BOM).unwrap_or(bytes) } else { bytes };
+        let before = self.scribe.seen.records;
+        if self.records(bytes) && self.scribe.seen.records > before {
+            return;
+        }
+        // A power loss leaves NUL anywhere: without them the line may make sense.
+        let repaired = memchr(0, bytes).map(|_| bytes.iter().copied().filter(|byte| *byte != 0).collect::<Vec<_>>());
+        let nothing_lost = match repaired {
+            Some(bytes) => self.records(&bytes) && self.scribe.seen.records > before,
+            None => bytes.trim_ascii().is_empty(),
+        };
+        self.scribe.seen.malformed += u64::from(!nothing_lost);
+    }
+
+    /// Reads the objects of a line: mostly one, but writers that do not wait for each other leave more. Whether at
+    /// least one was read, or nothing but blanks stood there.
+    fn records(&mut self, mut bytes: &[u8]) -> bool {
+        let mut any = false;
+        loop {
+            match json::first_object(bytes) {
+                Found::Nothing => return true,
+                Found::Object(fields) => match self.record(fields) {
+                    Some(end) => bytes = &bytes[end..],
+                    None => break,
+                },
+                Found::Garbage => break,
+            }
+            any = true;
+        }
+        // Something was read, and something is broken behind it.
+        self.scribe.seen.malformed += u64::from(any);
+        any
+    }
+
+    /// Reads one object, if it is whole. Where it ends, counted from the first byte given to `first_object`.
+    fn record(&mut self, fields: Fields<'_>) -> Option<usize> {
+        match self.source.agent {
+            Agent::ClaudeCode => claude::record(fields, &mut self.scribe),
+        }
+    }
+}
+
+/// What some editors put before a text.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// Whether a line consists of whole objects, and has at least one.
+fn is_whole(line: &[u8]) -> bool {
+    let mut rest = line.strip_prefix(BOM).unwrap_or(line);
+    let mut any = false;
+    loop {
+        match json::first_object(rest) {
+            Found::Nothing => return any,
+            Found::Object(mut fields) => {
+                fields.by_ref().for_each(drop);
+                let Some(end) = fields.end() else {
+                    return false;
+                };
+                rest = &rest[end..];
+                any = true;
+            }
+            Found::Garbage => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

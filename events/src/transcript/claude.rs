@@ -1,0 +1,453 @@
+//! Claude Code's transcripts: JSON Lines, one content block per line, hardly two versions alike.
+//!
+//! Nobody publishes the format, so every field is optional, records of unknown kinds are counted, and only
+//! what is understood is taken. Each record is read field by field, without building it.
+
+mod verdict;
+mod words;
+
+use crate::conversation::TitleSource;
+use crate::filter::result::Output;
+use crate::filter::without_recall;
+use crate::record::Timestamp;
+
+use super::Sink;
+use super::json::{Fields, Found, Text, Value, first_object};
+use super::scribe::{Scribe, Stamp};
+
+use words::Words;
+
+/// Kinds of records that say nothing of the conversation. A kind that is neither here nor read is counted as unknown.
+const SILENT: &[&[u8]] = &[
+    b"progress",
+    b"file-history-snapshot",
+    b"file-history-delta",
+    b"last-prompt",
+    b"permission-mode",
+    b"mode",
+    b"agent-name",
+    b"agent-color",
+    b"agent-setting",
+    b"pr-link",
+    b"frame-link",
+    b"tag",
+    b"cost-state",
+    b"continued-in",
+    b"relocated",
+    b"worktree-state",
+    b"fork-context-ref",
+    b"attribution-snapshot",
+    b"content-replacement",
+    b"bridge-session",
+    b"task-summary",
+];
+/// Kinds of content blocks that carry nothing to keep.
+const SILENT_BLOCKS: &[&[u8]] = &[b"image", b"document", b"redacted_thinking", b"fallback", b"tool_reference"];
+/// The first version that writes prompts typed while the agent worked as records of their own.
+const QUEUE_IS_RECORDED_SINCE: [u32; 3] = [2, 1, 97];
+/// The model's name on what is no model's words: errors of the service, and fillers.
+const SYNTHETIC: &[u8] = b"<synthetic>";
+/// What the harness says when nothing was to be said.
+const FILLER: &str = "No response requested.";
+
+/// The fields of a record that matter, as far as it has them.
+#[derive(Clone, Copy, Default)]
+struct Record<'r> {
+    kind: Option<Text<'r>>,
+    subtype: Option<Text<'r>>,
+    at: Option<Text<'r>>,
+    uuid: Option<Text<'r>>,
+    session: Option<Text<'r>>,
+    cwd: Option<Text<'r>>,
+    branch: Option<Text<'r>>,
+    version: Option<Text<'r>>,
+    sidechain: bool,
+    meta: bool,
+    compact_summary: bool,
+    api_error: bool,
+    message: Option<Value<'r>>,
+    content: Option<Value<'r>>,
+    attachment: Option<Value<'r>>,
+    origin: Option<Value<'r>>,
+    prompt_source: Option<Text<'r>>,
+    operation: Option<Text<'r>>,
+    title: Option<Text<'r>>,
+    leaf: Option<Text<'r>>,
+}
+
+impl<'r> Record<'r> {
+    /// Takes the fields; `None` when the object is torn.
+    fn read(fields: &mut Fields<'r>) -> Option<(Self, usize)> {
+        let mut record = Self::default();
+        for (key, value) in fields.by_ref() {
+            match key.raw() {
+                b"type" => record.kind = value.text(),
+                b"subtype" => record.subtype = value.text(),
+                b"timestamp" => record.at = value.text(),
+                b"uuid" => record.uuid = value.text(),
+                b"sessionId" => record.session = value.text(),
+                b"cwd" => record.cwd = value.text(),
+                b"gitBranch" => record.branch = value.text(),
+                b"version" => record.version = value.text(),
+                b"isSidechain" => record.sidechain = value.is_true(),
+                b"isMeta" => record.meta = value.is_true(),
+                b"isCompactSummary" => record.compact_summary = value.is_true(),
+                b"isApiErrorMessage" => record.api_error = value.is_true(),
+                b"message" => record.message = Some(value),
+                b"content" => record.content = Some(value),
+                b"attachment" => record.attachment = Some(value),
+                b"origin" => record.origin = Some(value),
+                b"promptSource" => record.prompt_source = value.text(),
+                b"operation" => record.operation = value.text(),
+                b"customTitle" | b"aiTitle" | b"summary" => record.title = value.text(),
+                b"leafUuid" => record.leaf = value.text(),
+                _ => {}
+            }
+        }
+        fields.end().map(|end| (record, end))
+    }
+
+    fn stamp(&self) -> Stamp<'r> {
+        let at = self.at.and_then(|text| Timestamp::parse(&text.decode()));
+        Stamp { at, uuid: self.uuid, message: None, sidechain: self.sidechain }
+    }
+}
+
+/// Reads one record. Where it ends, if it is whole; a torn one leaves no trace.
+pub(super) fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option<usize> {
+    let (record, end) = Record::read(&mut fields)?;
+    let mut stamp = record.stamp();
+    scribe.begin(&stamp);
+    record.session.into_iter().for_each(|id| scribe.session(id));
+    let kind = record.kind.map_or(&b""[..], Text::raw);
+    match kind {
+        b"user" => {
+            place(&record, &stamp, scribe);
+            user(&record, &stamp, scribe);
+        }
+        b"assistant" => {
+            place(&record, &stamp, scribe);
+            stamp.message = record.message.and_then(|message| message.get(b"id")).and_then(Value::text);
+            assistant(&record, &stamp, scribe);
+        }
+        b"attachment" => {
+            place(&record, &stamp, scribe);
+            attachment(&record, &stamp, scribe);
+        }
+        b"system" => {
+            place(&record, &stamp, scribe);
+            system(&record, &stamp, scribe);
+        }
+        b"queue-operation" => queue_operation(&record, &stamp, scribe),
+        b"custom-title" => title(&record, &stamp, TitleSource::Person, scribe),
+        b"ai-title" => title(&record, &stamp, TitleSource::Model, scribe),
+        b"summary" => {
+            // An old title, mostly of another session: the one that has a record with this id.
+            stamp.uuid = record.leaf;
+            title(&record, &stamp, TitleSource::Summary, scribe);
+        }
+        silent if SILENT.contains(&silent) => {}
+        unknown => scribe.seen.count_unknown(&String::from_utf8_lossy(unknown), 1),
+    }
+    scribe.end(&stamp);
+    Some(end)
+}
+
+/// The kind of a record whose beginning is known: for lines too long to be read.
+pub(super) fn kind_of(head: &[u8]) -> Option<String> {
+    let Found::Object(mut fields) = first_object(head) else {
+        return None;
+    };
+    fields.find_map(|(key, value)| (key.raw() == b"type").then(|| value.text())?).map(|kind| kind.decode().into_owned())
+}
+
+/// Where the session stands, as every record of its chain says.
+fn place<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    record.cwd.into_iter().for_each(|cwd| scribe.cwd(stamp, cwd));
+    record.branch.into_iter().for_each(|branch| scribe.branch(stamp, branch));
+    if !scribe.cursor.queue_is_recorded
+        && let Some(version) = record.version
+    {
+        scribe.cursor.queue_is_recorded = version_of(version.raw()) >= QUEUE_IS_RECORDED_SINCE;
+    }
+}
+
+fn version_of(text: &[u8]) -> [u32; 3] {
+    let mut numbers = text.split(|byte| !byte.is_ascii_digit()).map(|digits| {
+        let digits = digits.iter().take(9);
+        digits.fold(0_u32, |sum, digit| sum * 10 + u32::from(digit - b'0'))
+    });
+    [(); 3].map(|()| numbers.next().unwrap_or(0))
+}
+
+fn title<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, source: TitleSource, scribe: &mut Scribe<'_, S>) {
+    record.title.into_iter().for_each(|title| scribe.title(stamp, source, title));
+}
+
+/// A content block, as far as it matters.
+#[derive(Clone, Copy, Default)]
+struct Block<'r> {
+    kind: &'r [u8],
+    text: Option<Text<'r>>,
+    thinking: Option<Text<'r>>,
+    id: Option<Text<'r>>,
+    name: Option<Text<'r>>,
+    input: Option<Value<'r>>,
+    answers: Option<Text<'r>>,
+    content: Option<Value<'r>>,
+    is_error: bool,
+}
+
+impl<'r> Block<'r> {
+    fn read(block: Value<'r>) -> Self {
+        let mut read = Self::default();
+        for (key, value) in block.fields() {
+            match key.raw() {
+                b"type" => read.kind = value.text().map_or(&b""[..], Text::raw),
+                b"text" => read.text = value.text(),
+                b"thinking" => read.thinking = value.text(),
+                b"id" => read.id = value.text(),
+                b"name" => read.name = value.text(),
+                b"input" => read.input = Some(value),
+                b"tool_use_id" => read.answers = value.text(),
+                b"content" => read.content = Some(value),
+                b"is_error" => read.is_error = value.is_true(),
+                _ => {}
+            }
+        }
+        read
+    }
+}
+
+fn assistant<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let Some(message) = record.message else {
+        return;
+    };
+    let (mut content, mut model, mut stop) = (None, None, None);
+    for (key, value) in message.fields() {
+        match key.raw() {
+            b"content" => content = Some(value),
+            b"model" => model = value.text(),
+            b"stop_reason" => stop = value.text(),
+            _ => {}
+        }
+    }
+    let synthetic = record.api_error || model.is_some_and(|model| model.raw() == SYNTHETIC);
+    let ends_turn = stop.is_none_or(|stop| stop.raw() != b"tool_use");
+    let text = |text: Text<'_>, scribe: &mut Scribe<'_, S>| {
+        if !synthetic {
+            scribe.reply(stamp, text, ends_turn);
+        } else if S::TEXT && text.decode() != FILLER {
+            scribe.notice(stamp, &text.decode());
+        }
+    };
+    match content {
+        Some(Value::Text(whole)) => text(whole, scribe),
+        Some(array) => {
+            for block in array.elements().map(Block::read) {
+                match block.kind {
+                    b"text" => block.text.into_iter().for_each(|part| text(part, scribe)),
+                    _ => assistant_block(&block, stamp, scribe),
+                }
+            }
+        }
+        None => {}
+    }
+}
+
+fn assistant_block<S: Sink>(block: &Block<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    match block.kind {
+        b"thinking" => scribe.thinking(stamp, block.thinking),
+        b"redacted_thinking" => scribe.thinking(stamp, None),
+        b"tool_use" | b"server_tool_use" | b"mcp_tool_use" => {
+            scribe.call(stamp, block.id, block.name, block.input.unwrap_or(Value::Null));
+        }
+        kind if kind.ends_with(b"_tool_result") => result(block, stamp, scribe),
+        kind => other_block(kind, scribe),
+    }
+}
+
+fn other_block<S: Sink>(kind: &[u8], scribe: &mut Scribe<'_, S>) {
+    if !SILENT_BLOCKS.contains(&kind) {
+        scribe.seen.count_unknown(&format!("block:{}", String::from_utf8_lossy(kind)), 1);
+    }
+}
+
+fn user<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let Some(content) = record.message.and_then(|message| message.get(b"content")) else {
+        return;
+    };
+    let mut typed = Typed::default();
+    match content {
+        Value::Text(text) => typed.text(text),
+        array => {
+            for block in array.elements().map(Block::read) {
+                match block.kind {
+                    b"tool_result" => result(&block, stamp, scribe),
+                    b"text" => block.text.into_iter().for_each(|text| typed.text(text)),
+                    b"image" | b"document" => typed.attachments += 1,
+                    kind => other_block(kind, scribe),
+                }
+            }
+        }
+    }
+    if record.compact_summary {
+        typed.parts.iter().for_each(|text| scribe.summary(stamp, text));
+    } else if !record.meta {
+        typed.say(author(record), Delivery::Typed, stamp, scribe);
+    }
+}
+
+/// Who a record says has written it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Author {
+    Person,
+    Harness,
+    Unknown,
+}
+
+fn author(record: &Record<'_>) -> Author {
+    let origin = record.origin.and_then(|origin| origin.get(b"kind")).and_then(Value::text).map(Text::raw);
+    match (origin, record.prompt_source.map(Text::raw)) {
+        (Some(b"human"), _) | (None, Some(b"typed" | b"queued")) => Author::Person,
+        (Some(_), _) | (None, Some(b"system")) => Author::Harness,
+        _ => Author::Unknown,
+    }
+}
+
+/// How a text came to the agent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Delivery {
+    /// As a turn of its own.
+    Typed,
+    /// While the agent was at work.
+    Between,
+    /// Into the queue, from which it may never be delivered by a record.
+    Queued,
+}
+
+/// The texts of a record in which a person may have typed.
+#[derive(Default)]
+struct Typed {
+    parts: Vec<String>,
+    attachments: usize,
+}
+
+impl Typed {
+    /// A string, or an array of blocks.
+    fn of(content: Option<Value<'_>>) -> Self {
+        let mut typed = Self::default();
+        match content {
+            Some(Value::Text(text)) => typed.text(text),
+            Some(array) => {
+                for block in array.elements().map(Block::read) {
+                    match block.kind {
+                        b"image" | b"document" => typed.attachments += 1,
+                        _ => block.text.into_iter().for_each(|text| typed.text(text)),
+                    }
+                }
+            }
+            None => {}
+        }
+        typed
+    }
+
+    fn text(&mut self, text: Text<'_>) {
+        if !text.is_blank() {
+            self.parts.push(without_recall(&text.decode()).into_owned());
+        }
+    }
+
+    /// Says what a person and what the harness said.
+    fn say<S: Sink>(self, author: Author, delivery: Delivery, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+        let whole = self.parts.join("\n");
+        if delivery == Delivery::Queued {
+            if !self.parts.iter().any(|part| has_prompt(part, author)) {
+                return;
+            }
+            scribe.queued(&whole);
+        } else if !scribe.cursor.queued.is_empty() {
+            let rest = scribe.undelivered(&whole);
+            if rest.len() < whole.trim().len() {
+                say_part(rest, author, delivery, stamp, scribe);
+                return;
+            }
+        }
+        self.parts.iter().for_each(|part| say_part(part, author, delivery, stamp, scribe));
+        if self.parts.is_empty() && self.attachments > 0 && author != Author::Harness {
+            scribe.prompt(stamp, "[image]");
+        }
+    }
+}
+
+fn has_prompt(text: &str, author: Author) -> bool {
+    words::take_apart(text, author == Author::Person).iter().any(|words| matches!(words, Words::Prompt(_)))
+}
+
+fn say_part<S: Sink>(text: &str, author: Author, delivery: Delivery, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let parts = words::take_apart(text, author == Author::Person);
+    let by_harness = author == Author::Harness && parts.len() == 1;
+    for words in parts {
+        match words {
+            Words::Prompt(text) if by_harness => scribe.notice(stamp, &text),
+            Words::Prompt(text) => {
+                if delivery == Delivery::Typed {
+                    scribe.abandon_calls(stamp);
+                }
+                scribe.prompt(stamp, &text);
+            }
+            Words::Notice(text) => scribe.notice(stamp, &text),
+            Words::Summary(text) => scribe.summary(stamp, text),
+            Words::Interruption => scribe.interruption(stamp),
+        }
+    }
+}
+
+/// A tool's answer, and what a person typed into it.
+fn result<S: Sink>(block: &Block<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    if !scribe.answered(block.answers) || !S::TEXT {
+        return;
+    }
+    let output = Output::of(block.content);
+    let verdict = verdict::of(scribe.tool_of(block.answers), block.is_error, &output);
+    scribe.result(stamp, block.answers, verdict.outcome, &output);
+    verdict.answer.into_iter().for_each(|answer| scribe.answer(stamp, &answer));
+}
+
+/// Of all that is attached for the model only what a person typed while it worked is of the conversation.
+fn attachment<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let Some(attachment) = record.attachment else {
+        return;
+    };
+    let field = |name: &[u8]| attachment.get(name);
+    if field(b"type").and_then(Value::text).map(Text::raw) != Some(b"queued_command") {
+        return;
+    }
+    let author = match field(b"commandMode").and_then(Value::text).map(Text::raw) {
+        Some(b"task-notification") => Author::Harness,
+        _ => author(&Record { origin: record.origin.or(field(b"origin")), ..*record }),
+    };
+    Typed::of(field(b"prompt")).say(author, Delivery::Between, stamp, scribe);
+}
+
+/// The harness' echo of a slash command: its arguments are a person's, the rest is news.
+fn system<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    if record.subtype.map(Text::raw) != Some(b"local_command") {
+        return;
+    }
+    if let Some(text) = record.content.and_then(Value::text).map(Text::decode)
+        && text.trim_start().starts_with('<')
+    {
+        say_part(&text, Author::Unknown, Delivery::Between, stamp, scribe);
+    }
+}
+
+/// Old versions write a prompt typed while the agent works into the queue, and perhaps nowhere else. It is taken when
+/// it is queued; its delivery, if there is a record of it, is recognised and not taken again. An idle agent's queue is
+/// delivered by a record always.
+fn queue_operation<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let queued = record.operation.map(Text::raw) == Some(b"enqueue");
+    if queued && scribe.cursor.working && !scribe.cursor.queue_is_recorded {
+        Typed::of(record.content).say(Author::Unknown, Delivery::Queued, stamp, scribe);
+    }
+}

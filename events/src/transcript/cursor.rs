@@ -1,0 +1,142 @@
+//! Where reading stands in one file: small enough for an event, and without a word of the conversation.
+
+use std::fmt;
+
+use crate::conversation::TitleSource;
+use crate::hash::Mark;
+
+/// Most calls remembered as unanswered, in calls; agents run some dozen at once.
+pub const MAX_OPEN_CALLS: usize = 64;
+/// Most assistant messages remembered as counted, in messages. The parts of one message stand close together: only
+/// results, progress and other messages that run beside it lie between.
+pub const MAX_RECENT_MESSAGES: usize = 16;
+/// Most queued prompts remembered as counted, in prompts.
+pub const MAX_QUEUED: usize = 8;
+
+/// Where reading stands. Reading on from a cursor gives what reading at once would have given.
+///
+/// Holds numbers and fingerprints only. At its fullest it has 93 of them: about 2 KB as JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Cursor {
+    /// Bytes read: just after a newline, unless `unterminated`.
+    pub offset: u64,
+    /// Lines read.
+    pub line: u64,
+    /// Whether the last line read had no newline yet; the newline to come ends it and is no line of its own.
+    pub unterminated: bool,
+    /// Calls that no result has answered, oldest first.
+    pub open_calls: Window<Mark, MAX_OPEN_CALLS>,
+    /// Unanswered calls of Baton's own tools: their results are dropped.
+    pub own_calls: Window<Mark, MAX_OPEN_CALLS>,
+    /// Assistant messages that were counted, oldest first.
+    pub recent_messages: Window<Mark, MAX_RECENT_MESSAGES>,
+    /// Prompts that were counted when they were queued: their delivery is not counted again.
+    pub queued: Window<Mark, MAX_QUEUED>,
+    /// Whether the agent was at work after the last record: a prompt queued now may never be written again.
+    pub working: bool,
+    /// Whether the file's program writes queued prompts as records of their own.
+    pub queue_is_recorded: bool,
+    /// The last working directory.
+    pub cwd: Option<Mark>,
+    /// The last branch.
+    pub branch: Option<Mark>,
+    /// The last title of each source: summary, model, person.
+    pub titles: [Option<Mark>; 3],
+}
+
+impl Cursor {
+    /// How many calls are in flight, as far as the transcript tells.
+    pub fn calls_in_flight(&self) -> usize {
+        self.open_calls.len()
+    }
+
+    /// Remembers a working directory; whether it is news.
+    pub(crate) fn enter_cwd(&mut self, cwd: &str) -> bool {
+        let mark = Some(Mark::of(cwd.as_bytes()));
+        std::mem::replace(&mut self.cwd, mark) != mark
+    }
+
+    /// Remembers a branch; whether it is news.
+    pub(crate) fn enter_branch(&mut self, branch: &str) -> bool {
+        let mark = Some(Mark::of(branch.as_bytes()));
+        std::mem::replace(&mut self.branch, mark) != mark
+    }
+
+    /// Remembers a title; whether it is news.
+    pub(crate) fn enter_title(&mut self, source: TitleSource, title: &str) -> bool {
+        let place = match source {
+            TitleSource::Summary => 0,
+            TitleSource::Model => 1,
+            TitleSource::Person => 2,
+        };
+        let mark = Some(Mark::of(title.as_bytes()));
+        std::mem::replace(&mut self.titles[place], mark) != mark
+    }
+}
+
+/// The last few of a kind, oldest first; a full window drops its oldest.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Window<T, const MAX: usize>(Vec<T>);
+
+impl<T, const MAX: usize> Default for Window<T, MAX> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: fmt::Debug, const MAX: usize> fmt::Debug for Window<T, MAX> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.0).finish()
+    }
+}
+
+impl<T: Copy + PartialEq, const MAX: usize> FromIterator<T> for Window<T, MAX> {
+    /// Keeps the last `MAX`.
+    fn from_iter<I: IntoIterator<Item = T>>(all: I) -> Self {
+        let mut window = Self::default();
+        all.into_iter().for_each(|one| window.push(one));
+        window
+    }
+}
+
+impl<T: Copy + PartialEq, const MAX: usize> Window<T, MAX> {
+    /// All of them, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn contains(&self, one: T) -> bool {
+        self.0.contains(&one)
+    }
+
+    /// Adds one at the end; one that is there already stays where it is.
+    pub(crate) fn push(&mut self, one: T) {
+        if self.contains(one) {
+            return;
+        }
+        if self.0.len() == MAX {
+            self.0.remove(0);
+        }
+        self.0.push(one);
+    }
+
+    /// Takes one out; whether it was there.
+    pub(crate) fn take(&mut self, one: T) -> bool {
+        let place = self.0.iter().position(|other| *other == one);
+        place.map(|at| self.0.remove(at)).is_some()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}

@@ -1,0 +1,119 @@
+//! Calls that wait for their result: what a result must know of its call, since it names only the id.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::Value;
+
+use crate::conversation::{Body, Call, Edit, Item};
+use crate::filter::one_line;
+
+use super::cursor::MAX_OPEN_CALLS;
+
+/// Longest target in a result's line, in characters.
+const MAX_TARGET_CHARS: usize = 120;
+
+/// What a call works on, by the names that tools give it; the first that is there counts.
+const TARGETS: &[&str] = &[
+    "file_path",
+    "notebook_path",
+    "command",
+    "pattern",
+    "url",
+    "query",
+    "path",
+    "description",
+    "subject",
+    "skill",
+    "name",
+    "prompt",
+    "title",
+    "id",
+    "uri",
+];
+
+/// The unanswered calls of a conversation, rebuilt from its items alone.
+///
+/// An index job that reads a file's tail takes them from the stored items: `items.iter().collect()`.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct OpenCalls(VecDeque<OpenCall>);
+
+/// One call, as far as its result's line needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OpenCall {
+    pub(crate) id: Box<str>,
+    pub(crate) name: String,
+    pub(crate) target: String,
+    pub(crate) edit: Option<Edit>,
+}
+
+impl OpenCall {
+    fn of(call: &Call) -> Self {
+        Self { id: call.id.clone(), name: call.name.clone(), target: target(&call.input), edit: call.edit.clone() }
+    }
+
+    /// Name and target, as a result's line begins.
+    pub(crate) fn subject(&self) -> String {
+        if self.target.is_empty() { self.name.clone() } else { format!("{} {}", self.name, self.target) }
+    }
+}
+
+impl OpenCalls {
+    /// Takes note of the next item of the conversation.
+    pub fn note(&mut self, item: &Item) {
+        match &item.body {
+            Body::Call(call) if !call.id.is_empty() => {
+                if self.0.len() == MAX_OPEN_CALLS {
+                    self.0.pop_front();
+                }
+                self.0.push_back(OpenCall::of(call));
+            }
+            Body::Result(result) => self.0.retain(|call| call.id != result.id),
+            _ => {}
+        }
+    }
+
+    /// The call with this id.
+    pub(crate) fn get(&self, id: &str) -> Option<&OpenCall> {
+        self.0.iter().rev().find(|call| *call.id == *id)
+    }
+}
+
+impl<'a> FromIterator<&'a Item> for OpenCalls {
+    fn from_iter<I: IntoIterator<Item = &'a Item>>(items: I) -> Self {
+        let mut open = Self::default();
+        items.into_iter().for_each(|item| open.note(item));
+        open
+    }
+}
+
+/// What a call works on, in one line: `src/auth.rs`, `cargo test`, `fn login in src`.
+fn target(input: &BTreeMap<String, Value>) -> String {
+    let text = |name: &str| input.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    let main = TARGETS.iter().find_map(|name| text(name)).or_else(|| input.values().find_map(Value::as_str));
+    let line = one_line(main.unwrap_or(""), MAX_TARGET_CHARS);
+    match (text("pattern"), text("path")) {
+        (Some(_), Some(path)) if text("file_path").is_none() && text("command").is_none() => {
+            format!("{line} in {}", one_line(path, MAX_TARGET_CHARS))
+        }
+        _ => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(input: &str, expected: &str) {
+        assert_eq!(target(&serde_json::from_str(input).unwrap()), expected, "{input}");
+    }
+
+    #[test]
+    fn the_target_is_what_a_person_would_name() {
+        check(r#"{"command":"cargo test\n  --all","description":"Run"}"#, "cargo test --all");
+        check(r#"{"file_path":"/a/b.rs","limit":10}"#, "/a/b.rs");
+        check(r#"{"pattern":"fn x","path":"src","output_mode":"content"}"#, "fn x in src");
+        check(r#"{"zz":"word","n":1}"#, "word");
+        check(r#"{"n":1}"#, "");
+        check(&format!(r#"{{"command":"{}"}}"#, "x".repeat(500)), &format!("{}…", "x".repeat(119)));
+    }
+}

@@ -1,0 +1,289 @@
+//! What every agent's reader says into: it counts, remembers, filters and hands on items.
+//!
+//! A reader of one agent's format knows where things stand in a record; everything that must be the same
+//! for all agents happens here. Without a sink for texts nothing is decoded that need not be.
+
+use std::borrow::Cow;
+
+use crate::conversation::{Body, Call, Item, Meta, Outcome, TitleSource};
+use crate::filter::result::{Output, summarise};
+use crate::filter::{MAX_NAME_CHARS, MAX_NOTICE_CHARS, edit, input, is_own_tool, kept, kept_head, one_line};
+use crate::hash::Mark;
+use crate::record::Timestamp;
+use crate::redact::redact_owned;
+
+use super::Sink;
+use super::cursor::Cursor;
+use super::json::{Text, Value};
+use super::observation::Observation;
+use super::open_calls::OpenCalls;
+
+/// Longest title, branch or path in an item, in characters.
+const MAX_META_CHARS: usize = 1_000;
+/// Longest path and id in an observation, in bytes; a longer one is not taken over.
+const MAX_FACT_BYTES: usize = 4_096;
+/// Longest record, message and call id in an item, in bytes; a longer one stands as its fingerprint.
+const MAX_ID_BYTES: usize = 128;
+/// Most line ends of a delivered text at which a queued prompt is looked for.
+const MAX_JOINS: usize = 64;
+
+/// What is the same for all items of one record.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Stamp<'r> {
+    pub(crate) at: Option<Timestamp>,
+    pub(crate) uuid: Option<Text<'r>>,
+    pub(crate) message: Option<Text<'r>>,
+    /// Whether the record is marked as a subagent's.
+    pub(crate) sidechain: bool,
+}
+
+/// What the record at hand turned out to hold.
+#[derive(Default)]
+struct Holds {
+    conversation: bool,
+    prompt: bool,
+    text: bool,
+}
+
+pub(crate) struct Scribe<'a, S> {
+    pub(crate) cursor: Cursor,
+    pub(crate) seen: Observation,
+    open: OpenCalls,
+    sink: &'a mut S,
+    subagent: bool,
+    holds: Holds,
+}
+
+impl<'a, S: Sink> Scribe<'a, S> {
+    pub(crate) fn new(cursor: Cursor, open: OpenCalls, subagent: bool, sink: &'a mut S) -> Self {
+        Self { cursor, seen: Observation::default(), open, sink, subagent, holds: Holds::default() }
+    }
+
+    /// A record begins.
+    pub(crate) fn begin(&mut self, stamp: &Stamp<'_>) {
+        self.holds = Holds::default();
+        self.seen.records += 1;
+        self.seen.see(stamp.at);
+    }
+
+    /// The record is over: what it held is counted, each prompt and message once.
+    pub(crate) fn end(&mut self, stamp: &Stamp<'_>) {
+        if self.holds.conversation {
+            self.seen.conversation += 1;
+            self.seen.last_conversation_at = self.seen.last_conversation_at.max(stamp.at);
+        }
+        if self.aside(stamp) {
+            return;
+        }
+        if self.holds.prompt {
+            self.seen.prompts += 1;
+            self.seen.messages += 1;
+        }
+        if self.holds.text {
+            let mark = stamp.message.map(|id| Mark::of(id.raw()));
+            if mark.is_none_or(|mark| !self.cursor.recent_messages.contains(mark)) {
+                self.seen.messages += 1;
+            }
+            mark.into_iter().for_each(|mark| self.cursor.recent_messages.push(mark));
+        }
+    }
+
+    /// Whether the record belongs to a subagent's conversation inside another's file.
+    pub(crate) fn aside(&self, stamp: &Stamp<'_>) -> bool {
+        stamp.sidechain && !self.subagent
+    }
+
+    /// The agent said that it is somewhere.
+    pub(crate) fn cwd(&mut self, stamp: &Stamp<'_>, cwd: Text<'_>) {
+        let cwd = cwd.decode();
+        if self.seen.cwd.is_none() && !cwd.is_empty() && cwd.len() <= MAX_FACT_BYTES {
+            self.seen.cwd = Some(cwd.clone().into_owned());
+        }
+        if !cwd.is_empty() && !self.aside(stamp) && self.cursor.enter_cwd(&cwd) {
+            self.meta(stamp, &cwd, Meta::Cwd);
+        }
+    }
+
+    /// The agent said on which branch it is.
+    pub(crate) fn branch(&mut self, stamp: &Stamp<'_>, branch: Text<'_>) {
+        let branch = branch.decode();
+        if !branch.is_empty() && !self.aside(stamp) && self.cursor.enter_branch(&branch) {
+            self.meta(stamp, &branch, Meta::Branch);
+        }
+    }
+
+    /// The session was given a title.
+    pub(crate) fn title(&mut self, stamp: &Stamp<'_>, source: TitleSource, title: Text<'_>) {
+        let title = title.decode();
+        if !title.trim().is_empty() && self.cursor.enter_title(source, &title) {
+            self.meta(stamp, &title, |text| Meta::Title { source, text });
+        }
+    }
+
+    /// The record names the session it belongs to.
+    pub(crate) fn session(&mut self, id: Text<'_>) {
+        if self.seen.agent_session.is_none() && !id.is_blank() && id.raw().len() <= MAX_ID_BYTES {
+            self.seen.agent_session = Some(id.decode().into_owned());
+        }
+    }
+
+    /// A person typed a prompt.
+    pub(crate) fn prompt(&mut self, stamp: &Stamp<'_>, text: &str) {
+        self.holds.conversation = true;
+        self.holds.prompt = true;
+        self.cursor.working = true;
+        self.say(stamp, || kept(text).map(|text| Body::Prompt { text }));
+    }
+
+    /// A turn begins anew: calls that were never answered never will be.
+    pub(crate) fn abandon_calls(&mut self, stamp: &Stamp<'_>) {
+        if !self.aside(stamp) {
+            self.cursor.open_calls.clear();
+        }
+    }
+
+    /// A person interrupted the agent.
+    pub(crate) fn interruption(&mut self, stamp: &Stamp<'_>) {
+        self.abandon_calls(stamp);
+        self.cursor.working = false;
+        self.notice(stamp, "interrupted by the user");
+    }
+
+    /// A person typed something into a tool's result.
+    pub(crate) fn answer(&mut self, stamp: &Stamp<'_>, text: &str) {
+        self.holds.conversation = true;
+        self.say(stamp, || kept(text).map(|text| Body::Answer { text }));
+    }
+
+    /// The agent said something. `ends_turn` when it waits for a person now.
+    pub(crate) fn reply(&mut self, stamp: &Stamp<'_>, text: Text<'_>, ends_turn: bool) {
+        self.holds.conversation = true;
+        self.cursor.working = !ends_turn || !self.cursor.open_calls.is_empty();
+        if !text.is_blank() {
+            self.holds.text = true;
+            self.say(stamp, || kept(&text.decode()).map(|text| Body::Reply { text }));
+        }
+    }
+
+    /// The agent thought, if only to itself.
+    pub(crate) fn thinking(&mut self, stamp: &Stamp<'_>, text: Option<Text<'_>>) {
+        self.holds.conversation = true;
+        self.cursor.working = true;
+        if let Some(text) = text.filter(|text| !text.is_blank()) {
+            self.say(stamp, || kept(&text.decode()).map(|text| Body::Thinking { text }));
+        }
+    }
+
+    /// The agent called a tool.
+    pub(crate) fn call(
+        &mut self,
+        stamp: &Stamp<'_>,
+        id: Option<Text<'_>>,
+        name: Option<Text<'_>>,
+        parameters: Value<'_>,
+    ) {
+        let name = name.map_or(Cow::Borrowed(""), Text::decode);
+        let mark = id.map(|id| Mark::of(id.raw()));
+        self.cursor.working = true;
+        if is_own_tool(&name) {
+            mark.into_iter().for_each(|mark| self.cursor.own_calls.push(mark));
+            return;
+        }
+        self.holds.conversation = true;
+        mark.into_iter().for_each(|mark| self.cursor.open_calls.push(mark));
+        self.say(stamp, || {
+            Some(Body::Call(Call {
+                id: id.map(bounded_id).unwrap_or_default(),
+                edit: edit::of(&name, parameters),
+                input: input::parameters(parameters),
+                name: one_line(&name, MAX_NAME_CHARS),
+            }))
+        });
+    }
+
+    /// A tool answered. Whether its answer is to be kept: not when it is Baton's own.
+    pub(crate) fn answered(&mut self, id: Option<Text<'_>>) -> bool {
+        let mark = id.map(|id| Mark::of(id.raw()));
+        self.cursor.working = true;
+        if mark.is_some_and(|mark| self.cursor.own_calls.take(mark)) {
+            return false;
+        }
+        if let Some(mark) = mark {
+            self.cursor.open_calls.take(mark);
+        }
+        self.holds.conversation = true;
+        true
+    }
+
+    /// The name of the tool that a result answers, where its call is known.
+    pub(crate) fn tool_of(&self, id: Option<Text<'_>>) -> Option<&str> {
+        self.open.get(&bounded_id(id?)).map(|call| call.name.as_str())
+    }
+
+    /// What a tool answered, as one line.
+    pub(crate) fn result(&mut self, stamp: &Stamp<'_>, id: Option<Text<'_>>, outcome: Outcome, output: &Output<'_>) {
+        if S::TEXT {
+            let id = id.map(bounded_id).unwrap_or_default();
+            let result = summarise(&id, self.open.get(&id), outcome, output);
+            self.say(stamp, || Some(Body::Result(result)));
+        }
+    }
+
+    /// The harness repeated in short what it cut away.
+    pub(crate) fn summary(&mut self, stamp: &Stamp<'_>, text: &str) {
+        self.say(stamp, || kept(text).map(|text| Body::Summary { text }));
+    }
+
+    /// The harness had news.
+    pub(crate) fn notice(&mut self, stamp: &Stamp<'_>, text: &str) {
+        self.say(stamp, || kept_head(text, MAX_NOTICE_CHARS).map(|text| Body::Notice { text }));
+    }
+
+    /// A prompt was counted when it was queued; it is not to be counted when it is delivered.
+    pub(crate) fn queued(&mut self, text: &str) {
+        self.cursor.queued.push(Mark::of(text.trim().as_bytes()));
+    }
+
+    /// What of a delivered text was not counted already: several queued prompts may be delivered as one text.
+    pub(crate) fn undelivered<'t>(&mut self, text: &'t str) -> &'t str {
+        let mut rest = text.trim();
+        while !self.cursor.queued.is_empty() && !rest.is_empty() {
+            let mut ends = memchr::memchr_iter(b'\n', rest.as_bytes()).take(MAX_JOINS).chain([rest.len()]);
+            let Some(end) = ends.find(|end| self.cursor.queued.take(Mark::of(rest[..*end].trim().as_bytes()))) else {
+                break;
+            };
+            rest = rest[end..].trim_start();
+        }
+        rest
+    }
+
+    fn meta(&mut self, stamp: &Stamp<'_>, text: &str, meta: impl FnOnce(String) -> Meta) {
+        self.say(stamp, || kept_head(text, MAX_META_CHARS).map(|text| Body::Meta(meta(text))));
+    }
+
+    fn say(&mut self, stamp: &Stamp<'_>, body: impl FnOnce() -> Option<Body>) {
+        if !S::TEXT {
+            return;
+        }
+        if let Some(body) = body() {
+            let item = Item {
+                line: self.cursor.line,
+                at: stamp.at,
+                uuid: stamp.uuid.map(bounded_id),
+                message: stamp.message.map(bounded_id),
+                sidechain: self.aside(stamp),
+                body,
+            };
+            self.open.note(&item);
+            self.sink.item(item);
+        }
+    }
+}
+
+/// An id as it is kept: redacted like every text, and bounded.
+fn bounded_id(id: Text<'_>) -> Box<str> {
+    if id.raw().len() > MAX_ID_BYTES {
+        return Mark::of(id.raw()).to_string().into();
+    }
+    redact_owned(id.decode().into_owned()).into()
+}
