@@ -1,18 +1,54 @@
 //! Conversation in, episode out: what a session was for, what was done, what failed and how it ended.
 //!
 //! Deterministic and offline. Every line of an [`Episode`] points at the transcript line that says it.
+//! [`digest`] is a pure function of the items: linear in their length, bounded in what it gives back.
+
+mod command;
+mod content;
+mod continuation;
+mod excerpt;
+mod failure;
+mod file;
+mod sentence;
+mod statement;
+mod timeline;
+mod work;
 
 use std::collections::BTreeMap;
 
+use self::excerpt::{one_line, sentences_within};
+use self::timeline::Timeline;
+use crate::conversation::Item;
 use crate::record::Timestamp;
+
+/// Most entries of any list of an episode.
+pub const MAX_ENTRIES: usize = 200;
+/// Longest objective, in characters.
+const OBJECTIVE_CHARS: usize = 600;
+/// Longest title, in characters.
+const TITLE_CHARS: usize = 120;
+/// Longest prompt in a list, in characters.
+const PROMPT_CHARS: usize = 240;
+/// Longest answer, in characters.
+const ANSWER_CHARS: usize = 400;
+/// Longest failure with its command, and longest resolution, in characters.
+const ERROR_CHARS: usize = 400;
+/// Longest command or changed file in a list, in characters.
+const LINE_CHARS: usize = 300;
+/// Longest command or file inside a sentence, in characters.
+const SHORT_CHARS: usize = 120;
+/// A first prompt of fewer characters ("hi", "continue") says nothing of the purpose: the next one joins it.
+const TELLING_PROMPT_CHARS: usize = 12;
 
 /// What one session comes to, as `show` prints it. Field order is the order of the contract.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Episode {
     /// The title: the best that the transcript gives, else the first line of the objective.
     pub title: String,
-    /// What the session was for: its first typed prompt.
+    /// What the session was for: its first typed prompt, after the title when the transcript gives one.
     pub objective: String,
+    /// The typed prompts in transcript order, one line each.
+    pub prompts: Vec<Pointed>,
     /// What was done, by category (`changes`, `commands`, `answers`), in transcript order.
     pub work_completed: BTreeMap<String, Vec<Pointed>>,
     /// What failed, with the later success that resolved it.
@@ -78,7 +114,7 @@ pub struct FileModified {
 /// A command that was run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine {
-    /// The command, redacted and bounded.
+    /// The command on one line without a leading `cd`, bounded.
     pub text: String,
     /// Transcript line of the last run.
     pub line: u64,
@@ -89,3 +125,84 @@ pub struct CommandLine {
     /// How often it was run.
     pub count: u32,
 }
+
+/// What a session comes to. Pure, total and deterministic; linear in the items.
+///
+/// Every list has at most [`MAX_ENTRIES`] entries (of more, looking is dropped before working and old before new), every
+/// text is bounded in characters and on one line, and every `line` is the line of one of the items.
+pub fn digest(items: &[Item]) -> Episode {
+    let timeline = Timeline::of(items);
+    let objective = objective(&timeline);
+    let failures = failure::failures(&timeline);
+    let mut episode = Episode {
+        title: timeline.title.clone().unwrap_or_else(|| first_line(&objective)),
+        objective: match &timeline.title {
+            Some(title) => titled(title, objective),
+            None => objective,
+        },
+        prompts: work::prompts(&timeline),
+        work_completed: work::completed(&timeline),
+        errors: failures.iter().map(|failure| failure.line.clone()).collect(),
+        files_read: file::read(&timeline),
+        files_modified: file::modified(&timeline),
+        commands: work::commands(&timeline),
+        continuation_context: String::new(),
+    };
+    episode.continuation_context = continuation::paragraph(&timeline, &failures, &episode);
+    episode
+}
+
+/// The first prompt that is no bare slash command; with the next one if it is a mere greeting. Line breaks are kept out.
+fn objective(timeline: &Timeline<'_>) -> String {
+    let typed = || timeline.rounds.iter().filter_map(|round| round.prompt).map(|said| said.text.trim());
+    let mut telling = typed().filter(|text| !text.is_empty() && !is_bare_slash_command(text));
+    let Some(first) = telling.next() else {
+        return typed().next().map(|text| sentences_within(text, OBJECTIVE_CHARS)).unwrap_or_default();
+    };
+    let short = |text: &str| text.chars().take(TELLING_PROMPT_CHARS).count() < TELLING_PROMPT_CHARS && text.is_ascii();
+    match telling.next().filter(|_| short(first)) {
+        Some(next) => sentences_within(&format!("{first} … {next}"), OBJECTIVE_CHARS),
+        None => sentences_within(first, OBJECTIVE_CHARS),
+    }
+}
+
+/// Objective with its title before it, unless the one says the other.
+fn titled(title: &str, objective: String) -> String {
+    if objective.is_empty() || title.to_lowercase() == objective.to_lowercase() {
+        return title.to_owned();
+    }
+    if objective.starts_with(title.trim_end_matches('…')) {
+        return objective;
+    }
+    sentences_within(&format!("{title}: {objective}"), OBJECTIVE_CHARS + TITLE_CHARS)
+}
+
+/// `/clear`, `/model`: the echo of a slash command without arguments.
+fn is_bare_slash_command(text: &str) -> bool {
+    let name = text.strip_prefix('/').unwrap_or_default();
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':'))
+}
+
+/// A title from an objective: its first sentence, bounded.
+fn first_line(objective: &str) -> String {
+    let sentence = sentence::sentences(objective).first().map_or(objective, |sentence| sentence.text);
+    one_line(sentence, TITLE_CHARS)
+}
+
+/// Shortens a list to its bound: first the oldest that are not worth keeping go, then the oldest. Order is kept.
+fn keep<T>(list: &mut Vec<T>, max: usize, worth: impl Fn(&T) -> bool) {
+    let mut excess = list.len().saturating_sub(max);
+    if excess == 0 {
+        return;
+    }
+    list.retain(|entry| {
+        let drop = excess > 0 && !worth(entry);
+        excess -= usize::from(drop);
+        !drop
+    });
+    let excess = list.len().saturating_sub(max);
+    list.drain(..excess);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,412 @@
+//! Shell commands as people compare them: the same command written otherwise is the same command.
+//!
+//! A command is read just far enough to say which programs it runs on what. It is never executed, and what cannot be
+//! understood is compared as text.
+
+mod words;
+
+use std::borrow::Cow;
+
+use self::words::{Joint, Word};
+
+/// Most steps of one command line that are compared.
+const MAX_STEPS: usize = 8;
+
+/// Programs whose first word says what they do.
+const WITH_SUBCOMMANDS: [&str; 38] = [
+    "apt",
+    "apt-get",
+    "bd",
+    "brew",
+    "bun",
+    "bundle",
+    "cargo",
+    "composer",
+    "conda",
+    "deno",
+    "docker",
+    "dotnet",
+    "flutter",
+    "gh",
+    "git",
+    "go",
+    "gradle",
+    "gradlew",
+    "helm",
+    "just",
+    "kubectl",
+    "make",
+    "mix",
+    "mvn",
+    "npm",
+    "nx",
+    "pip",
+    "pip3",
+    "pnpm",
+    "poetry",
+    "rails",
+    "rake",
+    "ruff",
+    "rustup",
+    "swift",
+    "terraform",
+    "uv",
+    "yarn",
+];
+/// Programs that run the script which is their first argument.
+const INTERPRETERS: [&str; 12] =
+    ["python", "python3", "node", "ruby", "perl", "php", "bash", "sh", "zsh", "tsx", "ts-node", "source"];
+/// Words before a program that do not change what it is.
+const WRAPPERS: [&str; 9] = ["sudo", "env", "time", "nice", "nohup", "command", "exec", "npx", "bunx"];
+/// Steps that prepare or decorate, and prove nothing.
+const SETUP: [&str; 14] =
+    ["cd", "export", "source", ".", "set", "unset", "echo", "printf", "sleep", "true", "pwd", "pushd", "popd", "mkdir"];
+/// Programs that only look.
+const LOOKING: [&str; 30] = [
+    "ls", "cat", "head", "tail", "find", "grep", "egrep", "rg", "ag", "fd", "tree", "which", "whereis", "type", "wc",
+    "file", "stat", "du", "df", "env", "whoami", "date", "uname", "test", "[", "diff", "ps", "id", "less", "jq",
+];
+/// What `git` does when it only looks.
+const GIT_LOOKING: [&str; 9] = ["status", "diff", "log", "show", "branch", "rev-parse", "ls-files", "blame", "remote"];
+/// Programs that check something; their arguments choose a part of it.
+const CHECKERS: [&str; 22] = [
+    "pytest",
+    "vitest",
+    "jest",
+    "mocha",
+    "tsc",
+    "eslint",
+    "prettier",
+    "mypy",
+    "pyright",
+    "flake8",
+    "rspec",
+    "phpunit",
+    "ctest",
+    "tox",
+    "nox",
+    "rubocop",
+    "shellcheck",
+    "ava",
+    "biome",
+    "playwright",
+    "cypress",
+    "gradlew",
+];
+/// Flags with which a program only tells about itself or about what it would do.
+const ASKING: [&str; 11] = [
+    "--help",
+    "-h",
+    "--version",
+    "-V",
+    "--dry-run",
+    "--list",
+    "--collect-only",
+    "--co",
+    "--markers",
+    "--fixtures",
+    "--no-run",
+];
+/// Parts of a subcommand's name that tell a check.
+const CHECKING: [&str; 13] = [
+    "test", "check", "build", "lint", "clippy", "vet", "compile", "fmt", "format", "dialyzer", "credo", "spec",
+    "verify",
+];
+
+/// One command line.
+pub(super) struct Command<'a> {
+    /// Without a leading `cd`, in one line.
+    normal: String,
+    steps: Vec<Step<'a>>,
+}
+
+/// One program that a command line runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Step<'a> {
+    program: Cow<'a, str>,
+    subcommand: Option<Cow<'a, str>>,
+    arguments: Vec<Cow<'a, str>>,
+    /// Only asks for help, a version or a list.
+    asks: bool,
+    /// Runs a script that stands in the command line itself.
+    inline: bool,
+    /// Whether another program took its output, and with it its exit code.
+    piped: bool,
+    /// What binds it to the next step.
+    joint: Joint,
+}
+
+impl<'a> Command<'a> {
+    /// Reads a command line; total, linear.
+    pub(super) fn read(text: &'a str) -> Self {
+        let bare = without_leading_cd(text);
+        let mut steps: Vec<Step<'a>> = Vec::new();
+        let mut from_pipe = false;
+        for part in words::parts(bare) {
+            let piped = part.joint == Joint::Pipe;
+            if from_pipe {
+                from_pipe = piped;
+                if let Some(last) = steps.last_mut().filter(|_| !piped) {
+                    last.joint = part.joint;
+                }
+                continue;
+            }
+            // What only feeds a pipe (`echo x |`, `cat x |`) is not what the line is about.
+            let step = Step::read(part.words, piped, part.joint).filter(|step| !(piped && step.program == "cat"));
+            from_pipe = piped && step.is_some();
+            steps.extend(step);
+            if steps.len() == MAX_STEPS {
+                break;
+            }
+        }
+        let mut words: Vec<&str> = bare.split_whitespace().collect();
+        if words.len() > 1 && words.last() == Some(&"2>&1") {
+            words.pop();
+        }
+        Self { normal: words.join(" "), steps }
+    }
+
+    /// The command in one line, without a leading `cd` and a trailing `2>&1`. Equal commands have equal texts.
+    pub(super) fn normal(&self) -> &str {
+        &self.normal
+    }
+
+    /// Whether nothing but looking is done: that it finds nothing is no failure of the work.
+    pub(super) fn only_looks(&self) -> bool {
+        self.steps.iter().all(Step::only_looks)
+    }
+
+    /// Whether it commits to git.
+    pub(super) fn commits(&self) -> bool {
+        self.steps
+            .iter()
+            .any(|step| step.program == "git" && step.subcommand.as_deref() == Some("commit") && !step.asks)
+    }
+
+    /// Whether it is a script typed for this once: what fails in it may be its own fault.
+    pub(super) fn improvises(&self) -> bool {
+        self.steps.iter().any(|step| step.inline)
+    }
+
+    /// Whether it tests, builds or lints.
+    pub(super) fn checks(&self) -> bool {
+        self.steps.iter().any(Step::checks)
+    }
+
+    /// Whether an exit code of 0 may be another program's: its output went through a pipe.
+    pub(super) fn piped(&self) -> bool {
+        self.steps.iter().any(|step| step.piped)
+    }
+
+    /// The steps one of which failed, when the whole failed: those bound by `&&` to the last, or it alone.
+    pub(super) fn suspects(&self) -> Vec<Step<'a>> {
+        let first = self.steps[..self.steps.len().saturating_sub(1)].iter().rposition(|step| step.joint != Joint::And);
+        self.steps[first.map_or(0, |at| at + 1)..].iter().filter(|step| !step.only_looks()).cloned().collect()
+    }
+
+    /// The steps that succeeded, when the whole succeeded. A step before `||` or `;` proves nothing.
+    pub(super) fn proven(&self) -> Vec<&Step<'a>> {
+        let after_or = |at: usize| at > 0 && self.steps[at - 1].joint == Joint::Or;
+        let first = self.steps.iter().rposition(|step| step.joint == Joint::Sequence).map_or(0, |at| at + 1);
+        let proven = self.steps.iter().enumerate().skip(first);
+        proven.filter(|(at, step)| step.joint != Joint::Or && !after_or(*at) && !step.asks).map(|(_, s)| s).collect()
+    }
+}
+
+impl<'a> Step<'a> {
+    /// Whether the success of `self` resolves a failure of `failed`: the rule of "the same command".
+    ///
+    /// * program and subcommand are equal (`npm test` is `npm run test`, `python -m pytest` is `pytest`; directories of
+    ///   the program, wrappers such as `npx`, `sudo`, `uv run`, variables and flags do not count);
+    /// * of an interpreter, the script is the same;
+    /// * a check (test, build, lint) covers the same or more: it names no part, or one that holds a part that failed, or
+    ///   one that the failure's own line names;
+    /// * any other program with subcommands: the arguments overlap or one side has none; without subcommands they
+    ///   overlap or both have none. The message of `git commit` is no argument.
+    pub(super) fn resolves(&self, failed: &Step<'_>, failure: &str) -> bool {
+        if self.asks || self.program != failed.program || self.subcommand != failed.subcommand {
+            return false;
+        }
+        let (mine, theirs) = (&self.arguments, &failed.arguments);
+        if INTERPRETERS.contains(&&*self.program) {
+            return mine.first().map(|word| bare_path(word)) == theirs.first().map(|word| bare_path(word));
+        }
+        if self.checks() {
+            return mine.is_empty()
+                || mine.iter().any(|part| theirs.iter().any(|failed| covers(part, failed)))
+                || mine.iter().any(|part| part.len() >= 3 && failure.contains(bare_path(part)));
+        }
+        let overlap = mine.iter().any(|a| theirs.iter().any(|b| covers(a, b) || covers(b, a)));
+        let bare = if self.subcommand.is_some() {
+            mine.is_empty() || theirs.is_empty()
+        } else {
+            mine.is_empty() && theirs.is_empty()
+        };
+        overlap || bare
+    }
+
+    fn read(words: Vec<Word<'a>>, piped: bool, joint: Joint) -> Option<Self> {
+        let mut words = words.into_iter().map(Word::text).peekable();
+        while let Some(word) = words.peek() {
+            let assignment = word.split_once('=').is_some_and(|(name, _)| {
+                !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            });
+            if !assignment && !WRAPPERS.contains(&&**word) && *word != "timeout" {
+                break;
+            }
+            let wrapper = !assignment;
+            if words.next().is_some_and(|word| word == "timeout") {
+                words.next_if(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+            }
+            while wrapper && words.next_if(|word| word.starts_with('-')).is_some() {}
+        }
+        let mut words: Vec<_> = words.collect();
+        unwrap_runner(&mut words);
+        if words.is_empty() {
+            return None;
+        }
+        let program = base_name(words.remove(0));
+        if SETUP.contains(&&*program) {
+            return None;
+        }
+        let asks = words.iter().any(|word| ASKING.contains(&&**word));
+        let inline =
+            INTERPRETERS.contains(&&*program) && words.first().is_none_or(|word| matches!(&**word, "-c" | "-e" | "-"));
+        let mut step = Self { program, subcommand: None, arguments: Vec::new(), asks, inline, piped, joint };
+        if WITH_SUBCOMMANDS.contains(&&*step.program) || words.first().is_some_and(|word| CHECKING.contains(&&**word)) {
+            step.subcommand = take_subcommand(&step.program, &mut words);
+        }
+        let committing = step.program == "git" && step.subcommand.as_deref() == Some("commit");
+        if !committing {
+            step.arguments = words.into_iter().filter_map(argument).collect();
+        }
+        Some(step)
+    }
+
+    /// Program and subcommand, for when the whole line would be too long to quote.
+    pub(super) fn name(&self) -> String {
+        match self.subcommand.as_deref() {
+            Some(subcommand) => format!("{} {subcommand}", self.program),
+            None => self.program.to_string(),
+        }
+    }
+
+    fn only_looks(&self) -> bool {
+        let git = || self.program == "git" && self.subcommand.as_deref().is_some_and(|sub| GIT_LOOKING.contains(&sub));
+        self.asks || LOOKING.contains(&&*self.program) || git()
+    }
+
+    fn checks(&self) -> bool {
+        let checking = |name: &str| CHECKING.iter().any(|part| name.contains(part));
+        CHECKERS.contains(&&*self.program) || self.subcommand.as_deref().is_some_and(checking)
+    }
+}
+
+/// The command after `cd X &&` (or `;`), as often as it stands there.
+fn without_leading_cd(text: &str) -> &str {
+    let mut rest = text.trim();
+    for _ in 0..MAX_STEPS {
+        let Some(after) = rest.strip_prefix("cd ") else { break };
+        let Some(part) = words::first_end(after) else { break };
+        let next = after[part..].trim_start_matches([';', '&', ' ', '\n', '\t', '\r']);
+        if next.is_empty() || after[part..].starts_with("||") || after[part..].starts_with('|') {
+            break;
+        }
+        rest = next;
+    }
+    rest
+}
+
+/// Takes off what only runs a program: `uv run`, `poetry run`, `bundle exec`, `pnpm exec`, `python -m`.
+fn unwrap_runner(words: &mut Vec<Cow<'_, str>>) {
+    for _ in 0..3 {
+        let Some([first, second]) = words.first_chunk::<2>() else { return };
+        let runs = matches!(
+            (&**first, &**second),
+            ("uv" | "poetry" | "pipenv" | "hatch" | "rye" | "pdm", "run")
+                | ("bundle" | "npm" | "pnpm" | "yarn", "exec")
+                | ("pnpm" | "yarn", "dlx")
+                | ("python" | "python3", "-m")
+        );
+        if !runs {
+            return;
+        }
+        let flags = words[2..].iter().take_while(|word| word.starts_with("--")).count();
+        words.drain(..2 + flags);
+    }
+}
+
+/// The first word that is no flag, in the spelling that all its spellings share.
+fn take_subcommand<'a>(program: &str, words: &mut Vec<Cow<'a, str>>) -> Option<Cow<'a, str>> {
+    let with_value = |word: &str| matches!(word, "-C" | "--manifest-path" | "--prefix" | "-n" | "--cwd" | "-c" | "-f");
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        if !word.starts_with(['-', '+']) && !is_number(word) {
+            break;
+        }
+        at += if with_value(word) { 2 } else { 1 };
+    }
+    if at >= words.len() {
+        return None;
+    }
+    let mut word = words.remove(at);
+    if matches!(&*word, "run" | "run-script") && matches!(program, "npm" | "pnpm" | "yarn" | "bun") && at < words.len()
+    {
+        word = words.remove(at);
+    }
+    if program == "cargo" && word == "nextest" && words.get(at).is_some_and(|word| word == "run") {
+        words.remove(at);
+    }
+    let short = match (program, &*word) {
+        ("npm", "t" | "tst") | ("cargo", "t" | "nextest") => "test",
+        ("cargo", "b") => "build",
+        ("cargo", "c") => "check",
+        ("npm" | "pnpm" | "yarn" | "bun", "i" | "add") => "install",
+        _ => return Some(word),
+    };
+    Some(Cow::Borrowed(short))
+}
+
+/// The word as an argument to compare: no flags, no numbers, the value of `--flag=value`.
+fn argument(word: Cow<'_, str>) -> Option<Cow<'_, str>> {
+    let value = if word.starts_with(['-', '+']) {
+        word.split_once('=').map(|(_, value)| value.to_owned().into())
+    } else {
+        Some(word)
+    };
+    value.filter(|value| !value.is_empty() && !matches!(&**value, "run" | "." | "./...") && !is_number(value))
+}
+
+/// The program without its directories.
+fn base_name(word: Cow<'_, str>) -> Cow<'_, str> {
+    match word {
+        Cow::Borrowed(word) => word.rsplit('/').next().unwrap_or(word).into(),
+        Cow::Owned(word) => word.rsplit('/').next().unwrap_or(&word).to_owned().into(),
+    }
+}
+
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn bare_path(word: &str) -> &str {
+    word.strip_prefix("./").unwrap_or(word).trim_end_matches('/')
+}
+
+/// Whether `part` is the same as `inner` or holds it: `tests` holds `tests/auth.rs`, `test_auth.py` holds
+/// `test_auth.py::test_login`, the filter `auth` holds `auth::login` and `session::auth`. An absolute path is the
+/// relative one that it ends in.
+fn covers(part: &str, inner: &str) -> bool {
+    let (part, inner) = (bare_path(part), bare_path(inner));
+    let file = inner.split("::").next().unwrap_or(inner);
+    let absolute = part.strip_prefix('/').and_then(|part| part.strip_suffix(file));
+    if !file.is_empty() && absolute.is_some_and(|rest| rest.ends_with('/')) {
+        return true;
+    }
+    let starts = inner.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']));
+    let ends = inner.strip_suffix(part).is_some_and(|rest| rest.ends_with("::") || rest.ends_with('/'));
+    !part.is_empty() && (starts || ends)
+}
+
+#[cfg(test)]
+mod tests;

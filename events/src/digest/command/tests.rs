@@ -1,0 +1,139 @@
+use super::*;
+
+fn steps(text: &str) -> Vec<String> {
+    let show = |step: &Step<'_>| {
+        let words = [step.program.as_ref()].into_iter().chain(step.subcommand.as_deref());
+        words.chain(step.arguments.iter().map(AsRef::as_ref)).collect::<Vec<_>>().join(" ")
+    };
+    Command::read(text).steps.iter().map(show).collect()
+}
+
+#[track_caller]
+fn check_steps(text: &str, expected: &[&str]) {
+    assert_eq!(steps(text), expected, "{text:?}");
+}
+
+#[test]
+fn a_command_line_is_read_as_programs_and_arguments() {
+    check_steps("cargo test -p auth -- --nocapture", &["cargo test auth"]);
+    check_steps("cargo +nightly test --features=x", &["cargo test x"]);
+    check_steps("RUST_LOG=debug sudo -E /usr/bin/cargo t", &["cargo test"]);
+    check_steps("npm run test -- auth", &["npm test auth"]);
+    check_steps("npx vitest run src/a.test.ts 2>&1 | tail -5", &["vitest src/a.test.ts"]);
+    check_steps("uv run --frozen pytest -m \"not (tui or browser)\" -v", &["pytest not (tui or browser)"]);
+    check_steps("python -m pytest tests/ > out.txt", &["pytest tests/"]);
+    check_steps("cd a && cargo fmt && cargo clippy; git push", &["cargo fmt", "cargo clippy", "git push"]);
+    check_steps("(source .venv/bin/activate && pytest)", &["pytest"]);
+    check_steps("git -C /x/y commit -m 'a; b && c' --no-verify", &["git commit"]);
+    check_steps("timeout 60 make -j 4 all # not && this", &["make all"]);
+    check_steps("cat <<'EOF' > a.txt\ncargo test; x\nEOF", &["cat"]);
+    check_steps("echo hi && sleep 2", &[]);
+    check_steps("cargo build || true", &["cargo build"]);
+    check_steps("echo '{}' | python3 a.py | head -2; ls", &["python3 a.py", "ls"]);
+    check_steps("go test ./...", &["go test"]);
+    check_steps("cargo \\\n  test", &["cargo test"]);
+    check_steps("", &[]);
+    check_steps("'unclosed && x", &["unclosed && x"]);
+}
+
+#[track_caller]
+fn check_normal(text: &str, expected: &str) {
+    assert_eq!(Command::read(text).normal(), expected);
+}
+
+#[test]
+fn equal_commands_have_equal_texts() {
+    check_normal("  cargo   test\n", "cargo test");
+    check_normal("cd /home/u/p && cargo test", "cargo test");
+    check_normal("cd \"/a b\" ; cd c && ls", "ls");
+    check_normal("mix test 2>&1", "mix test");
+    check_normal("cd somewhere", "cd somewhere");
+    check_normal("cd a || cargo test", "cd a || cargo test");
+    check_normal("cd a && ", "cd a &&");
+}
+
+#[track_caller]
+fn check_resolved(failed: &str, error: &str, later: &str, expected: bool) {
+    let (failed_command, later_command) = (Command::read(failed), Command::read(later));
+    let proven = later_command.proven();
+    let suspects = failed_command.suspects();
+    let resolved =
+        !suspects.is_empty() && suspects.iter().all(|failed| proven.iter().any(|step| step.resolves(failed, error)));
+    assert_eq!(resolved, expected, "{failed:?} then {later:?}");
+}
+
+#[test]
+fn a_later_success_of_the_same_command_resolves() {
+    for (failed, later) in [
+        ("cargo test", "cargo test"),
+        ("cargo test -p auth", "cd /p && cargo test -p auth 2>&1 | tail -3"),
+        ("cargo test auth", "cargo test"),
+        ("cargo test auth::login", "cargo test auth"),
+        ("cargo test", "cargo nextest run"),
+        ("npm test", "npm run test"),
+        ("npm run test -- x", "npm test"),
+        ("pytest tests/test_a.py::test_b -x", "uv run pytest tests"),
+        ("python -m pytest", "pytest -q"),
+        ("npx tsc --noEmit", "tsc"),
+        ("cargo fmt && cargo test", "cargo fmt && cargo test"),
+        ("git push", "git push -u origin main"),
+        ("git commit -m a", "git commit -m 'b c'"),
+        ("python3 run.py a", "python3 ./run.py b"),
+        ("curl http://x/a", "curl -s http://x/a"),
+        ("./gradlew test", "gradlew test"),
+        ("cargo build; cargo test", "cargo test"),
+        ("make", "make"),
+        ("pytest test/test_a.py -v", "uv run pytest /w/p/test/test_a.py"),
+        ("ty check src", "uv run ty check"),
+    ] {
+        check_resolved(failed, "", later, true);
+    }
+    check_resolved("cargo test", "test session::auth_login ... FAILED", "cargo test auth_login", true);
+}
+
+#[test]
+fn another_command_or_an_unproven_one_does_not_resolve() {
+    for (failed, later) in [
+        ("cargo test", "cargo build"),
+        ("cargo test -p auth", "cargo test -p token"),
+        ("cargo test", "cargo test auth"),
+        ("cargo test", "cargo test || true"),
+        ("cargo test", "cargo test; echo done; ls"),
+        ("cargo fmt && cargo test", "cargo fmt"),
+        ("npm test", "npm run build"),
+        ("python3 run.py", "python3 other.py"),
+        ("foo process in.json", "foo --help"),
+        ("foo process", "foo"),
+        ("pytest -m unit", "pytest --markers"),
+        ("python3 -c 'a'", "python3 -c 'b'"),
+        ("ls x", "ls x"),
+        ("", ""),
+    ] {
+        check_resolved(failed, "", later, false);
+    }
+}
+
+#[test]
+fn looking_is_told_from_working() {
+    for (text, looks) in [
+        ("ls -la", true),
+        ("cd a && git status && git diff | head", true),
+        ("grep -r x . || echo none", true),
+        ("cargo --version", true),
+        ("git commit -m x", false),
+        ("ls && cargo test", false),
+    ] {
+        assert_eq!(Command::read(text).only_looks(), looks, "{text}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_a_command(text in ".{0,200}", junk in "[ a'\"\\\\|&;<>(){}#=$\n-]{0,60}") {
+        for text in [text, junk] {
+            let command = Command::read(&text);
+            let _ = (command.proven().len(), command.suspects().len(), command.only_looks(), command.checks());
+            proptest::prop_assert!(command.steps.len() <= MAX_STEPS);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! An episode as plain text that reads well: what `content` holds, and what is searched as a whole.
+
+use std::fmt::Write as _;
+
+use super::command::Command;
+use super::excerpt::one_line;
+use super::{Episode, Pointed};
+
+/// Longest content, in bytes.
+const MAX_BYTES: usize = 16_000;
+/// Share of one section, in bytes: no section crowds out the next.
+const SECTION_BYTES: usize = 3_500;
+
+impl Episode {
+    /// The whole episode as Markdown-like text of at most 16,000 bytes, the most telling first. Line numbers, and
+    /// commands that only looked, are left out: they are in the fields.
+    pub fn content(&self) -> String {
+        let mut content = Content { text: String::with_capacity(4_096) };
+        content.paragraph("# ", &self.title);
+        content.paragraph("Objective: ", &self.objective);
+        content.paragraph("Where it stands: ", &self.continuation_context);
+        content.section("Asked and answered", &self.asked_and_answered());
+        content.section("Errors", &self.error_lines());
+        let files = self.files_modified.iter().map(|file| format!("{} (+{} -{})", file.path, file.added, file.removed));
+        content.section("Files changed", &files.collect::<Vec<_>>());
+        content.section("Commands", &self.command_lines());
+        let files = self.files_read.iter().map(|file| match file.count {
+            1 => file.path.clone(),
+            count => format!("{} ({count} times)", file.path),
+        });
+        content.section("Files read", &files.collect::<Vec<_>>());
+        content.text
+    }
+
+    /// Prompts and answers in the order of the transcript.
+    fn asked_and_answered(&self) -> Vec<String> {
+        let answers = self.work_completed.get("answers").map(Vec::as_slice).unwrap_or_default();
+        let mut told: Vec<(u64, u8, &Pointed)> = Vec::with_capacity(self.prompts.len() + answers.len());
+        told.extend(self.prompts.iter().map(|prompt| (prompt.line, 0, prompt)));
+        told.extend(answers.iter().map(|answer| (answer.line, 1, answer)));
+        told.sort_by_key(|&(line, kind, _)| (line, kind));
+        let line = |(_, kind, said): (u64, u8, &Pointed)| {
+            let who = if kind == 0 { "User" } else { "Assistant" };
+            format!("{who}: {}", said.text)
+        };
+        told.into_iter().map(line).collect()
+    }
+
+    fn error_lines(&self) -> Vec<String> {
+        let line = |error: &super::ErrorLine| match &error.resolution {
+            Some(resolution) => format!("{} -> resolved: {}", error.text, resolution.text),
+            None => format!("{} -> not resolved", error.text),
+        };
+        self.errors.iter().map(line).collect()
+    }
+
+    fn command_lines(&self) -> Vec<String> {
+        let line = |command: &super::CommandLine| {
+            let mut text = format!("`{}`: {}", command.text, command.outcome);
+            if let Some(code) = command.exit_code.filter(|&code| code != 0) {
+                let _ = write!(text, ", exit {code}");
+            }
+            if command.count > 1 {
+                let _ = write!(text, ", {} times", command.count);
+            }
+            text
+        };
+        let works = |command: &&super::CommandLine| !Command::read(&command.text).only_looks();
+        self.commands.iter().filter(works).map(line).collect()
+    }
+}
+
+/// The text so far, within its bound.
+struct Content {
+    text: String,
+}
+
+impl Content {
+    fn paragraph(&mut self, head: &str, text: &str) {
+        let room = MAX_BYTES.saturating_sub(self.text.len() + head.len() + 2);
+        let line = one_line(text, room / 4);
+        if !line.is_empty() {
+            self.separate();
+            let _ = writeln!(self.text, "{head}{line}");
+        }
+    }
+
+    /// A heading and one point per entry; what does not fit is counted. Of many, the last are the ones that matter.
+    fn section(&mut self, heading: &str, entries: &[String]) {
+        let room = SECTION_BYTES.min(MAX_BYTES.saturating_sub(self.text.len() + heading.len() + 64));
+        let mut used = 0;
+        let fits = entries.iter().rev().take_while(|entry| {
+            used += entry.len() + 3;
+            used <= room
+        });
+        let kept = fits.count();
+        if kept == 0 {
+            return;
+        }
+        self.separate();
+        let _ = writeln!(self.text, "## {heading}");
+        let skipped = entries.len() - kept;
+        if skipped > 0 {
+            let _ = writeln!(self.text, "- ({skipped} earlier)");
+        }
+        for entry in &entries[skipped..] {
+            let _ = writeln!(self.text, "- {entry}");
+        }
+    }
+
+    fn separate(&mut self) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+    }
+}

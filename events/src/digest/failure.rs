@@ -1,0 +1,223 @@
+//! What failed, and the later success that resolved it.
+//!
+//! A failure is a failed result of a tool that works: a command that only looks finds nothing without anything being
+//! wrong, what a person denied or interrupted did not fail, and a slip of the agent's own tools (text to replace not
+//! found, file not read yet) that it made good on the same file is not worth remembering.
+
+use std::collections::BTreeMap;
+
+use super::command::{Command, Step};
+use super::excerpt::{one_line, without_filter_mark};
+use super::timeline::{Deed, Timeline};
+use super::{ERROR_CHARS, ErrorLine, MAX_ENTRIES, Pointed, SHORT_CHARS};
+use crate::conversation::Outcome;
+
+/// Most failures that wait for their success at one time; the oldest gives way.
+const MAX_OPEN: usize = 200;
+/// Most edits before a success that are looked through for what was done about a failure.
+const MAX_EDITS_BETWEEN: usize = 400;
+/// Most files that a resolution names.
+const MAX_FILES_NAMED: usize = 5;
+/// Results that only tell of another call's failure.
+const ECHOES: [&str; 3] = ["Sibling tool call errored", "Cancelled: parallel tool call", "Tool use was cancelled"];
+
+/// A failure, and whether it stands against the work as long as it is not resolved.
+pub(super) struct Failure {
+    pub(super) line: ErrorLine,
+    /// False for a script typed for once and for a tool of the agent that would not do: they prove nothing wrong.
+    pub(super) of_the_work: bool,
+}
+
+/// A failure that no success has resolved yet.
+struct Open<'a> {
+    error: usize,
+    subject: Subject<'a>,
+    /// Same subject and same complaint: the same failure again.
+    key: String,
+    /// Place of the last failed result and number of edits done before the first.
+    ended: usize,
+    edits: usize,
+    /// A slip of a file tool: dropped when made good.
+    slip: bool,
+}
+
+enum Subject<'a> {
+    /// The steps of a command that have not succeeded since.
+    Command(Vec<Step<'a>>),
+    /// A file, shown as people write it.
+    File(&'a str),
+    /// Any other tool and its target.
+    Tool(&'a str, Option<&'a str>),
+}
+
+/// All failures in transcript order.
+pub(super) fn failures(timeline: &Timeline<'_>) -> Vec<Failure> {
+    let mut errors: Vec<Option<Failure>> = Vec::new();
+    let mut open: Vec<Open<'_>> = Vec::new();
+    let mut edits: Vec<&str> = Vec::new();
+    for deed in timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index)) {
+        match deed.outcome() {
+            Some(Outcome::Failed) => fail(timeline, deed, edits.len(), &mut errors, &mut open),
+            Some(Outcome::Ok) => {
+                if let Some((path, ..)) = deed.edit() {
+                    edits.push(timeline.shown(path));
+                }
+                succeed(timeline, deed, &edits, &mut errors, &mut open);
+            }
+            _ => {}
+        }
+    }
+    let mut errors: Vec<Failure> = errors.into_iter().flatten().collect();
+    super::keep(&mut errors, MAX_ENTRIES, |failure| failure.line.resolution.is_none());
+    errors
+}
+
+fn fail<'a>(
+    timeline: &Timeline<'a>,
+    deed: &Deed<'a>,
+    edits: usize,
+    errors: &mut Vec<Option<Failure>>,
+    open: &mut Vec<Open<'a>>,
+) {
+    if deed.only_looks() {
+        return;
+    }
+    let complaint = complaint(deed);
+    if ECHOES.iter().any(|echo| complaint.contains(echo)) {
+        return;
+    }
+    let (subject, name, of_the_work) = match deed.command() {
+        Some(text) => {
+            let command = Command::read(text);
+            if command.only_looks() && !command.normal().is_empty() {
+                return;
+            }
+            let name = one_line(&without_filter_mark(command.normal()), SHORT_CHARS);
+            (Subject::Command(command.suspects()), name, !command.improvises())
+        }
+        None => match deed.edit() {
+            Some((path, ..)) => {
+                let path = timeline.shown(path);
+                (Subject::File(path), one_line(&format!("{} {path}", deed.tool()), SHORT_CHARS), false)
+            }
+            None => {
+                let target = deed.target();
+                let name = format!("{} {}", deed.tool(), target.unwrap_or_default());
+                (Subject::Tool(deed.tool(), target), one_line(&name, SHORT_CHARS), false)
+            }
+        },
+    };
+    let key = format!("{name}\n{}", without_numbers(&complaint));
+    if let Some(again) = open.iter_mut().find(|open| open.key == key) {
+        again.ended = deed.ended;
+        return;
+    }
+    if open.len() == MAX_OPEN {
+        open.remove(0);
+    }
+    let slip = matches!(subject, Subject::File(_));
+    open.push(Open { error: errors.len(), subject, key, ended: deed.ended, edits, slip });
+    let code = deed.result.and_then(|result| result.exit_code).map(|code| format!("exit {code}"));
+    let what =
+        [code, Some(complaint).filter(|text| !text.is_empty())].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let what = if what.is_empty() { "failed".to_owned() } else { what };
+    let text = if name.is_empty() { what } else { format!("{name}: {what}") };
+    let text = one_line(&text, ERROR_CHARS);
+    let line = ErrorLine { text, line: deed.result_line, at: deed.result_at, resolution: None };
+    errors.push(Some(Failure { line, of_the_work }));
+}
+
+fn succeed<'a>(
+    timeline: &Timeline<'a>,
+    deed: &Deed<'a>,
+    edits: &[&str],
+    errors: &mut [Option<Failure>],
+    open: &mut Vec<Open<'a>>,
+) {
+    if open.is_empty() || deed.in_background() {
+        return;
+    }
+    let command = deed.command().map(Command::read);
+    let proven = command.as_ref().map(Command::proven).unwrap_or_default();
+    let edited = deed.edit().map(|(path, ..)| timeline.shown(path));
+    open.retain_mut(|failure| {
+        // Only what began after the failure was known can have made it good.
+        if deed.began <= failure.ended {
+            return true;
+        }
+        let mut resolving = None;
+        let resolved = match (&mut failure.subject, &command) {
+            (Subject::Command(steps), Some(_)) => {
+                let text = errors.get(failure.error).and_then(Option::as_ref).map_or("", |error| &error.line.text);
+                let before = steps.len();
+                steps.retain(|failed| {
+                    let by = proven.iter().find(|step| step.resolves(failed, text));
+                    resolving = by.or(resolving);
+                    by.is_none()
+                });
+                before > 0 && steps.is_empty()
+            }
+            (Subject::File(path), _) => edited == Some(*path),
+            (Subject::Tool(tool, target), None) => *tool == deed.tool() && *target == deed.target(),
+            _ => false,
+        };
+        if let Some(error) = errors.get_mut(failure.error).filter(|_| resolved) {
+            if failure.slip {
+                *error = None;
+            } else if let Some(error) = error {
+                let name = resolving.map(|step| step.name());
+                let edits = edits.get(failure.edits..).unwrap_or_default();
+                error.line.resolution = Some(resolution(deed, command.as_ref().zip(name), edits));
+            }
+        }
+        !resolved
+    });
+}
+
+/// The sentence about a success, with what was edited since the failure.
+fn resolution(deed: &Deed<'_>, command: Option<(&Command<'_>, String)>, edits: &[&str]) -> Pointed {
+    let name = match &command {
+        Some((command, _)) if command.normal().len() <= SHORT_CHARS => command.normal().to_owned(),
+        Some((_, step)) => one_line(step, SHORT_CHARS),
+        None => one_line(&format!("{} {}", deed.tool(), deed.target().unwrap_or_default()), SHORT_CHARS),
+    };
+    let verb = match &command {
+        Some((command, _)) if command.checks() && !command.piped() => "passed",
+        Some((command, _)) if command.piped() => "ran without an error",
+        _ => "succeeded",
+    };
+    let mut files: BTreeMap<&str, usize> = BTreeMap::new();
+    for (order, path) in edits.iter().rev().take(MAX_EDITS_BETWEEN).enumerate() {
+        files.insert(path, order);
+    }
+    let mut named: Vec<(&str, usize)> = files.into_iter().collect();
+    named.sort_by_key(|&(path, order)| (std::cmp::Reverse(order), path));
+    let more = named.len().saturating_sub(MAX_FILES_NAMED);
+    let paths: Vec<&str> = named.iter().take(MAX_FILES_NAMED).map(|&(path, _)| path).collect();
+    let text = match (paths.is_empty(), more) {
+        (true, _) => format!("{name} {verb} on a later run"),
+        (false, 0) => format!("{name} {verb} after edits to {}", paths.join(", ")),
+        (false, more) => format!("{name} {verb} after edits to {} and {more} more", paths.join(", ")),
+    };
+    Pointed { text: one_line(&text, ERROR_CHARS), line: deed.result_line, at: deed.result_at }
+}
+
+/// The telling line of a failed result, without the tool's name and target before it.
+fn complaint(deed: &Deed<'_>) -> String {
+    let Some(result) = deed.result else { return String::new() };
+    let telling = result.error.as_deref().map(str::trim).filter(|error| !error.is_empty());
+    let text = telling.unwrap_or_else(|| result.text.split_once(": ").map_or(result.text.as_str(), |(_, rest)| rest));
+    let text = text.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
+    let text = match result.exit_code {
+        Some(code) => {
+            text.strip_prefix(&format!("exit {code}")).map_or(text, |rest| rest.trim_start_matches([',', ' ']))
+        }
+        None => text,
+    };
+    one_line(&without_filter_mark(text), ERROR_CHARS)
+}
+
+/// A complaint without its numbers, which differ between two runs (times, seeds, counts).
+fn without_numbers(text: &str) -> String {
+    text.chars().filter(|c| !c.is_ascii_digit()).collect()
+}

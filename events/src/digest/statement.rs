@@ -1,0 +1,233 @@
+//! The sentence that answers: what an assistant's text says was done, not what it announces or offers.
+
+use super::excerpt::one_line;
+use super::sentence::{Sentence, sentences};
+use super::timeline::Said;
+use super::{ANSWER_CHARS, Pointed};
+
+/// A sentence shorter than this says too little alone ("All tests pass."): the one before joins it.
+const TELLING_CHARS: usize = 60;
+/// Most sentences of a reply that are weighed, from its end.
+const MAX_WEIGHED: usize = 200;
+/// Longest part of a reply that is read, in bytes from its end.
+const MAX_BYTES: usize = 40_000;
+
+/// How an announcement begins; lower case.
+const ANNOUNCING: [&str; 25] = [
+    "i see",
+    "i can see",
+    "now i see",
+    "now i can see",
+    "i understand",
+    "i'm now",
+    "let me",
+    "now let me",
+    "let's",
+    "now let's",
+    "i'll",
+    "i will",
+    "now i'll",
+    "now i will",
+    "next, i",
+    "i need to",
+    "now i need",
+    "i'm going to",
+    "first, let",
+    "first, i",
+    "next, let",
+    "i should",
+    "we need to",
+    "time to",
+    "wait",
+];
+/// How an offer begins or what gives it away; lower case.
+const OFFERING: [&str; 18] = [
+    "ready to",
+    "ready for",
+    "you're ready",
+    "your changes are",
+    "let me know",
+    "would you like",
+    "do you want",
+    "want me to",
+    "shall i",
+    "should i",
+    "if you",
+    "feel free",
+    "you can now",
+    "you can also",
+    "happy to",
+    "i can also",
+    "just let",
+    "please let",
+];
+/// What somebody did; lower case.
+const DOING: [&str; 25] = [
+    "fixed",
+    "added",
+    "implemented",
+    "updated",
+    "removed",
+    "created",
+    "replaced",
+    "renamed",
+    "moved",
+    "refactored",
+    "resolved",
+    "completed",
+    "committed",
+    "pushed",
+    "merged",
+    "installed",
+    "configured",
+    "changed",
+    "extracted",
+    "wrote",
+    "deployed",
+    "released",
+    "verified",
+    "reverted",
+    "found",
+];
+/// What came of it, or why; lower case.
+const DONE: [&str; 21] = [
+    "complete",
+    "done",
+    "pass",
+    "passes",
+    "passed",
+    "passing",
+    "works",
+    "working",
+    "succeeded",
+    "successfully",
+    "because",
+    "caused",
+    "cause",
+    "problem",
+    "issue",
+    "now",
+    "handles",
+    "supports",
+    "ready",
+    "fails",
+    "failed",
+];
+
+/// The last statement of the last reply that states something; replies that only announce are passed over.
+pub(super) fn answer(replies: &[Said<'_>]) -> Option<Pointed> {
+    replies.iter().rev().find_map(|reply| {
+        let text = statement(reply.text)?;
+        Some(Pointed { text, line: reply.line, at: reply.at })
+    })
+}
+
+/// What a text states: the last of its weightiest sentences, with the one before when it is short. `None` when it only
+/// announces, offers or asks.
+pub(super) fn statement(text: &str) -> Option<String> {
+    let found = sentences(tail(text));
+    let from = found.len().saturating_sub(MAX_WEIGHED);
+    let found: Vec<_> = found[from..].iter().filter(|sentence| states(sentence)).collect();
+    let weights = found.iter().map(|sentence| weight(sentence)).enumerate();
+    let (chosen, _) = weights.max_by_key(|&(_, weight)| weight)?;
+    let mut text = plain(found[chosen].text);
+    let before = chosen.checked_sub(1).and_then(|at| found.get(at)).filter(|sentence| !sentence.point);
+    if let Some(before) = before.filter(|_| text.chars().count() < TELLING_CHARS && !found[chosen].point) {
+        text = format!("{} {text}", plain(before.text));
+    }
+    Some(text).filter(|text| !text.is_empty()).map(|text| one_line(&text, ANSWER_CHARS))
+}
+
+/// Whether a sentence states: no question, offer, announcement or head of a list.
+fn states(sentence: &Sentence<'_>) -> bool {
+    let bare = sentence.text.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let end = sentence.text.trim_end_matches(['*', '_', '"', ')', '”', ' ']);
+    let start: String =
+        bare.chars().take(24).flat_map(char::to_lowercase).map(|c| if c == '’' { '\'' } else { c }).collect();
+    let begins = |list: &[&str]| list.iter().any(|head| start.starts_with(head));
+    let telling = bare.split_whitespace().nth(1).is_some() || !bare.is_ascii();
+    telling && !end.ends_with(['?', '？', ':', '：']) && !begins(&ANNOUNCING) && !begins(&OFFERING)
+}
+
+/// How much a statement tells of the work: said to be one's own doing, said to be done, said, listed.
+fn weight(sentence: &Sentence<'_>) -> u8 {
+    let own = || {
+        let mut words = sentence.text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let first = words.next().unwrap_or_default();
+        let begins_done = DOING.iter().any(|word| first.eq_ignore_ascii_case(word));
+        begins_done || (first == "I" && words.take(6).any(|word| DOING.iter().any(|done| *done == word)))
+    };
+    match (sentence.point, tells_done(sentence.text)) {
+        (false, true) if own() => 4,
+        (false, true) => 3,
+        (true, true) => 2,
+        (false, false) => 1,
+        (true, false) => 0,
+    }
+}
+
+fn tells_done(text: &str) -> bool {
+    let wide = ["ました", "しました", "完了", "修正", "已", "完成", "通过"];
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| (3..=12).contains(&word.len()));
+    words.map(str::to_lowercase).any(|word| DOING.contains(&word.as_str()) || DONE.contains(&word.as_str()))
+        || wide.iter().any(|mark| text.contains(mark))
+}
+
+/// Without the marks of emphasis.
+fn plain(text: &str) -> String {
+    text.replace("**", "").replace("__", "").trim().to_owned()
+}
+
+/// The end of a very long text, from a line border where there is one.
+fn tail(text: &str) -> &str {
+    let mut from = text.len().saturating_sub(MAX_BYTES);
+    if from == 0 {
+        return text;
+    }
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let cut = &text[from..];
+    cut.split_once('\n').map_or(cut, |(_, rest)| rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<&str>) {
+        assert_eq!(statement(text).as_deref(), expected, "{text:?}");
+    }
+
+    #[test]
+    fn the_answer_is_what_was_done_not_what_is_announced_or_offered() {
+        check("Let me look at the tests.", None);
+        check("Would you like me to commit this?", None);
+        check("", None);
+        check(
+            "The token was refreshed too late, so I moved the check into the middleware before the handler. Shall I commit?",
+            Some("The token was refreshed too late, so I moved the check into the middleware before the handler."),
+        );
+        check(
+            "I moved the check into `auth.rs`. All tests pass.",
+            Some("I moved the check into `auth.rs`. All tests pass."),
+        );
+        check(
+            "Perfect! I've **fixed** the parser to accept a trailing comma in every list.\n\n## Changes\n- `a.rs`: x\n- `b.rs`: y\n\nLet me know if you need more.",
+            Some("I've fixed the parser to accept a trailing comma in every list."),
+        );
+        check("Here is the plan:\n- one thing\n- another thing", Some("another thing"));
+        check("修正しました。次に何をしますか？", Some("修正しました。"));
+    }
+
+    #[test]
+    fn a_reply_that_only_announces_is_passed_over() {
+        let said = |text, line| Said { text, line, at: None };
+        let replies =
+            [said("The cause was a race in the cache between two writers of one key.", 3), said("Let me check.", 9)];
+        assert_eq!(answer(&replies).map(|answer| answer.line), Some(3));
+        assert_eq!(answer(&[said("Let me check.", 9)]), None);
+        assert_eq!(answer(&[]), None);
+    }
+}

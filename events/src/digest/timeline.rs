@@ -1,0 +1,234 @@
+//! A session in order: rounds (a typed prompt and what answers it) and deeds (a call joined with its result).
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::TITLE_CHARS;
+use super::excerpt::one_line;
+use crate::conversation::{Body, Call, Item, Meta, Outcome, TitleSource, ToolResult};
+use crate::record::Timestamp;
+
+/// A text of the conversation and where it stands.
+#[derive(Clone, Copy)]
+pub(super) struct Said<'a> {
+    pub(super) text: &'a str,
+    pub(super) line: u64,
+    pub(super) at: Option<Timestamp>,
+}
+
+/// A typed prompt with everything up to the next one. What comes before the first prompt is a round without one.
+pub(super) struct Round<'a> {
+    pub(super) prompt: Option<Said<'a>>,
+    pub(super) replies: Vec<Said<'a>>,
+    /// Its deeds, as a range of [`Timeline::deeds`].
+    pub(super) deeds: Range<usize>,
+}
+
+/// A tool call with its result; one of both may be missing.
+pub(super) struct Deed<'a> {
+    pub(super) call: Option<&'a Call>,
+    pub(super) result: Option<&'a ToolResult>,
+    /// Line and time of the call, or of the result of an unknown call.
+    pub(super) line: u64,
+    pub(super) at: Option<Timestamp>,
+    /// Line and time of the result; of the call while there is none.
+    pub(super) result_line: u64,
+    pub(super) result_at: Option<Timestamp>,
+    /// Places of call and result in the list of items; the result's is `usize::MAX` while there is none.
+    pub(super) began: usize,
+    pub(super) ended: usize,
+}
+
+/// A session as the digest reads it.
+#[derive(Default)]
+pub(super) struct Timeline<'a> {
+    pub(super) title: Option<String>,
+    pub(super) rounds: Vec<Round<'a>>,
+    /// In the order of the calls.
+    pub(super) deeds: Vec<Deed<'a>>,
+    /// Deeds that have a result, in the order of the results.
+    pub(super) finished: Vec<usize>,
+    /// The first working directory, without a trailing slash.
+    cwd: Option<&'a str>,
+}
+
+impl<'a> Timeline<'a> {
+    /// Reads the items once. In a session with a main conversation, what a subagent was asked and said counts for
+    /// nothing, but what it did counts; a subagent's own file is a conversation of its own.
+    pub(super) fn of(items: &'a [Item]) -> Self {
+        let main = items.iter().any(|item| !item.sidechain && is_talk(&item.body));
+        let mut timeline = Self::default();
+        let mut open: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut title_source = None;
+        for (place, item) in items.iter().enumerate() {
+            let said = |text: &'a str| Said { text, line: item.line, at: item.at };
+            match &item.body {
+                Body::Prompt { text } if !(main && item.sidechain) => timeline.begin(Some(said(text))),
+                Body::Reply { text } if !(main && item.sidechain) => timeline.round().replies.push(said(text)),
+                Body::Call(call) => {
+                    timeline.push(Deed::begun(call, item, place));
+                    if !call.id.is_empty() {
+                        open.insert(&call.id, timeline.deeds.len() - 1);
+                    }
+                }
+                Body::Result(result) => match open.remove(&*result.id) {
+                    Some(index) => timeline.finish(index, result, item, place),
+                    None => {
+                        timeline.push(Deed::unannounced(result, item, place));
+                        timeline.finished.push(timeline.deeds.len() - 1);
+                    }
+                },
+                Body::Meta(Meta::Title { source, text }) => timeline.retitle(&mut title_source, *source, text),
+                Body::Meta(Meta::Cwd(cwd)) if timeline.cwd.is_none() => {
+                    timeline.cwd = Some(cwd.trim_end_matches(['/', '\\'])).filter(|cwd| !cwd.is_empty());
+                }
+                _ => {}
+            }
+        }
+        timeline
+    }
+
+    /// The path as people write it: relative to the working directory when it lies below.
+    pub(super) fn shown<'p>(&self, path: &'p str) -> &'p str {
+        let below = self.cwd.and_then(|cwd| path.strip_prefix(cwd)).and_then(|rest| rest.strip_prefix(['/', '\\']));
+        below.filter(|rest| !rest.is_empty()).unwrap_or_else(|| path.strip_prefix("./").unwrap_or(path))
+    }
+
+    fn begin(&mut self, prompt: Option<Said<'a>>) {
+        let next = self.deeds.len();
+        self.rounds.push(Round { prompt, replies: Vec::new(), deeds: next..next });
+    }
+
+    fn round(&mut self) -> &mut Round<'a> {
+        if self.rounds.is_empty() {
+            self.begin(None);
+        }
+        let last = self.rounds.len() - 1;
+        &mut self.rounds[last]
+    }
+
+    fn push(&mut self, deed: Deed<'a>) {
+        self.deeds.push(deed);
+        let end = self.deeds.len();
+        self.round().deeds.end = end;
+    }
+
+    fn finish(&mut self, index: usize, result: &'a ToolResult, item: &Item, place: usize) {
+        if let Some(deed) = self.deeds.get_mut(index) {
+            deed.result = Some(result);
+            deed.result_line = item.line;
+            deed.result_at = item.at;
+            deed.ended = place;
+            self.finished.push(index);
+        }
+    }
+
+    fn retitle(&mut self, current: &mut Option<TitleSource>, source: TitleSource, text: &str) {
+        let text = one_line(text, TITLE_CHARS);
+        if !text.is_empty() && current.is_none_or(|current| source >= current) {
+            *current = Some(source);
+            self.title = Some(text);
+        }
+    }
+}
+
+impl<'a> Deed<'a> {
+    fn begun(call: &'a Call, item: &Item, place: usize) -> Self {
+        Self {
+            call: Some(call),
+            result: None,
+            line: item.line,
+            at: item.at,
+            result_line: item.line,
+            result_at: item.at,
+            began: place,
+            ended: usize::MAX,
+        }
+    }
+
+    fn unannounced(result: &'a ToolResult, item: &Item, place: usize) -> Self {
+        Self {
+            call: None,
+            result: Some(result),
+            line: item.line,
+            at: item.at,
+            result_line: item.line,
+            result_at: item.at,
+            began: place,
+            ended: place,
+        }
+    }
+
+    /// The tool's name as written; empty when neither call nor result tells.
+    pub(super) fn tool(&self) -> &'a str {
+        let named = self.call.map(|call| call.name.as_str());
+        named.or_else(|| self.result.and_then(|result| result.name.as_deref())).unwrap_or_default()
+    }
+
+    /// A textual parameter of the call.
+    pub(super) fn input(&self, key: &str) -> Option<&'a str> {
+        self.call?.input.get(key).and_then(Value::as_str)
+    }
+
+    /// How it went, once it is over.
+    pub(super) fn outcome(&self) -> Option<Outcome> {
+        self.result.map(|result| result.outcome)
+    }
+
+    /// Whether it is known to have done what it should.
+    pub(super) fn succeeded(&self) -> bool {
+        self.outcome() == Some(Outcome::Ok)
+    }
+
+    /// The shell command, if that is what the tool runs.
+    pub(super) fn command(&self) -> Option<&'a str> {
+        let shell = matches!(self.tool(), "Bash" | "PowerShell" | "Shell" | "shell" | "bash");
+        self.input("command").filter(|command| shell && !command.trim().is_empty())
+    }
+
+    /// Whether the command was only started: its result says nothing about how it went.
+    pub(super) fn in_background(&self) -> bool {
+        let flag = self.call.and_then(|call| call.input.get("run_in_background"));
+        flag.and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// The file that the tool changes, with lines added and removed where they are known.
+    pub(super) fn edit(&self) -> Option<(&'a str, u32, u32)> {
+        if let Some(edit) = self.call.and_then(|call| call.edit.as_ref()) {
+            return Some((edit.path.as_str(), edit.added, edit.removed)).filter(|(path, ..)| !path.is_empty());
+        }
+        let writes = matches!(self.tool(), "Edit" | "Write" | "MultiEdit" | "NotebookEdit");
+        self.path().filter(|_| writes).map(|path| (path, 0, 0))
+    }
+
+    /// The file that the tool reads.
+    pub(super) fn reading(&self) -> Option<&'a str> {
+        self.path().filter(|_| matches!(self.tool(), "Read" | "NotebookRead"))
+    }
+
+    /// Whether the tool only looks: that it finds nothing is no failure of the work.
+    pub(super) fn only_looks(&self) -> bool {
+        matches!(
+            self.tool(),
+            "Read" | "NotebookRead" | "Grep" | "Glob" | "LS" | "BashOutput" | "TaskOutput" | "ToolSearch"
+        )
+    }
+
+    /// What the call is about: a path, an address, a pattern.
+    pub(super) fn target(&self) -> Option<&'a str> {
+        let other =
+            || ["url", "query", "pattern", "description", "subject", "skill"].iter().find_map(|key| self.input(key));
+        self.path().or_else(other).filter(|target| !target.trim().is_empty())
+    }
+
+    fn path(&self) -> Option<&'a str> {
+        let path = ["file_path", "notebook_path", "path"].iter().find_map(|key| self.input(key));
+        path.filter(|path| !path.trim().is_empty())
+    }
+}
+
+fn is_talk(body: &Body) -> bool {
+    matches!(body, Body::Prompt { .. } | Body::Reply { .. })
+}

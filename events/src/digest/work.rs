@@ -1,0 +1,112 @@
+//! What was done, prompt by prompt: the answer, the files edited, the commands that succeeded.
+
+use std::collections::BTreeMap;
+
+use super::command::Command;
+use super::excerpt::{one_line, without_filter_mark};
+use super::statement;
+use super::timeline::{Round, Timeline};
+use super::{CommandLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed};
+use crate::conversation::Outcome;
+
+/// The typed prompts, as one line each, without bare slash commands. The same prompt twice in a row counts once: an
+/// interrupted one is often sent again.
+pub(super) fn prompts(timeline: &Timeline<'_>) -> Vec<Pointed> {
+    let said = timeline.rounds.iter().filter_map(|round| round.prompt);
+    let said = said.filter(|said| !super::is_bare_slash_command(said.text.trim()));
+    let mut prompts: Vec<Pointed> =
+        said.map(|said| Pointed { text: one_line(said.text, PROMPT_CHARS), line: said.line, at: said.at }).collect();
+    prompts.retain(|prompt| !prompt.text.is_empty());
+    prompts.dedup_by(|later, earlier| later.text == earlier.text);
+    super::keep(&mut prompts, MAX_ENTRIES, |_| true);
+    prompts
+}
+
+/// `answers`, `changes` and `commands`, each in transcript order; a category without entries is left out.
+pub(super) fn completed(timeline: &Timeline<'_>) -> BTreeMap<String, Vec<Pointed>> {
+    let (mut answers, mut changes, mut commands) = (Vec::new(), Vec::new(), Vec::new());
+    for round in &timeline.rounds {
+        answers.extend(statement::answer(&round.replies));
+        changes.extend(changed(timeline, round));
+        commands.extend(ran(timeline, round));
+    }
+    let categories = [("answers", answers), ("changes", changes), ("commands", commands)];
+    let mut completed = BTreeMap::new();
+    for (name, mut entries) in categories {
+        super::keep(&mut entries, MAX_ENTRIES, |_| true);
+        if !entries.is_empty() {
+            completed.insert(name.to_owned(), entries);
+        }
+    }
+    completed
+}
+
+/// Commands run, equal ones counted once, by first run.
+pub(super) fn commands(timeline: &Timeline<'_>) -> Vec<CommandLine> {
+    let mut lines: Vec<(bool, CommandLine)> = Vec::new();
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    for deed in &timeline.deeds {
+        let Some(command) = deed.command().map(Command::read) else { continue };
+        let index = *known.entry(command.normal().to_owned()).or_insert(lines.len());
+        if index == lines.len() {
+            let text = one_line(&without_filter_mark(command.normal()), LINE_CHARS);
+            let line = CommandLine { text, line: 0, outcome: "unknown", exit_code: None, count: 0 };
+            lines.push((command.only_looks(), line));
+        }
+        let line = &mut lines[index].1;
+        line.line = deed.line;
+        line.count = line.count.saturating_add(1);
+        line.exit_code = deed.result.and_then(|result| result.exit_code);
+        line.outcome = match deed.outcome() {
+            Some(Outcome::Failed) => "failed",
+            Some(Outcome::Denied) => "denied",
+            Some(Outcome::Interrupted) => "interrupted",
+            Some(Outcome::Ok) if !deed.in_background() => "ok",
+            _ => "unknown",
+        };
+    }
+    super::keep(&mut lines, MAX_ENTRIES, |(looks, _)| !looks);
+    lines.into_iter().map(|(_, line)| line).collect()
+}
+
+/// The files edited in a round, each with its sums, at the line of its last edit.
+fn changed(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Pointed> {
+    let mut files: Vec<(&str, u32, u32, Pointed)> = Vec::new();
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    for deed in timeline.deeds[round.deeds.clone()].iter().filter(|deed| deed.succeeded()) {
+        let Some((path, added, removed)) = deed.edit() else { continue };
+        let path = timeline.shown(path);
+        let index = *known.entry(path).or_insert(files.len());
+        if index == files.len() {
+            files.push((path, 0, 0, Pointed { text: String::new(), line: 0, at: None }));
+        }
+        let (_, plus, minus, pointed) = &mut files[index];
+        *plus = plus.saturating_add(added);
+        *minus = minus.saturating_add(removed);
+        pointed.line = deed.line;
+        pointed.at = deed.at;
+    }
+    let told = files.into_iter().map(|(path, plus, minus, pointed)| {
+        let path = one_line(path, LINE_CHARS);
+        Pointed { text: if plus + minus == 0 { path } else { format!("{path} (+{plus} -{minus})") }, ..pointed }
+    });
+    told.collect()
+}
+
+/// The commands that succeeded in a round and did more than look, equal ones once, at the line of the last run.
+fn ran(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Pointed> {
+    let mut lines: Vec<Pointed> = Vec::new();
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    for deed in timeline.deeds[round.deeds.clone()].iter().filter(|deed| deed.succeeded() && !deed.in_background()) {
+        let Some(command) = deed.command().map(Command::read).filter(|command| !command.only_looks()) else { continue };
+        let text = one_line(&without_filter_mark(command.normal()), LINE_CHARS);
+        let index = *known.entry(command.normal().to_owned()).or_insert(lines.len());
+        if index == lines.len() {
+            lines.push(Pointed { text, line: deed.line, at: deed.at });
+        } else {
+            lines[index].line = deed.line;
+            lines[index].at = deed.at;
+        }
+    }
+    lines
+}
