@@ -206,3 +206,5 @@ fn keep<T>(list: &mut Vec<T>, max: usize, worth: impl Fn(&T) -> bool) {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use self::tests::any_items;

@@ -3,115 +3,18 @@
 //! A command is read just far enough to say which programs it runs on what. It is never executed, and what cannot be
 //! understood is compared as text.
 
+mod vocabulary;
 mod words;
 
 use std::borrow::Cow;
 
+use self::vocabulary::{
+    ASKING, CHECKERS, CHECKING, GIT_LOOKING, INTERPRETERS, LOOKING, SETUP, WITH_SUBCOMMANDS, WRAPPERS,
+};
 use self::words::{Joint, Word};
 
 /// Most steps of one command line that are compared.
 const MAX_STEPS: usize = 8;
-
-/// Programs whose first word says what they do.
-const WITH_SUBCOMMANDS: [&str; 38] = [
-    "apt",
-    "apt-get",
-    "bd",
-    "brew",
-    "bun",
-    "bundle",
-    "cargo",
-    "composer",
-    "conda",
-    "deno",
-    "docker",
-    "dotnet",
-    "flutter",
-    "gh",
-    "git",
-    "go",
-    "gradle",
-    "gradlew",
-    "helm",
-    "just",
-    "kubectl",
-    "make",
-    "mix",
-    "mvn",
-    "npm",
-    "nx",
-    "pip",
-    "pip3",
-    "pnpm",
-    "poetry",
-    "rails",
-    "rake",
-    "ruff",
-    "rustup",
-    "swift",
-    "terraform",
-    "uv",
-    "yarn",
-];
-/// Programs that run the script which is their first argument.
-const INTERPRETERS: [&str; 12] =
-    ["python", "python3", "node", "ruby", "perl", "php", "bash", "sh", "zsh", "tsx", "ts-node", "source"];
-/// Words before a program that do not change what it is.
-const WRAPPERS: [&str; 9] = ["sudo", "env", "time", "nice", "nohup", "command", "exec", "npx", "bunx"];
-/// Steps that prepare or decorate, and prove nothing.
-const SETUP: [&str; 14] =
-    ["cd", "export", "source", ".", "set", "unset", "echo", "printf", "sleep", "true", "pwd", "pushd", "popd", "mkdir"];
-/// Programs that only look.
-const LOOKING: [&str; 30] = [
-    "ls", "cat", "head", "tail", "find", "grep", "egrep", "rg", "ag", "fd", "tree", "which", "whereis", "type", "wc",
-    "file", "stat", "du", "df", "env", "whoami", "date", "uname", "test", "[", "diff", "ps", "id", "less", "jq",
-];
-/// What `git` does when it only looks.
-const GIT_LOOKING: [&str; 9] = ["status", "diff", "log", "show", "branch", "rev-parse", "ls-files", "blame", "remote"];
-/// Programs that check something; their arguments choose a part of it.
-const CHECKERS: [&str; 22] = [
-    "pytest",
-    "vitest",
-    "jest",
-    "mocha",
-    "tsc",
-    "eslint",
-    "prettier",
-    "mypy",
-    "pyright",
-    "flake8",
-    "rspec",
-    "phpunit",
-    "ctest",
-    "tox",
-    "nox",
-    "rubocop",
-    "shellcheck",
-    "ava",
-    "biome",
-    "playwright",
-    "cypress",
-    "gradlew",
-];
-/// Flags with which a program only tells about itself or about what it would do.
-const ASKING: [&str; 11] = [
-    "--help",
-    "-h",
-    "--version",
-    "-V",
-    "--dry-run",
-    "--list",
-    "--collect-only",
-    "--co",
-    "--markers",
-    "--fixtures",
-    "--no-run",
-];
-/// Parts of a subcommand's name that tell a check.
-const CHECKING: [&str; 13] = [
-    "test", "check", "build", "lint", "clippy", "vet", "compile", "fmt", "format", "dialyzer", "credo", "spec",
-    "verify",
-];
 
 /// One command line.
 pub(super) struct Command<'a> {

@@ -186,14 +186,15 @@ fn resolution(deed: &Deed<'_>, command: Option<(&Command<'_>, String)>, edits: &
         Some((command, _)) if command.piped() => "ran without an error",
         _ => "succeeded",
     };
+    // Of many files the last edited are named: the cure is nearest to the success.
     let mut files: BTreeMap<&str, usize> = BTreeMap::new();
     for (order, path) in edits.iter().rev().take(MAX_EDITS_BETWEEN).enumerate() {
-        files.insert(path, order);
+        files.entry(path).or_insert(order);
     }
-    let mut named: Vec<(&str, usize)> = files.into_iter().collect();
-    named.sort_by_key(|&(path, order)| (std::cmp::Reverse(order), path));
-    let more = named.len().saturating_sub(MAX_FILES_NAMED);
-    let paths: Vec<&str> = named.iter().take(MAX_FILES_NAMED).map(|&(path, _)| path).collect();
+    let mut latest: Vec<(usize, &str)> = files.into_iter().map(|(path, order)| (order, path)).collect();
+    latest.sort_unstable();
+    let more = latest.len().saturating_sub(MAX_FILES_NAMED);
+    let paths: Vec<&str> = latest.iter().take(MAX_FILES_NAMED).rev().map(|&(_, path)| path).collect();
     let text = match (paths.is_empty(), more) {
         (true, _) => format!("{name} {verb} on a later run"),
         (false, 0) => format!("{name} {verb} after edits to {}", paths.join(", ")),

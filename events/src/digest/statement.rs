@@ -5,7 +5,7 @@ use super::sentence::{Sentence, sentences};
 use super::timeline::Said;
 use super::{ANSWER_CHARS, Pointed};
 
-/// A sentence shorter than this says too little alone ("All tests pass."): the one before joins it.
+/// A sentence shorter than this says too little alone ("All tests pass."): a neighbour joins it.
 const TELLING_CHARS: usize = 60;
 /// Most sentences of a reply that are weighed, from its end.
 const MAX_WEIGHED: usize = 200;
@@ -122,7 +122,7 @@ pub(super) fn answer(replies: &[Said<'_>]) -> Option<Pointed> {
     })
 }
 
-/// What a text states: the last of its weightiest sentences, with the one before when it is short. `None` when it only
+/// What a text states: the last of its weightiest sentences, with a neighbour when it is short. `None` when it only
 /// announces, offers or asks.
 pub(super) fn statement(text: &str) -> Option<String> {
     let found = sentences(tail(text));
@@ -131,9 +131,14 @@ pub(super) fn statement(text: &str) -> Option<String> {
     let weights = found.iter().map(|sentence| weight(sentence)).enumerate();
     let (chosen, _) = weights.max_by_key(|&(_, weight)| weight)?;
     let mut text = plain(found[chosen].text);
-    let before = chosen.checked_sub(1).and_then(|at| found.get(at)).filter(|sentence| !sentence.point);
-    if let Some(before) = before.filter(|_| text.chars().count() < TELLING_CHARS && !found[chosen].point) {
-        text = format!("{} {text}", plain(before.text));
+    // A short one gets company: what follows it, else what came before.
+    let short = |text: &str| text.chars().count() < TELLING_CHARS && !found[chosen].point;
+    let prose = |at: usize| found.get(at).filter(|sentence| !sentence.point).map(|sentence| plain(sentence.text));
+    if let Some(after) = prose(chosen + 1).filter(|_| short(&text)) {
+        text = format!("{text} {after}");
+    }
+    if let Some(before) = chosen.checked_sub(1).and_then(prose).filter(|_| short(&text)) {
+        text = format!("{before} {text}");
     }
     Some(text).filter(|text| !text.is_empty()).map(|text| one_line(&text, ANSWER_CHARS))
 }
@@ -155,7 +160,7 @@ fn weight(sentence: &Sentence<'_>) -> u8 {
         let mut words = sentence.text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         let first = words.next().unwrap_or_default();
         let begins_done = DOING.iter().any(|word| first.eq_ignore_ascii_case(word));
-        begins_done || (first == "I" && words.take(6).any(|word| DOING.iter().any(|done| *done == word)))
+        begins_done || (first == "I" && words.take(6).any(|word| DOING.contains(&word)))
     };
     match (sentence.point, tells_done(sentence.text)) {
         (false, true) if own() => 4,

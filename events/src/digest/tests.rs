@@ -1,1 +1,461 @@
+use std::collections::BTreeMap;
 
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::conversation::{Body, Call, Edit, Meta, Outcome, TitleSource, ToolResult};
+
+/// A session written by hand: each step is one item on the next line, one second later.
+#[derive(Default)]
+struct Session {
+    items: Vec<Item>,
+    calls: usize,
+}
+
+impl Session {
+    fn add(mut self, body: Body) -> Self {
+        let line = self.items.len() as u64 + 1;
+        let at = Some(Timestamp(1_773_480_000_000 + line as i64 * 1_000));
+        self.items.push(Item { line, at, uuid: None, message: None, sidechain: false, body });
+        self
+    }
+
+    fn title(self, source: TitleSource, text: &str) -> Self {
+        self.add(Body::Meta(Meta::Title { source, text: text.into() }))
+    }
+
+    fn cwd(self, path: &str) -> Self {
+        self.add(Body::Meta(Meta::Cwd(path.into())))
+    }
+
+    fn prompt(self, text: &str) -> Self {
+        self.add(Body::Prompt { text: text.into() })
+    }
+
+    fn reply(self, text: &str) -> Self {
+        self.add(Body::Reply { text: text.into() })
+    }
+
+    fn call(mut self, name: &str, input: serde_json::Value, edit: Option<(u32, u32)>) -> Self {
+        self.calls += 1;
+        let input: BTreeMap<_, _> = input.as_object().cloned().unwrap_or_default().into_iter().collect();
+        let path = input.get("file_path").and_then(|path| path.as_str()).unwrap_or_default().to_owned();
+        let edit = edit.map(|(added, removed)| Edit { path, added, removed });
+        let id = format!("toolu_{}", self.calls).into();
+        self.add(Body::Call(Call { id, name: name.into(), input, edit }))
+    }
+
+    fn result(self, outcome: Outcome, exit_code: Option<i32>, error: Option<&str>) -> Self {
+        let id = format!("toolu_{}", self.calls).into();
+        let text = format!("Tool x: {}", error.unwrap_or("fine"));
+        self.add(Body::Result(ToolResult { id, name: None, outcome, exit_code, text, error: error.map(Into::into) }))
+    }
+
+    fn ok(self, command: &str) -> Self {
+        self.call("Bash", json!({ "command": command }), None).result(Outcome::Ok, None, None)
+    }
+
+    fn failed(self, command: &str, code: i32, error: &str) -> Self {
+        self.call("Bash", json!({ "command": command }), None).result(Outcome::Failed, Some(code), Some(error))
+    }
+
+    fn read(self, path: &str) -> Self {
+        self.call("Read", json!({ "file_path": path }), None).result(Outcome::Ok, None, None)
+    }
+
+    fn edit(self, path: &str, added: u32, removed: u32) -> Self {
+        self.edit_with(path, added, removed, Outcome::Ok, None)
+    }
+
+    fn edit_with(self, path: &str, added: u32, removed: u32, outcome: Outcome, error: Option<&str>) -> Self {
+        self.call("Edit", json!({ "file_path": path }), Some((added, removed))).result(outcome, None, error)
+    }
+
+    fn digest(&self) -> Episode {
+        digest(&self.items)
+    }
+}
+
+/// A session as it often goes: a bug, a failing test, two edits, a passing test, a commit.
+fn a_fixed_bug() -> Session {
+    Session::default()
+        .cwd("/home/u/p")
+        .prompt("The refresh token expires too early. Please fix it.")
+        .reply("Let me look at the code.")
+        .read("/home/u/p/src/auth.rs")
+        .failed("cd /home/u/p && cargo test -p auth", 101, "assertion failed: token.is_valid()")
+        .edit("/home/u/p/src/auth.rs", 5, 2)
+        .edit("/home/u/p/src/token.rs", 1, 1)
+        .ok("cargo   test -p auth")
+        .ok("git commit -am 'Check expiry in UTC'")
+        .reply("Fixed: the expiry was compared in local time, so I moved the check to UTC. Shall I push?")
+}
+
+#[test]
+fn a_developer_recognises_the_session() {
+    let episode = a_fixed_bug().digest();
+    assert_eq!(episode.title, "The refresh token expires too early.");
+    assert_eq!(episode.objective, "The refresh token expires too early. Please fix it.");
+    let texts = |category: &str| episode.work_completed[category].iter().map(|p| p.text.as_str()).collect::<Vec<_>>();
+    assert_eq!(texts("answers"), ["Fixed: the expiry was compared in local time, so I moved the check to UTC."]);
+    assert_eq!(texts("changes"), ["src/auth.rs (+5 -2)", "src/token.rs (+1 -1)"]);
+    assert_eq!(texts("commands"), ["cargo test -p auth", "git commit -am 'Check expiry in UTC'"]);
+    let [error] = &episode.errors[..] else { panic!("one error: {:?}", episode.errors) };
+    assert_eq!(error.text, "cargo test -p auth: exit 101, assertion failed: token.is_valid()");
+    assert_eq!(error.line, 7);
+    let resolution = error.resolution.as_ref().unwrap();
+    assert_eq!(resolution.text, "cargo test -p auth passed after edits to src/auth.rs, src/token.rs");
+    assert_eq!((resolution.line, resolution.at), (13, Some(Timestamp(1_773_480_013_000))));
+    let [test, commit] = &episode.commands[..] else { panic!("two commands: {:?}", episode.commands) };
+    assert_eq!((test.text.as_str(), test.count, test.outcome, test.exit_code), ("cargo test -p auth", 2, "ok", None));
+    assert_eq!((commit.line, commit.count), (14, 1));
+    assert_eq!(
+        episode.continuation_context,
+        "Objective: The refresh token expires too early. Please fix it. Last said: Fixed: the expiry was compared in \
+         local time, so I moved the check to UTC. The one failure was resolved. Last check: `cargo test -p auth` passed. \
+         Changed 2 files (+6 -3): src/token.rs, src/auth.rs; committed since."
+    );
+}
+
+#[track_caller]
+fn check_errors(session: Session, expected: &[(&str, Option<&str>)]) {
+    let episode = session.digest();
+    let found: Vec<_> = episode
+        .errors
+        .iter()
+        .map(|error| (error.text.as_str(), error.resolution.as_ref().map(|resolution| resolution.text.as_str())))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_same_failure_is_told_once_until_it_is_resolved() {
+    let twice = || {
+        Session::default().failed("make", 2, "undefined reference to `f1`, 12 ms").edit("a.c", 1, 0).failed(
+            "make",
+            2,
+            "undefined reference to `f1`, 9 ms",
+        )
+    };
+    let error = "make: exit 2, undefined reference to `f1`, 12 ms";
+    check_errors(twice(), &[(error, None)]);
+    check_errors(twice().ok("make"), &[(error, Some("make succeeded after edits to a.c"))]);
+    let again = "make: exit 2, undefined reference to `f1`, 7 ms";
+    check_errors(
+        twice().ok("make").failed("make", 2, "undefined reference to `f1`, 7 ms"),
+        &[(error, Some("make succeeded after edits to a.c")), (again, None)],
+    );
+    check_errors(twice().failed("make", 2, "missing header"), &[(error, None), ("make: exit 2, missing header", None)]);
+}
+
+#[test]
+fn only_a_later_success_of_the_same_thing_resolves() {
+    let failing = || Session::default().ok("cargo test").failed("cargo test", 101, "boom");
+    let error = "cargo test: exit 101, boom";
+    check_errors(failing(), &[(error, None)]);
+    check_errors(failing().ok("cargo build"), &[(error, None)]);
+    check_errors(failing().ok("cargo test"), &[(error, Some("cargo test passed on a later run"))]);
+    check_errors(
+        failing().ok("cargo test | tail -3"),
+        &[(error, Some("cargo test | tail -3 ran without an error on a later run"))],
+    );
+    let background = |session: Session| {
+        session.call("Bash", json!({ "command": "cargo test", "run_in_background": true }), None).result(
+            Outcome::Ok,
+            None,
+            None,
+        )
+    };
+    check_errors(background(failing()), &[(error, None)]);
+    let many = (0..7).fold(failing(), |session, n| session.edit(&format!("src/{n}.rs"), 1, 1)).edit("src/0.rs", 1, 1);
+    check_errors(
+        many.ok("cargo test"),
+        &[(
+            error,
+            Some("cargo test passed after edits to src/3.rs, src/4.rs, src/5.rs, src/6.rs, src/0.rs and 2 more"),
+        )],
+    );
+    let fetch = || {
+        let call = |session: Session| session.call("WebFetch", json!({ "url": "https://a.example/x" }), None);
+        (call(Session::default()).result(Outcome::Failed, None, Some("status code 503")), call)
+    };
+    let (failed, call) = fetch();
+    check_errors(
+        call(failed).result(Outcome::Ok, None, None),
+        &[(
+            "WebFetch https://a.example/x: status code 503",
+            Some("WebFetch https://a.example/x succeeded on a later run"),
+        )],
+    );
+}
+
+#[test]
+fn noise_is_no_error() {
+    let slip =
+        || Session::default().edit_with("a.rs", 1, 1, Outcome::Failed, Some("String to replace not found in file."));
+    check_errors(slip().edit("a.rs", 1, 1), &[]);
+    check_errors(slip().edit("b.rs", 1, 1), &[("Edit a.rs: String to replace not found in file.", None)]);
+    for outcome in [Outcome::Denied, Outcome::Interrupted] {
+        let session = Session::default().call("Bash", json!({ "command": "rm x" }), None);
+        check_errors(session.result(outcome, None, Some("no")), &[]);
+    }
+    check_errors(Session::default().failed("grep -r x src | head", 1, ""), &[]);
+    check_errors(
+        Session::default().call("Read", json!({ "file_path": "x" }), None).result(Outcome::Failed, None, Some("gone")),
+        &[],
+    );
+    let echo = Some("<tool_use_error>Sibling tool call errored</tool_use_error>");
+    check_errors(
+        Session::default().call("Bash", json!({ "command": "make" }), None).result(Outcome::Failed, None, echo),
+        &[],
+    );
+}
+
+#[track_caller]
+fn check_purpose(session: Session, title: &str, objective: &str) {
+    let episode = session.digest();
+    assert_eq!((episode.title.as_str(), episode.objective.as_str()), (title, objective));
+}
+
+#[test]
+fn title_and_objective_come_from_the_best_source() {
+    use TitleSource::{Model, Person, Summary};
+    let start = Session::default;
+    check_purpose(start(), "", "");
+    check_purpose(start().reply("Hello there."), "", "");
+    check_purpose(start().prompt("/clear").prompt("Fix it now please"), "Fix it now please", "Fix it now please");
+    check_purpose(start().prompt("/review the auth module"), "/review the auth module", "/review the auth module");
+    check_purpose(start().prompt("/init"), "/init", "/init");
+    check_purpose(start().prompt("hi").prompt("Add a test."), "hi … Add a test.", "hi … Add a test.");
+    check_purpose(start().prompt("修正して").prompt("next"), "修正して", "修正して");
+    check_purpose(
+        start().title(Model, "Token bug").prompt("Fix it now please").title(Summary, "Other"),
+        "Token bug",
+        "Token bug: Fix it now please",
+    );
+    check_purpose(start().title(Person, "Mine").title(Model, "Old").title(Person, "Newer"), "Newer", "Newer");
+    check_purpose(start().title(Model, "Fix It Now").prompt("fix it now"), "Fix It Now", "Fix It Now");
+    let long = "A first sentence that says what is wanted here. ".repeat(20);
+    let episode = start().prompt(&long).digest();
+    assert!(episode.objective.ends_with("here. …") && episode.objective.chars().count() <= OBJECTIVE_CHARS + 2);
+}
+
+#[test]
+fn a_subagent_counts_for_what_it_did_but_not_for_what_it_said() {
+    let mut session = Session::default()
+        .prompt("Main objective of this session")
+        .prompt("Subagent prompt")
+        .edit("a.rs", 2, 0)
+        .reply("I have fixed something as the subagent.")
+        .reply("I have fixed everything in the main conversation.");
+    for index in 1..5 {
+        session.items[index].sidechain = true;
+    }
+    let episode = session.digest();
+    assert_eq!(episode.prompts.len(), 1);
+    assert_eq!(episode.files_modified.len(), 1);
+    assert_eq!(episode.work_completed["answers"].len(), 1);
+    assert_eq!(episode.work_completed["answers"][0].line, 6);
+    session.items.iter_mut().for_each(|item| item.sidechain = true);
+    assert_eq!(session.digest().prompts.len(), 2, "a subagent's own file is a conversation");
+}
+
+#[test]
+fn files_and_commands_are_counted_once_with_their_sums() {
+    let episode = Session::default()
+        .cwd("/p")
+        .read("/p/a.rs")
+        .read("a.rs")
+        .read("/q/a.rs")
+        .edit("/p/b.rs", 3, 1)
+        .edit("b.rs", 2, 2)
+        .edit("d.rs", u32::MAX, u32::MAX)
+        .edit_with("c.rs", 9, 9, Outcome::Denied, None)
+        .ok("cargo test")
+        .failed("cd /p &&  cargo test", 101, "x")
+        .call("Bash", json!({ "command": "sleep 9; cargo run" }), None)
+        .digest();
+    let read: Vec<_> = episode.files_read.iter().map(|file| (file.path.as_str(), file.count)).collect();
+    assert_eq!(read, [("/p/a.rs", 2), ("/q/a.rs", 1)]);
+    let modified: Vec<_> =
+        episode.files_modified.iter().map(|file| (file.path.as_str(), file.added, file.removed)).collect();
+    assert_eq!(modified, [("/p/b.rs", 5, 3), ("d.rs", u32::MAX, u32::MAX)]);
+    let commands: Vec<_> = episode
+        .commands
+        .iter()
+        .map(|command| (command.text.as_str(), command.outcome, command.exit_code, command.count))
+        .collect();
+    assert_eq!(commands, [("cargo test", "failed", Some(101), 2), ("sleep 9; cargo run", "unknown", None, 1)]);
+}
+
+#[track_caller]
+fn check_continuation(session: Session, parts: &[&str]) {
+    let text = session.digest().continuation_context;
+    let mut rest = text.as_str();
+    for part in parts {
+        let Some(at) = rest.find(part) else { panic!("no {part:?} in order in {text:?}") };
+        rest = &rest[at + part.len()..];
+    }
+}
+
+#[test]
+fn the_continuation_tells_what_is_open() {
+    let start = || Session::default().prompt("Make the build green again");
+    check_continuation(
+        start().failed("make", 2, "boom").reply("I found the cause in the linker script."),
+        &[
+            "Objective: Make the build green again.",
+            "Last said: I found the cause",
+            "It ended on a failure: make: exit 2, boom.",
+        ],
+    );
+    check_continuation(start().failed("make", 2, "boom").ok("ls").ok("git push"), &["Never seen to succeed: make"]);
+    check_continuation(
+        start().reply("I fixed the whole build.").prompt("/cost").prompt("And the docs?"),
+        &[
+            "Last of 2 requests: And the docs?",
+            "Last said: I fixed the whole build.",
+            "The last request got no answer.",
+        ],
+    );
+    check_continuation(
+        start().call("Bash", json!({ "command": "make all" }), None),
+        &["`make all` was still running."],
+    );
+    check_continuation(
+        start().ok("git commit -m x").edit_with("a.c", 0, 0, Outcome::Ok, None),
+        &["Changed 1 file: a.c; edited since the last commit."],
+    );
+    assert_eq!(Session::default().digest().continuation_context, "");
+}
+
+#[test]
+fn the_content_reads_as_text_and_is_bounded() {
+    let content = a_fixed_bug().digest().content();
+    for part in [
+        "# The refresh token expires too early.\n\nObjective: The refresh token",
+        "- User: The refresh token expires too early. Please fix it.\n- Assistant: Fixed: the expiry",
+        "\n## Errors\n- cargo test -p auth: exit 101, assertion failed: token.is_valid() -> resolved: cargo test -p auth passed",
+        "\n## Files changed\n- /home/u/p/src/auth.rs (+5 -2)\n",
+        "- `cargo test -p auth`: ok, 2 times\n",
+        "\n## Files read\n- /home/u/p/src/auth.rs\n",
+    ] {
+        assert!(content.contains(part), "{part:?} in {content}");
+    }
+    assert_eq!(Episode::default().content(), "");
+    let huge = (0..500).fold(Session::default(), |session, n| {
+        session.prompt(&format!("{n} {}", "語".repeat(900))).failed(
+            &format!("run{n} {}", "é".repeat(300)),
+            1,
+            &"x ".repeat(900),
+        )
+    });
+    let episode = huge.digest();
+    assert_eq!((episode.prompts.len(), episode.errors.len(), episode.commands.len()), (200, 200, 200));
+    assert!(episode.prompts[199].text.starts_with("499 "), "the last ones are kept");
+    assert!(episode.content().len() <= 16_000);
+}
+
+#[test]
+fn a_list_over_its_bound_loses_the_least_worth_keeping() {
+    let mut list = vec![1, 20, 3, 40, 5];
+    keep(&mut list, 3, |entry| *entry >= 10);
+    assert_eq!(list, [20, 40, 5]);
+    keep(&mut list, 2, |_| true);
+    assert_eq!(list, [40, 5]);
+    keep(&mut list, 2, |_| false);
+    assert_eq!(list, [40, 5]);
+}
+
+/// Any items, plausible in parts: few ids so that calls and results meet, commands that relate, odd texts.
+pub(crate) fn any_items() -> impl Strategy<Value = Vec<Item>> {
+    let text = || {
+        prop_oneof![
+            ".{0,80}",
+            "(I fixed it\\. |Let me see: |- a\n|```\n|/x |\\. |語。|\\\\\n){0,30}",
+            "[a-z]{1,9}( [a-z.`*]{1,9}){0,30}",
+            (".{1,9}", 1..900_usize).prop_map(|(part, times)| part.repeat(times)),
+        ]
+    };
+    let name = prop_oneof![Just("Bash"), Just("Edit"), Just("Read"), Just("Task\" >\n<p"), Just(""), Just("TodoWrite")];
+    let command = prop_oneof![
+        Just("cargo test".to_owned()),
+        Just("cd a && cargo test x | tail".to_owned()),
+        Just("npm run test -- x || true".to_owned()),
+        "[ a-z'\"|&;<>()$-]{0,40}",
+    ];
+    let call =
+        (0..6_u8, name, command, text(), any::<Option<(u32, u32)>>()).prop_map(|(id, name, command, text, edit)| {
+            let input = [("command", command.clone()), ("file_path", command.clone()), ("description", text)];
+            Body::Call(Call {
+                id: if id == 0 { "".into() } else { format!("t{id}").into() },
+                name: name.to_owned(),
+                input: input.into_iter().map(|(key, value)| (key.to_owned(), json!(value))).collect(),
+                edit: edit.map(|(added, removed)| Edit { path: command, added, removed }),
+            })
+        });
+    let outcome =
+        prop_oneof![Just(Outcome::Ok), Just(Outcome::Failed), Just(Outcome::Denied), Just(Outcome::Interrupted)];
+    let result = (0..6_u8, outcome, any::<Option<i32>>(), text(), any::<bool>()).prop_map(
+        |(id, outcome, exit_code, text, e)| {
+            let error = e.then(|| text.clone());
+            let name = e.then(|| "Bash".to_owned());
+            Body::Result(ToolResult { id: format!("t{id}").into(), name, outcome, exit_code, text, error })
+        },
+    );
+    let body = prop_oneof![
+        text().prop_map(|text| Body::Prompt { text }),
+        text().prop_map(|text| Body::Reply { text }),
+        text().prop_map(|text| Body::Answer { text }),
+        text().prop_map(|text| Body::Thinking { text }),
+        text().prop_map(|text| Body::Summary { text }),
+        text().prop_map(|text| Body::Notice { text }),
+        text().prop_map(|text| Body::Meta(Meta::Title { source: TitleSource::Model, text })),
+        text().prop_map(|text| Body::Meta(Meta::Cwd(text))),
+        call.clone(),
+        call,
+        result.clone(),
+        result,
+    ];
+    let item = (0..2_u64, any::<Option<i64>>(), any::<bool>(), body);
+    prop::collection::vec(item, 0..40).prop_map(|entries| {
+        let mut line = 1;
+        let items = entries.into_iter().map(|(step, at, sidechain, body)| {
+            line += step;
+            Item { line, at: at.map(Timestamp), uuid: None, message: None, sidechain, body }
+        });
+        items.collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn any_items_give_a_bounded_episode_that_points_at_them(items in any_items()) {
+        let episode = digest(&items);
+        prop_assert_eq!(&episode, &digest(&items), "deterministic");
+        let lines: std::collections::BTreeSet<u64> = items.iter().map(|item| item.line).collect();
+        let pointed = || episode.work_completed.values().flatten().chain(&episode.prompts);
+        let resolutions = || episode.errors.iter().filter_map(|error| error.resolution.as_ref());
+        let all_lines = pointed().chain(resolutions()).map(|p| p.line)
+            .chain(episode.errors.iter().map(|e| e.line))
+            .chain(episode.files_read.iter().map(|f| f.line))
+            .chain(episode.files_modified.iter().map(|f| f.line))
+            .chain(episode.commands.iter().map(|c| c.line));
+        for line in all_lines {
+            prop_assert!(lines.contains(&line), "line {} is of no item", line);
+        }
+        let texts = pointed().chain(resolutions()).map(|p| &p.text)
+            .chain(episode.errors.iter().map(|e| &e.text))
+            .chain(episode.commands.iter().map(|c| &c.text));
+        for text in texts {
+            prop_assert!(text.chars().count() <= ERROR_CHARS + 20 && !text.contains('\n'), "{:?}", text);
+        }
+        prop_assert!(episode.title.chars().count() <= TITLE_CHARS);
+        prop_assert!(episode.objective.chars().count() <= OBJECTIVE_CHARS + TITLE_CHARS + 2);
+        prop_assert!(episode.continuation_context.chars().count() <= continuation::MAX_CHARS + 2);
+        prop_assert!(episode.content().len() <= 16_000);
+    }
+}

@@ -88,7 +88,7 @@ fn changed(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Pointed> {
     }
     let told = files.into_iter().map(|(path, plus, minus, pointed)| {
         let path = one_line(path, LINE_CHARS);
-        Pointed { text: if plus + minus == 0 { path } else { format!("{path} (+{plus} -{minus})") }, ..pointed }
+        Pointed { text: if plus == 0 && minus == 0 { path } else { format!("{path} (+{plus} -{minus})") }, ..pointed }
     });
     told.collect()
 }

@@ -1,0 +1,103 @@
+//! What programs are known for. A list is a guess that helps: an unknown program is compared by its words.
+
+/// Programs whose first word says what they do.
+pub(super) const WITH_SUBCOMMANDS: [&str; 38] = [
+    "apt",
+    "apt-get",
+    "bd",
+    "brew",
+    "bun",
+    "bundle",
+    "cargo",
+    "composer",
+    "conda",
+    "deno",
+    "docker",
+    "dotnet",
+    "flutter",
+    "gh",
+    "git",
+    "go",
+    "gradle",
+    "gradlew",
+    "helm",
+    "just",
+    "kubectl",
+    "make",
+    "mix",
+    "mvn",
+    "npm",
+    "nx",
+    "pip",
+    "pip3",
+    "pnpm",
+    "poetry",
+    "rails",
+    "rake",
+    "ruff",
+    "rustup",
+    "swift",
+    "terraform",
+    "uv",
+    "yarn",
+];
+/// Programs that run the script which is their first argument.
+pub(super) const INTERPRETERS: [&str; 12] =
+    ["python", "python3", "node", "ruby", "perl", "php", "bash", "sh", "zsh", "tsx", "ts-node", "source"];
+/// Words before a program that do not change what it is.
+pub(super) const WRAPPERS: [&str; 9] = ["sudo", "env", "time", "nice", "nohup", "command", "exec", "npx", "bunx"];
+/// Steps that prepare or decorate, and prove nothing.
+pub(super) const SETUP: [&str; 14] =
+    ["cd", "export", "source", ".", "set", "unset", "echo", "printf", "sleep", "true", "pwd", "pushd", "popd", "mkdir"];
+/// Programs that only look.
+pub(super) const LOOKING: [&str; 30] = [
+    "ls", "cat", "head", "tail", "find", "grep", "egrep", "rg", "ag", "fd", "tree", "which", "whereis", "type", "wc",
+    "file", "stat", "du", "df", "env", "whoami", "date", "uname", "test", "[", "diff", "ps", "id", "less", "jq",
+];
+/// What `git` does when it only looks.
+pub(super) const GIT_LOOKING: [&str; 9] =
+    ["status", "diff", "log", "show", "branch", "rev-parse", "ls-files", "blame", "remote"];
+/// Programs that check something; their arguments choose a part of it.
+pub(super) const CHECKERS: [&str; 22] = [
+    "pytest",
+    "vitest",
+    "jest",
+    "mocha",
+    "tsc",
+    "eslint",
+    "prettier",
+    "mypy",
+    "pyright",
+    "flake8",
+    "rspec",
+    "phpunit",
+    "ctest",
+    "tox",
+    "nox",
+    "rubocop",
+    "shellcheck",
+    "ava",
+    "biome",
+    "playwright",
+    "cypress",
+    "gradlew",
+];
+/// Flags with which a program only tells about itself or about what it would do.
+pub(super) const ASKING: [&str; 11] = [
+    "--help",
+    "-h",
+    "--version",
+    "-V",
+    "--dry-run",
+    "--list",
+    "--collect-only",
+    "--co",
+    "--markers",
+    "--fixtures",
+    "--no-run",
+];
+/// Parts of a subcommand's name that tell a check.
+pub(super) const CHECKING: [&str; 13] = [
+    "test", "check", "build", "lint", "clippy", "vet", "compile", "fmt", "format", "dialyzer", "credo", "spec",
+    "verify",
+];
