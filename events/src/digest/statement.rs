@@ -61,57 +61,57 @@ const OFFERING: [&str; 18] = [
     "just let",
     "please let",
 ];
-/// What somebody did; lower case.
+/// What somebody did; lower case, sorted.
 const DOING: [&str; 25] = [
-    "fixed",
     "added",
-    "implemented",
-    "updated",
-    "removed",
-    "created",
-    "replaced",
-    "renamed",
-    "moved",
-    "refactored",
-    "resolved",
-    "completed",
-    "committed",
-    "pushed",
-    "merged",
-    "installed",
-    "configured",
     "changed",
-    "extracted",
-    "wrote",
+    "committed",
+    "completed",
+    "configured",
+    "created",
     "deployed",
-    "released",
-    "verified",
-    "reverted",
+    "extracted",
+    "fixed",
     "found",
+    "implemented",
+    "installed",
+    "merged",
+    "moved",
+    "pushed",
+    "refactored",
+    "released",
+    "removed",
+    "renamed",
+    "replaced",
+    "resolved",
+    "reverted",
+    "updated",
+    "verified",
+    "wrote",
 ];
-/// What came of it, or why; lower case.
+/// What came of it, or why; lower case, sorted.
 const DONE: [&str; 21] = [
+    "because",
+    "cause",
+    "caused",
     "complete",
     "done",
-    "pass",
-    "passes",
-    "passed",
-    "passing",
-    "works",
-    "working",
-    "succeeded",
-    "successfully",
-    "because",
-    "caused",
-    "cause",
-    "problem",
+    "failed",
+    "fails",
+    "handles",
     "issue",
     "now",
-    "handles",
-    "supports",
+    "pass",
+    "passed",
+    "passes",
+    "passing",
+    "problem",
     "ready",
-    "fails",
-    "failed",
+    "succeeded",
+    "successfully",
+    "supports",
+    "working",
+    "works",
 ];
 
 /// The last statement of the last reply that states something; replies that only announce are passed over.
@@ -157,10 +157,9 @@ fn states(sentence: &Sentence<'_>) -> bool {
 /// How much a statement tells of the work: said to be one's own doing, said to be done, said, listed.
 fn weight(sentence: &Sentence<'_>) -> u8 {
     let own = || {
-        let mut words = sentence.text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let mut words = words(sentence.text);
         let first = words.next().unwrap_or_default();
-        let begins_done = DOING.iter().any(|word| first.eq_ignore_ascii_case(word));
-        begins_done || (first == "I" && words.take(6).any(|word| DOING.contains(&word)))
+        is_one_of(&DOING, first) || (first == "I" && words.take(6).any(|word| is_one_of(&DOING, word)))
     };
     match (sentence.point, tells_done(sentence.text)) {
         (false, true) if own() => 4,
@@ -173,9 +172,21 @@ fn weight(sentence: &Sentence<'_>) -> u8 {
 
 fn tells_done(text: &str) -> bool {
     let wide = ["ました", "しました", "完了", "修正", "已", "完成", "通过"];
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| (3..=12).contains(&word.len()));
-    words.map(str::to_lowercase).any(|word| DOING.contains(&word.as_str()) || DONE.contains(&word.as_str()))
-        || wide.iter().any(|mark| text.contains(mark))
+    words(text).any(|word| is_one_of(&DOING, word) || is_one_of(&DONE, word))
+        || (!text.is_ascii() && wide.iter().any(|mark| text.contains(mark)))
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+/// Whether a sorted list of lower-case words holds a word in any case.
+fn is_one_of(list: &[&str], word: &str) -> bool {
+    let mut lower = [0; 16];
+    let Some(lower) = lower.get_mut(..word.len()) else { return false };
+    lower.copy_from_slice(word.as_bytes());
+    lower.make_ascii_lowercase();
+    list.binary_search_by(|known| known.as_bytes().cmp(lower)).is_ok()
 }
 
 /// Without the marks of emphasis.
@@ -224,6 +235,13 @@ mod tests {
         );
         check("Here is the plan:\n- one thing\n- another thing", Some("another thing"));
         check("修正しました。次に何をしますか？", Some("修正しました。"));
+    }
+
+    #[test]
+    fn the_lists_are_sorted_and_asked_in_any_case() {
+        assert!(DOING.is_sorted() && DONE.is_sorted());
+        assert!(is_one_of(&DOING, "Fixed") && is_one_of(&DONE, "NOW"));
+        assert!(!is_one_of(&DOING, "fix") && !is_one_of(&DOING, &"x".repeat(99)) && !is_one_of(&DOING, ""));
     }
 
     #[test]

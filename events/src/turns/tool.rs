@@ -11,12 +11,12 @@ const VALUE_CHARS: usize = 600;
 /// Parameters that say what a call is about, in the order they are told.
 const TELLING: [&str; 21] = [
     "command",
-    "file_path",
-    "notebook_path",
-    "path",
     "pattern",
     "glob",
     "query",
+    "file_path",
+    "notebook_path",
+    "path",
     "url",
     "subagent_type",
     "description",
