@@ -7,6 +7,8 @@ use super::{ANSWER_CHARS, Pointed};
 
 /// A sentence shorter than this says too little alone ("All tests pass."): a neighbour joins it.
 const TELLING_CHARS: usize = 60;
+/// Weight of a statement about one's own doing.
+const MAX_WEIGHT: u8 = 4;
 /// Most sentences of a reply that are weighed, from its end.
 const MAX_WEIGHED: usize = 200;
 /// Longest part of a reply that is read, in bytes from its end.
@@ -128,8 +130,7 @@ pub(super) fn statement(text: &str) -> Option<String> {
     let found = sentences(tail(text));
     let from = found.len().saturating_sub(MAX_WEIGHED);
     let found: Vec<_> = found[from..].iter().filter(|sentence| states(sentence)).collect();
-    let weights = found.iter().map(|sentence| weight(sentence)).enumerate();
-    let (chosen, _) = weights.max_by_key(|&(_, weight)| weight)?;
+    let chosen = weightiest(&found)?;
     let mut text = plain(found[chosen].text);
     // A short one gets company: what follows it, else what came before.
     let short = |text: &str| text.chars().count() < TELLING_CHARS && !found[chosen].point;
@@ -141,6 +142,21 @@ pub(super) fn statement(text: &str) -> Option<String> {
         text = format!("{before} {text}");
     }
     Some(text).filter(|text| !text.is_empty()).map(|text| one_line(&text, ANSWER_CHARS))
+}
+
+/// The last of the weightiest. Looks from the end, and no further than the first that could not weigh more.
+fn weightiest(found: &[&Sentence<'_>]) -> Option<usize> {
+    let mut best: Option<(u8, usize)> = None;
+    for (at, sentence) in found.iter().enumerate().rev() {
+        let weight = weight(sentence);
+        if best.is_none_or(|(most, _)| weight > most) {
+            best = Some((weight, at));
+        }
+        if weight == MAX_WEIGHT {
+            break;
+        }
+    }
+    best.map(|(_, at)| at)
 }
 
 /// Whether a sentence states: no question, offer, announcement or head of a list.
@@ -162,7 +178,7 @@ fn weight(sentence: &Sentence<'_>) -> u8 {
         is_one_of(&DOING, first) || (first == "I" && words.take(6).any(|word| is_one_of(&DOING, word)))
     };
     match (sentence.point, tells_done(sentence.text)) {
-        (false, true) if own() => 4,
+        (false, true) if own() => MAX_WEIGHT,
         (false, true) => 3,
         (true, true) => 2,
         (false, false) => 1,
@@ -182,6 +198,9 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Whether a sorted list of lower-case words holds a word in any case.
 fn is_one_of(list: &[&str], word: &str) -> bool {
+    if word.len() < 3 {
+        return false;
+    }
     let mut lower = [0; 16];
     let Some(lower) = lower.get_mut(..word.len()) else { return false };
     lower.copy_from_slice(word.as_bytes());
