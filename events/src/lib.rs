@@ -9,6 +9,7 @@ pub mod projection;
 pub mod protocol;
 pub mod filter;
 pub mod hash;
+pub mod envelope;
 pub mod record;
 pub mod schema;
 pub mod session;
