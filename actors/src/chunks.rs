@@ -1,0 +1,254 @@
+//! Conversations on disk: immutable compressed chunks and the manifests that name them.
+//!
+//! `blobs/<session>/` holds chunks `<hash>.zst`, each at most [`CHUNK_BYTES`] of whole items (one item larger than
+//! that has a chunk of its own), and manifests `<hash>.json`, which list a conversation's chunks in order. Everything
+//! is named by the SHA-256 of what it says (for a chunk: of its lines, uncompressed), so nothing is ever altered and
+//! the same work done twice gives the same files. Chunks belong to one session, so forgetting one is unlinking.
+//!
+//! An append takes over the earlier chunks by name; only the last one is opened again and written anew under a new
+//! name. Cutting is greedy, so a conversation appended in pieces has the same chunks as one written at once.
+//!
+//! This module knows lines, not items, and no event: who calls it makes durable what it wrote before the event that
+//! names it, and collects what no event names.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use baton_events::record::SessionId;
+
+use crate::durable;
+
+mod batch;
+mod compression;
+mod manifest;
+
+#[cfg(test)]
+mod tests;
+
+pub use batch::Batch;
+pub use manifest::{ChunkRef, Header, Manifest, ManifestId};
+
+use manifest::name_of;
+
+/// Most bytes of lines in a chunk: what an append reads and writes again, at most.
+pub const CHUNK_BYTES: usize = 256 * 1024;
+/// Longest line of one item. Transcript lines reach megabytes; filtered items do not come near this.
+pub const LINE_MAX_BYTES: usize = 16 * 1024 * 1024;
+/// Longest manifest that is read: more than 100,000 chunks.
+const MANIFEST_MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// The conversations of a home.
+#[derive(Clone, Debug)]
+pub struct ChunkStore {
+    folder: PathBuf,
+}
+
+/// Why a conversation could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file that a manifest or an event names is not there: forgotten, collected, or lost.
+    #[error("{} of session {session} is missing", path.display())]
+    Missing {
+        /// The session.
+        session: SessionId,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file does not say what its name promises.
+    #[error("{} is damaged: {what}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// A manifest of a newer version of this program.
+    #[error("{} has format {format}: it was written by a newer version of this program", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        format: u32,
+    },
+    /// A line that cannot be stored: over [`LINE_MAX_BYTES`], empty, or with a line break in it.
+    #[error("item {index} cannot be stored: {what}")]
+    BadLine {
+        /// Which of the new lines, from 0.
+        index: usize,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The system refused.
+    #[error("cannot {what} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// What was removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// How many files.
+    pub files: u64,
+    /// Their bytes on disk.
+    pub bytes: u64,
+}
+
+impl ChunkStore {
+    /// The conversations in a folder, which is created (for the owner only) if it is missing.
+    pub fn open(folder: impl Into<PathBuf>) -> Result<Self, Error> {
+        let folder = folder.into();
+        durable::create_private_folder(&folder).map_err(io_error("create", &folder))?;
+        Ok(Self { folder })
+    }
+
+    /// The folder of one session.
+    pub fn folder_of(&self, session: &SessionId) -> PathBuf {
+        self.folder.join(folder_name(session))
+    }
+
+    /// Adds `lines` (one item each, without its line break) behind the conversation of `prior`, or begins one. The
+    /// files are durable when this returns. Only one append per session may be under way.
+    pub fn append(
+        &self,
+        session: &SessionId,
+        prior: Option<&ManifestId>,
+        lines: &[Vec<u8>],
+        header: Header,
+    ) -> Result<ManifestId, Error> {
+        let mut batch = self.batch();
+        let id = batch.append(session, prior, lines, header)?;
+        batch.commit()?;
+        Ok(id)
+    }
+
+    /// Begins a group of appends that are made durable together.
+    pub fn batch(&self) -> Batch<'_> {
+        Batch::new(self)
+    }
+
+    /// A manifest, verified.
+    pub fn manifest(&self, session: &SessionId, id: &ManifestId) -> Result<Manifest, Error> {
+        let path = self.folder_of(session).join(id.file_name());
+        let bytes = read_bounded(session, &path, MANIFEST_MAX_BYTES)?;
+        Manifest::decode(&path, id, &bytes)
+    }
+
+    /// The lines of one chunk of a manifest, each with its line break; verified, and never more than the manifest
+    /// says.
+    pub fn chunk(&self, session: &SessionId, chunk: &ChunkRef) -> Result<Vec<u8>, Error> {
+        let path = self.folder_of(session).join(chunk.file_name());
+        let damaged = |what: String| Error::Damaged { path: path.clone(), what };
+        let size = usize::try_from(chunk.bytes).ok().filter(|size| *size <= LINE_MAX_BYTES + 1);
+        let size = size.ok_or_else(|| damaged(format!("its manifest gives it {} bytes", chunk.bytes)))?;
+        let packed = read_bounded(session, &path, compression::packed_max_bytes(size))?;
+        let lines = compression::unpack(&packed, size).map_err(|error| damaged(error.to_string()))?;
+        if lines.len() != size || name_of(&lines) != chunk.name {
+            return Err(damaged("it does not match its name".into()));
+        }
+        Ok(lines)
+    }
+
+    /// A manifest and all its lines. What is in memory at once is the whole conversation; [`ChunkStore::chunk`] reads
+    /// it in pieces.
+    pub fn read(&self, session: &SessionId, id: &ManifestId) -> Result<(Manifest, Vec<u8>), Error> {
+        let manifest = self.manifest(session, id)?;
+        let mut lines = Vec::new();
+        for chunk in &manifest.chunks {
+            lines.extend_from_slice(&self.chunk(session, chunk)?);
+        }
+        Ok((manifest, lines))
+    }
+
+    /// Removes all files of a session that none of `keep` names, leftovers of interrupted writes included. If one of
+    /// `keep` cannot be read, nothing is removed. No append of that session may be under way.
+    pub fn collect(&self, session: &SessionId, keep: &[ManifestId]) -> Result<Removed, Error> {
+        let folder = self.folder_of(session);
+        let mut named = BTreeSet::new();
+        for id in keep {
+            named.insert(id.file_name());
+            named.extend(self.manifest(session, id)?.chunks.iter().map(ChunkRef::file_name));
+        }
+        self.remove(&folder, |name| !named.contains(name))
+    }
+
+    /// Removes everything of a session, durably. A session that has nothing is fine.
+    pub fn forget(&self, session: &SessionId) -> Result<Removed, Error> {
+        let folder = self.folder_of(session);
+        let removed = self.remove(&folder, |_| true)?;
+        match fs::remove_dir(&folder) {
+            Ok(()) => durable::sync_folder(&self.folder).map_err(io_error("sync", &self.folder))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(io_error("remove", &folder)(error)),
+        }
+        Ok(removed)
+    }
+
+    fn remove(&self, folder: &Path, unwanted: impl Fn(&str) -> bool) -> Result<Removed, Error> {
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Removed::default()),
+            Err(error) => return Err(io_error("list", folder)(error)),
+        };
+        let mut removed = Removed::default();
+        for entry in entries {
+            let entry = entry.map_err(io_error("list", folder))?;
+            // A name that is no text was not given by us, and nothing names it.
+            if entry.file_name().to_str().is_none_or(&unwanted) {
+                let size = entry.metadata().map_or(0, |metadata| metadata.len());
+                fs::remove_file(entry.path()).map_err(io_error("remove", &entry.path()))?;
+                removed = Removed { files: removed.files + 1, bytes: removed.bytes + size };
+            }
+        }
+        if removed.files > 0 {
+            durable::sync_folder(folder).map_err(io_error("sync", folder))?;
+        }
+        Ok(removed)
+    }
+}
+
+/// A session's folder: its id where every file system can have it as a name and nothing else is called so, else a
+/// digest of it.
+fn folder_name(session: &SessionId) -> String {
+    const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
+    let id = session.as_str();
+    let plain = id.len() <= 64 && id.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'));
+    let is_device = RESERVED.contains(&id) || (id.len() == 4 && (id.starts_with("com") || id.starts_with("lpt")));
+    if plain && !is_device && !id.starts_with("x-") {
+        id.to_owned()
+    } else {
+        format!("x-{}", &name_of(id.as_bytes())[..32])
+    }
+}
+
+fn read_bounded(session: &SessionId, path: &Path, bound: u64) -> Result<Vec<u8>, Error> {
+    use std::io::Read;
+    let file = fs::File::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::Missing { session: session.clone(), path: path.to_owned() },
+        _ => io_error("open", path)(error),
+    })?;
+    let mut bytes = Vec::new();
+    file.take(bound + 1).read_to_end(&mut bytes).map_err(io_error("read", path))?;
+    if bytes.len() as u64 > bound {
+        return Err(Error::Damaged { path: path.to_owned(), what: format!("it is over its bound of {bound} bytes") });
+    }
+    Ok(bytes)
+}
+
+fn io_error<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
+    move |source| Error::Io { what, path: path.to_owned(), source }
+}
+
+impl fmt::Display for Removed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} files, {} bytes", self.files, self.bytes)
+    }
+}

@@ -1,0 +1,140 @@
+//! Appends that become durable together: all files are written under temporary names, synced, and only then given
+//! their own. A file that an event names is thereby never replaced by one that a power cut could still empty.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use baton_events::record::SessionId;
+
+use super::manifest::{ChunkRef, Header, Manifest, ManifestId, name_of};
+use super::{CHUNK_BYTES, ChunkStore, Error, LINE_MAX_BYTES, compression, io_error};
+use crate::durable;
+
+/// What temporary names begin with. No chunk or manifest is called so.
+const TEMPORARY: &str = "tmp-";
+
+/// A group of appends. Until [`Batch::commit`] nothing of it can be read, so a session appears in it once. Dropping it
+/// uncommitted leaves nothing behind.
+#[must_use = "nothing is stored before commit"]
+pub struct Batch<'a> {
+    store: &'a ChunkStore,
+    pending: Vec<Pending>,
+    folders: BTreeSet<PathBuf>,
+}
+
+struct Pending {
+    temporary: PathBuf,
+    path: PathBuf,
+}
+
+impl<'a> Batch<'a> {
+    pub(super) fn new(store: &'a ChunkStore) -> Self {
+        Self { store, pending: Vec::new(), folders: BTreeSet::new() }
+    }
+
+    /// As [`ChunkStore::append`], but durable only after [`Batch::commit`].
+    pub fn append(
+        &mut self,
+        session: &SessionId,
+        prior: Option<&ManifestId>,
+        lines: &[Vec<u8>],
+        header: Header,
+    ) -> Result<ManifestId, Error> {
+        check(lines)?;
+        let folder = self.store.folder_of(session);
+        durable::create_private_folder(&folder).map_err(io_error("create", &folder))?;
+        self.folders.insert(folder.clone());
+        let mut chunks = match prior {
+            Some(prior) => self.store.manifest(session, prior)?.chunks,
+            None => Vec::new(),
+        };
+        let mut open = Open::default();
+        if !lines.is_empty()
+            && let Some(last) = chunks.pop()
+        {
+            open = Open { items: last.items, lines: self.store.chunk(session, &last)? };
+        }
+        for line in lines {
+            if open.items > 0 && open.lines.len() + line.len() + 1 > CHUNK_BYTES {
+                chunks.push(self.close(&folder, std::mem::take(&mut open))?);
+            }
+            open.lines.extend_from_slice(line);
+            open.lines.push(b'\n');
+            open.items += 1;
+        }
+        if open.items > 0 {
+            chunks.push(self.close(&folder, open)?);
+        }
+        let manifest = Manifest::new(header, chunks);
+        let (id, bytes) = manifest.encode().map_err(|error| io_error("encode a manifest in", &folder)(error.into()))?;
+        self.write(&folder, &id.file_name(), &bytes)?;
+        Ok(id)
+    }
+
+    /// Makes everything durable, under its own names.
+    pub fn commit(mut self) -> Result<(), Error> {
+        for Pending { temporary, .. } in &self.pending {
+            let synced = OpenOptions::new().write(true).open(temporary).and_then(|file| file.sync_data());
+            synced.map_err(io_error("sync", temporary))?;
+        }
+        // Manifests come behind their chunks, as they were written.
+        for Pending { temporary, path } in &self.pending {
+            fs::rename(temporary, path).map_err(io_error("rename", temporary))?;
+        }
+        self.pending.clear();
+        for folder in &self.folders {
+            durable::sync_folder(folder).map_err(io_error("sync", folder))?;
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, folder: &Path, open: Open) -> Result<ChunkRef, Error> {
+        let chunk = ChunkRef { name: name_of(&open.lines), items: open.items, bytes: open.lines.len() as u64 };
+        let packed = compression::pack(&open.lines).map_err(io_error("compress for", folder))?;
+        self.write(folder, &chunk.file_name(), &packed)?;
+        Ok(chunk)
+    }
+
+    fn write(&mut self, folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        let path = folder.join(name);
+        if self.pending.iter().rev().any(|pending| pending.path == path) {
+            return Ok(());
+        }
+        let temporary = folder.join(format!("{TEMPORARY}{name}"));
+        // Remembered first, so that a file that is half written is removed too.
+        self.pending.push(Pending { temporary: temporary.clone(), path });
+        let written = File::create(&temporary).and_then(|mut file| file.write_all(bytes));
+        written.map_err(io_error("write", &temporary))
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        for Pending { temporary, .. } in &self.pending {
+            // What stays behind is removed by the next collection of that session.
+            let _ = fs::remove_file(temporary);
+        }
+    }
+}
+
+/// The chunk that is being filled.
+#[derive(Default)]
+struct Open {
+    items: u64,
+    lines: Vec<u8>,
+}
+
+fn check(lines: &[Vec<u8>]) -> Result<(), Error> {
+    for (index, line) in lines.iter().enumerate() {
+        let what = match line {
+            line if line.is_empty() => "it is empty",
+            line if line.len() > LINE_MAX_BYTES => "it is too long",
+            line if line.contains(&b'\n') => "it has a line break in it",
+            _ => continue,
+        };
+        return Err(Error::BadLine { index, what });
+    }
+    Ok(())
+}

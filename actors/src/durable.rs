@@ -1,0 +1,28 @@
+//! What it takes for a file or a folder to be there after a power cut, and to be nobody else's to read.
+
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::path::Path;
+
+/// Creates a folder and its missing parents, for the owner only (0700) where the system knows such modes, and makes
+/// its name durable. A folder that is there already keeps its mode.
+pub fn create_private_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
+    match folder.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => sync_folder(parent),
+        _ => Ok(()),
+    }
+}
+
+/// Makes the names in a folder durable: what was created in it, renamed or removed. Systems that cannot open a
+/// folder (Windows) keep its names in a journal of their own.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}

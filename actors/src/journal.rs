@@ -1,0 +1,190 @@
+//! The journal: the append-only log of every event, and the only truth.
+//!
+//! [`Journal`] is the contract; [`DiskJournal`] keeps it on disk (segment files, and sled to read from),
+//! [`MemoryJournal`] is its twin for tests and simulations. Both pass one conformance suite.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `disk` | the handle: the bounded queue in front of the committer, reads, close |
+//! | `committer` | the one thread that writes: group commit, sled, folds, answers |
+//! | `ledger` | who comes next in which stream: expected versions, places, chain |
+//! | `writer`, `files` | appending to segments, and what happens after a failed write; the file layer under it |
+//! | `segment` | the format: header, frames, and telling a torn tail from damage |
+//! | `sled` | the index: the whole log by position and by stream; disposable |
+//! | `recovery` | opening: verify, cut, restore, catch up, rebuild |
+
+use std::pin::Pin;
+
+use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
+use baton_events::record::{Position, SequenceNumber, StreamId};
+
+mod committer;
+mod disk;
+pub mod files;
+mod ledger;
+mod memory;
+mod recovery;
+mod segment;
+mod sled;
+mod writer;
+
+#[cfg(test)]
+mod conformance;
+#[cfg(test)]
+mod tests;
+
+pub use disk::{DiskJournal, Options};
+pub use memory::MemoryJournal;
+pub use recovery::{Cut, OpenError, Recovery};
+
+/// Longest encoded record. Sled keeps values over 128 KiB as one file each and never removes them promptly.
+pub const RECORD_MAX_BYTES: usize = 60 * 1024;
+/// Longest name of a stream: `session:` and the longest session id, with room.
+pub const STREAM_MAX_BYTES: usize = 512;
+/// Most records of one append: an aggregate records a handful.
+pub const APPEND_MAX_RECORDS: usize = 256;
+/// Most bytes of one append, envelopes included.
+pub const APPEND_MAX_BYTES: usize = 1024 * 1024;
+/// Most records one read gives, whatever was asked for: what a reader holds at once.
+pub const READ_MAX_RECORDS: usize = 4096;
+
+/// The append-only log of every event.
+///
+/// What every implementation promises:
+///
+/// * **Places.** Sequences of a stream are 1, 2, 3 … without gaps; positions of the journal likewise. The records of
+///   one append stand side by side.
+/// * **Optimistic appends.** An append names the version of the stream its caller believes in: the sequence of its
+///   last record, 0 for none. If that is wrong nothing is written and the answer is a conflict.
+/// * **All or nothing, then durable.** An append is stored wholly or not at all. `Ok` comes after it is on disk (for
+///   an implementation that has one), after the [`Fold`] has seen and published it, and after it can be read.
+/// * **A fold is never ahead of the disk**, and sees every record once, in order, from position 1.
+/// * **Order.** Appends are decided one after another. Two appends by one caller that does not wait between them are
+///   usually, but not always, decided in the order of the calls: the expected version is what protects.
+pub trait Journal: Send + Sync {
+    /// Asks for `batch` to be stored at the end of `stream`. The wish is queued when this returns, if the queue has
+    /// room; else the future waits for room. Dropping the future of a queued append does not take it back.
+    fn append(&self, stream: StreamId, expected: SequenceNumber, batch: Vec<NewRecord>) -> Ack;
+
+    /// Records from position `from` (included) on, at most `limit` and at most [`READ_MAX_RECORDS`], none behind
+    /// [`Journal::tail`]. Empty at the end. Blocks for a short disk read.
+    fn read(&self, from: Position, limit: usize) -> Result<Vec<StoredRecord>, ReadError>;
+
+    /// Records of one stream after sequence `after` (0: from the first), bounded like [`Journal::read`]. A stream
+    /// that nobody wrote to is empty.
+    fn read_stream(
+        &self,
+        stream: &StreamId,
+        after: SequenceNumber,
+        limit: usize,
+    ) -> Result<Vec<StoredRecord>, ReadError>;
+
+    /// The end of what is durable and readable.
+    fn tail(&self) -> Tail;
+
+    /// The chain hash at a position, to judge a checkpoint by: `None` if the journal does not reach that far.
+    /// Position 0 has [`ChainHash::GENESIS`].
+    fn chain_at(&self, position: Position) -> Result<Option<ChainHash>, ReadError>;
+
+    /// Sizes, and what is wrong.
+    fn stats(&self) -> Stats;
+
+    /// Writes what is queued, flushes, and lets go of the files. Later appends and reads answer `Closed`. May be
+    /// called again. Blocks: not for an async worker.
+    fn close(&self);
+}
+
+/// The answer of an append, when it comes.
+pub type Ack = Pin<Box<dyn Future<Output = Result<Appended, AppendError>> + Send>>;
+
+/// A view that is folded from the journal as it is written, in the committer's own thread.
+///
+/// `apply` is called once for every record, in order, from position 1: while the journal opens, then after each
+/// durable batch. `publish` is called once after opening and once per batch, before the batch is acknowledged: who
+/// has an acknowledgement finds it in the published view. Both must be quick and must not panic.
+pub trait Fold: Send {
+    /// Takes one record in. Unknown types are skipped and counted, never refused.
+    fn apply(&mut self, record: &StoredRecord);
+    /// Shows readers the view as of `tail`.
+    fn publish(&mut self, tail: Tail);
+}
+
+/// Nothing is folded.
+impl Fold for () {
+    fn apply(&mut self, _record: &StoredRecord) {}
+    fn publish(&mut self, _tail: Tail) {}
+}
+
+/// Where an append was stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// Position of the first record.
+    pub first: Position,
+    /// Position of the last record.
+    pub last: Position,
+    /// Sequence of the last record: the stream's new version.
+    pub last_sequence: SequenceNumber,
+}
+
+/// Why an append was not stored.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AppendError {
+    /// The stream is at another version than the caller believes.
+    #[error("the stream is at version {}, not at the expected one", actual.0)]
+    Conflict {
+        /// The version it is at.
+        actual: SequenceNumber,
+    },
+    /// It could not be written; nothing of it is stored.
+    #[error("the log cannot be written: {reason}")]
+    Refused {
+        /// What failed.
+        reason: String,
+        /// Whether the same append may succeed later (a full disk) or never will (data that is no JSON).
+        retriable: bool,
+    },
+    /// The append is over a bound: [`RECORD_MAX_BYTES`], [`STREAM_MAX_BYTES`], [`APPEND_MAX_RECORDS`] or
+    /// [`APPEND_MAX_BYTES`].
+    #[error("{what} is {size}, over the bound of {bound}")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// How large it is.
+        size: usize,
+        /// How large it may be.
+        bound: usize,
+    },
+    /// The journal is closed, or its committer ended. In the second case whether the append was stored is only found
+    /// out by reading.
+    #[error("the log is closed")]
+    Closed,
+}
+
+/// Why nothing could be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The journal is closed.
+    #[error("the log is closed")]
+    Closed,
+    /// Neither the index nor the segments gave the records.
+    #[error("the log cannot be read at position {position}: {reason}")]
+    Failed {
+        /// The first position that could not be read.
+        position: Position,
+        /// What failed.
+        reason: String,
+    },
+}
+
+/// Sizes of a journal, and what is wrong with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Records stored.
+    pub events: u64,
+    /// Segment files.
+    pub segments: u64,
+    /// Bytes in segment files.
+    pub bytes: u64,
+    /// What is wrong and what it means, for `status`. `None` when all is well.
+    pub problem: Option<String>,
+}

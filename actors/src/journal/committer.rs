@@ -1,0 +1,127 @@
+//! The one thread that writes. It drains the queue into a group, decides every append against the ledger, writes and
+//! syncs the group once, brings it into the index and the fold, publishes, and only then answers.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use baton_events::envelope::NewRecord;
+use baton_events::record::{SequenceNumber, StreamId};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use super::disk::Shared;
+use super::ledger::Ledger;
+use super::writer::Writer;
+use super::{AppendError, Appended, Fold};
+
+/// Records in one group. One fold, one index batch after another, one pause for everybody who waits.
+const GROUP_MAX_RECORDS: usize = 1024;
+
+/// One append in the queue.
+pub(super) struct Request {
+    pub(super) stream: StreamId,
+    pub(super) expected: SequenceNumber,
+    pub(super) batch: Vec<NewRecord>,
+    pub(super) reply: oneshot::Sender<Result<Appended, AppendError>>,
+    /// Room in the queue, given back when this is answered.
+    pub(super) room: OwnedSemaphorePermit,
+}
+
+/// The thread's state. Ends when every sender is gone and the queue is empty.
+pub(super) struct Committer {
+    pub(super) requests: Receiver<Request>,
+    pub(super) writer: Writer,
+    pub(super) ledger: Ledger,
+    pub(super) fold: Box<dyn Fold>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) unflushed: Unflushed,
+}
+
+/// What the index has taken in and not made durable: how much, since when, and how much of each is allowed.
+#[derive(Debug)]
+pub(super) struct Unflushed {
+    pub(super) records: usize,
+    pub(super) since: Option<Instant>,
+    pub(super) max_records: usize,
+    pub(super) max_age: Duration,
+}
+
+impl Unflushed {
+    fn is_due(&self) -> bool {
+        self.since.is_some_and(|since| self.records >= self.max_records || since.elapsed() >= self.max_age)
+    }
+}
+
+impl Committer {
+    pub(super) fn run(mut self) {
+        while let Some(first) = self.next() {
+            let mut records = first.batch.len();
+            let mut group = vec![first];
+            while records < GROUP_MAX_RECORDS {
+                let Ok(request) = self.requests.try_recv() else { break };
+                records += request.batch.len();
+                group.push(request);
+            }
+            self.commit(group);
+            if self.unflushed.is_due() {
+                self.flush();
+            }
+        }
+        self.flush();
+    }
+
+    /// The next append, flushing the index meanwhile when it is due. `None` when the journal is closed.
+    fn next(&mut self) -> Option<Request> {
+        loop {
+            let Some(since) = self.unflushed.since else { return self.requests.recv().ok() };
+            match self.requests.recv_timeout(self.unflushed.max_age.saturating_sub(since.elapsed())) {
+                Ok(request) => return Some(request),
+                Err(RecvTimeoutError::Timeout) => self.flush(),
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.unflushed.since.take().is_some() {
+            self.unflushed.records = 0;
+            self.shared.use_index(|index| index.flush());
+        }
+    }
+
+    fn commit(&mut self, group: Vec<Request>) {
+        let mut stage = self.ledger.stage();
+        let mut verdicts = Vec::with_capacity(group.len());
+        for Request { stream, expected, batch, reply, room } in group {
+            verdicts.push((stage.place(&stream, expected, batch), reply, room));
+        }
+        let staged = stage.finish();
+        if let Err(error) = self.writer.append(&staged.placed) {
+            for (verdict, reply, _room) in verdicts {
+                // A conflict may have been with an append of this very group, which is not stored now.
+                let refused = match verdict {
+                    Ok(_) | Err(AppendError::Conflict { .. }) => {
+                        AppendError::Refused { reason: error.to_string(), retriable: true }
+                    }
+                    Err(own) => own,
+                };
+                let _ = reply.send(Err(refused));
+            }
+            return;
+        }
+        if !staged.placed.is_empty() {
+            self.ledger.accept(&staged);
+            if self.shared.use_index(|index| index.apply(&staged.placed)) {
+                self.unflushed.records += staged.placed.len();
+                self.unflushed.since.get_or_insert_with(Instant::now);
+            }
+            staged.placed.iter().for_each(|placed| self.fold.apply(&placed.record));
+            self.shared.advance(staged.tail, &self.writer);
+            self.fold.publish(staged.tail);
+        }
+        for (verdict, reply, _room) in verdicts {
+            // Whoever does not wait for the answer any more has lost nothing.
+            let _ = reply.send(verdict);
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! The journal on disk, as its users hold it: the bounded queue in front of the committer, reads, and close.
+//!
+//! Reads go to the index, and to the segments when the index fails: slower, never wrong.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use baton_events::envelope::{self, ChainHash, NewRecord, StoredRecord, Tail};
+use baton_events::record::{Position, SequenceNumber, StreamId, Timestamp};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use super::committer::{Committer, Request, Unflushed};
+use super::files::{DiskFiles, Files};
+use super::ledger::measure;
+use super::recovery::{self, OpenError, Recovery};
+use super::sled::{self, Index};
+use super::writer::Writer;
+use super::{Ack, AppendError, Fold, Journal, READ_MAX_RECORDS, ReadError, Stats, segment};
+
+/// A full segment: large enough that a year of log is a handful of files, small enough to read at once.
+const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
+/// Records that a restart may have to bring into the index again: about a tenth of a second.
+const FLUSH_AFTER_RECORDS: usize = 10_000;
+/// How long the index may lag behind on disk while nobody writes.
+const FLUSH_AFTER: Duration = Duration::from_secs(60);
+/// What may wait for the committer, in KiB: many times what a group commit takes in, and no more than that.
+const QUEUE_MAX_KIB: usize = 16 * 1024;
+
+/// How a log is opened.
+#[derive(Clone)]
+pub struct Options {
+    /// The folder of the log; created if it is missing.
+    pub log: PathBuf,
+    /// The time of opening: names the folder that a torn tail is kept in.
+    pub now: Timestamp,
+    /// Size at which a new segment is begun.
+    pub segment_bytes: u64,
+    /// The index is flushed after this many records …
+    pub flush_after_records: usize,
+    /// … or when it has been dirty this long, and at close.
+    pub flush_after: Duration,
+    /// The file layer of the segments.
+    pub files: Arc<dyn Files>,
+}
+
+impl Options {
+    /// The usual ones for a folder.
+    pub fn new(log: impl Into<PathBuf>, now: Timestamp) -> Self {
+        Self {
+            log: log.into(),
+            now,
+            segment_bytes: SEGMENT_BYTES,
+            flush_after_records: FLUSH_AFTER_RECORDS,
+            flush_after: FLUSH_AFTER,
+            files: Arc::new(DiskFiles),
+        }
+    }
+}
+
+/// The journal on disk. Dropping it closes it.
+pub struct DiskJournal {
+    queue: Arc<Queue>,
+    shared: Arc<Shared>,
+    committer: Mutex<Option<JoinHandle<()>>>,
+    recovery: Recovery,
+}
+
+impl DiskJournal {
+    /// Opens a log, and repairs what can be repaired without guessing. `fold` has seen and published everything when
+    /// this returns. Blocks: about a second per million records. The caller holds the lock of the home.
+    pub fn open(options: Options, mut fold: Box<dyn Fold>) -> Result<Self, OpenError> {
+        let Options { log, now, segment_bytes, flush_after_records, flush_after, files } = options;
+        let recovered = recovery::recover(&log, files, segment_bytes, now, &mut *fold)?;
+        let tail = recovered.ledger.tail();
+        fold.publish(tail);
+
+        let known = Known { problem: recovered.report.problem.clone(), ..Known::default() };
+        let (segments, index) = (log.join("segments"), RwLock::new(recovered.index));
+        let shared = Arc::new(Shared { segments, index, known: Mutex::new(known) });
+        shared.advance(tail, &recovered.writer);
+        let (sender, requests) = mpsc::channel();
+        let committer = Committer {
+            requests,
+            writer: recovered.writer,
+            ledger: recovered.ledger,
+            fold,
+            shared: Arc::clone(&shared),
+            unflushed: Unflushed { records: 0, since: None, max_records: flush_after_records, max_age: flush_after },
+        };
+        let thread = thread::Builder::new().name("journal".into()).spawn(move || committer.run());
+        let thread = thread.map_err(|source| OpenError::Io { what: "start the thread for", path: log, source })?;
+        let queue = Queue { room: Arc::new(Semaphore::new(QUEUE_MAX_KIB)), sender: Mutex::new(Some(sender)) };
+        let committer = Mutex::new(Some(thread));
+        Ok(Self { queue: Arc::new(queue), shared, committer, recovery: recovered.report })
+    }
+
+    /// What was found and repaired while it was opened.
+    pub fn recovery(&self) -> &Recovery {
+        &self.recovery
+    }
+}
+
+impl Journal for DiskJournal {
+    fn append(&self, stream: StreamId, expected: SequenceNumber, batch: Vec<NewRecord>) -> Ack {
+        let kib = match measure(&stream, &batch) {
+            Ok(bytes) => u32::try_from(bytes / 1024 + 1).unwrap_or(u32::MAX),
+            Err(refusal) => return Box::pin(std::future::ready(Err(refusal))),
+        };
+        let append = Append { stream, expected, batch };
+        match Arc::clone(&self.queue.room).try_acquire_many_owned(kib) {
+            Ok(room) => {
+                let queued = self.queue.push(append, room);
+                Box::pin(async { queued?.await.unwrap_or(Err(AppendError::Closed)) })
+            }
+            Err(_) => {
+                let queue = Arc::clone(&self.queue);
+                Box::pin(async move {
+                    let room = Arc::clone(&queue.room).acquire_many_owned(kib).await;
+                    let queued = queue.push(append, room.map_err(|_| AppendError::Closed)?)?;
+                    queued.await.unwrap_or(Err(AppendError::Closed))
+                })
+            }
+        }
+    }
+
+    fn read(&self, from: Position, limit: usize) -> Result<Vec<StoredRecord>, ReadError> {
+        let tail = self.shared.tail_if_open()?;
+        let (from, limit) = (from.max(Position(1)), limit.min(READ_MAX_RECORDS));
+        if from > tail.position || limit == 0 {
+            return Ok(Vec::new());
+        }
+        let indexed = self.shared.ask_index(|index| {
+            let entries = index.entries(from, tail.position, limit)?;
+            (from.0..).map(Position).zip(&entries).map(|(position, entry)| sled::decode(entry, position)).collect()
+        });
+        indexed.map_or_else(|| self.shared.scan(from, tail.position, limit, |_| true), Ok)
+    }
+
+    fn read_stream(
+        &self,
+        stream: &StreamId,
+        after: SequenceNumber,
+        limit: usize,
+    ) -> Result<Vec<StoredRecord>, ReadError> {
+        let tail = self.shared.tail_if_open()?;
+        let limit = limit.min(READ_MAX_RECORDS);
+        if limit == 0 || tail.position == Position(0) {
+            return Ok(Vec::new());
+        }
+        let indexed = self.shared.ask_index(|index| index.read_stream(stream, after, tail.position, limit));
+        let wanted = |record: &StoredRecord| record.stream == *stream && record.sequence > after;
+        indexed.map_or_else(|| self.shared.scan(Position(1), tail.position, limit, wanted), Ok)
+    }
+
+    fn tail(&self) -> Tail {
+        self.shared.known().tail
+    }
+
+    fn chain_at(&self, position: Position) -> Result<Option<ChainHash>, ReadError> {
+        let tail = self.shared.tail_if_open()?;
+        if position == Position(0) {
+            return Ok(Some(ChainHash::GENESIS));
+        }
+        if position >= tail.position {
+            return Ok((position == tail.position).then_some(tail.chain));
+        }
+        let indexed = self.shared.ask_index(|index| index.entry_at(position));
+        indexed.map_or_else(|| self.shared.scan_chain(position), |entry| Ok(Some(entry.chain)))
+    }
+
+    fn stats(&self) -> Stats {
+        let known = self.shared.known();
+        let problem = known.problem.clone();
+        Stats { events: known.tail.position.0, segments: known.segments, bytes: known.bytes, problem }
+    }
+
+    fn close(&self) {
+        self.queue.room.close();
+        drop(self.queue.lock().take());
+        let committer = self.committer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if committer.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the committer of the log had panicked");
+        }
+        self.shared.known().closed = true;
+        drop(self.shared.index.write().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+impl Drop for DiskJournal {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+struct Append {
+    stream: StreamId,
+    expected: SequenceNumber,
+    batch: Vec<NewRecord>,
+}
+
+type Answer = oneshot::Receiver<Result<super::Appended, AppendError>>;
+
+/// The queue in front of the committer. Its bound is `room`, in KiB of what waits.
+struct Queue {
+    room: Arc<Semaphore>,
+    sender: Mutex<Option<Sender<Request>>>,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Option<Sender<Request>>> {
+        self.sender.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, append: Append, room: OwnedSemaphorePermit) -> Result<Answer, AppendError> {
+        let Append { stream, expected, batch } = append;
+        let (reply, answer) = oneshot::channel();
+        let request = Request { stream, expected, batch, reply, room };
+        let sender = self.lock();
+        let sender = sender.as_ref().ok_or(AppendError::Closed)?;
+        sender.send(request).map_err(|_| AppendError::Closed)?;
+        Ok(answer)
+    }
+}
+
+/// What the committer writes and readers read.
+pub(super) struct Shared {
+    segments: PathBuf,
+    /// `None` when it could not be opened, failed to take in a group, or the journal is closed.
+    index: RwLock<Option<Index>>,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    tail: Tail,
+    segments: u64,
+    bytes: u64,
+    problem: Option<String>,
+    closed: bool,
+}
+
+impl Shared {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets readers read up to `tail`.
+    pub(super) fn advance(&self, tail: Tail, writer: &Writer) {
+        let mut known = self.known();
+        (known.tail, known.segments, known.bytes) = (tail, writer.segments(), writer.bytes());
+    }
+
+    fn tail_if_open(&self) -> Result<Tail, ReadError> {
+        let known = self.known();
+        if known.closed { Err(ReadError::Closed) } else { Ok(known.tail) }
+    }
+
+    /// Writes to the index. If that fails there is none from here on: a later write would leave a hole in it. What it
+    /// lacks it gets when the log is next opened.
+    pub(super) fn use_index(&self, write: impl FnOnce(&Index) -> Result<(), sled::Error>) -> bool {
+        let outcome = {
+            let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+            index.as_ref().map(write)
+        };
+        match outcome {
+            None => false,
+            Some(Ok(())) => true,
+            Some(Err(error)) => {
+                self.complain(&error);
+                drop(self.index.write().unwrap_or_else(PoisonError::into_inner).take());
+                false
+            }
+        }
+    }
+
+    /// Reads from the index; `None` when it is of no help.
+    fn ask_index<T>(&self, read: impl FnOnce(&Index) -> Result<T, sled::Error>) -> Option<T> {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        match read(index.as_ref()?) {
+            Ok(found) => Some(found),
+            Err(error) => {
+                self.complain(&error);
+                None
+            }
+        }
+    }
+
+    fn complain(&self, error: &sled::Error) {
+        let mut known = self.known();
+        if known.problem.is_none() {
+            tracing::error!(error = %error, "index of the log failed; reading its segments instead");
+            known.problem = Some(format!("the index of the log failed ({error}); restart the daemon to rebuild it"));
+        }
+    }
+
+    /// Reads from the segments.
+    fn scan(
+        &self,
+        from: Position,
+        to: Position,
+        limit: usize,
+        wanted: impl Fn(&StoredRecord) -> bool,
+    ) -> Result<Vec<StoredRecord>, ReadError> {
+        let (mut records, mut bad) = (Vec::new(), None);
+        let streamed = segment::stream(&self.segments, from, to, |position, frame| {
+            match envelope::decode(frame.record) {
+                Ok(record) if wanted(&record) => records.push(record),
+                Ok(_) => {}
+                Err(error) => bad = Some((position, error.to_string())),
+            }
+            records.len() < limit && bad.is_none()
+        });
+        let failed = streamed.err().map(|reason| (from, reason)).or(bad);
+        failed.map_or(Ok(records), |(position, reason)| Err(ReadError::Failed { position, reason }))
+    }
+
+    fn scan_chain(&self, position: Position) -> Result<Option<ChainHash>, ReadError> {
+        let mut found = None;
+        segment::stream(&self.segments, position, position, |_, frame| {
+            found = Some(frame.chain);
+            false
+        })
+        .map_err(|reason| ReadError::Failed { position, reason })?;
+        Ok(found)
+    }
+}

@@ -1,0 +1,107 @@
+//! The journal in memory: the same contract without a disk, for tests and simulations.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
+use baton_events::record::{Position, SequenceNumber, StreamId};
+
+use super::ledger::{Ledger, Placed, measure};
+use super::{Ack, AppendError, Appended, Fold, Journal, READ_MAX_RECORDS, ReadError, Stats};
+
+/// The journal in memory. An append is decided, stored, folded and published when `append` returns.
+pub struct MemoryJournal {
+    state: Mutex<State>,
+}
+
+struct State {
+    ledger: Ledger,
+    placed: Vec<Placed>,
+    fold: Box<dyn Fold>,
+    closed: bool,
+}
+
+impl MemoryJournal {
+    /// An empty journal; `fold` sees every record.
+    pub fn new(mut fold: Box<dyn Fold>) -> Self {
+        fold.publish(Tail::default());
+        Self { state: Mutex::new(State { ledger: Ledger::default(), placed: Vec::new(), fold, closed: false }) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn append(
+        &mut self,
+        stream: &StreamId,
+        expected: SequenceNumber,
+        batch: Vec<NewRecord>,
+    ) -> Result<Appended, AppendError> {
+        if self.closed {
+            return Err(AppendError::Closed);
+        }
+        measure(stream, &batch)?;
+        let mut stage = self.ledger.stage();
+        let appended = stage.place(stream, expected, batch)?;
+        let staged = stage.finish();
+        self.ledger.accept(&staged);
+        staged.placed.iter().for_each(|placed| self.fold.apply(&placed.record));
+        self.placed.extend(staged.placed);
+        self.fold.publish(staged.tail);
+        Ok(appended)
+    }
+
+    fn open(&self) -> Result<&[Placed], ReadError> {
+        if self.closed { Err(ReadError::Closed) } else { Ok(&self.placed) }
+    }
+}
+
+impl Journal for MemoryJournal {
+    fn append(&self, stream: StreamId, expected: SequenceNumber, batch: Vec<NewRecord>) -> Ack {
+        let answer = self.lock().append(&stream, expected, batch);
+        Box::pin(std::future::ready(answer))
+    }
+
+    fn read(&self, from: Position, limit: usize) -> Result<Vec<StoredRecord>, ReadError> {
+        let state = self.lock();
+        let skip = usize::try_from(from.0.saturating_sub(1)).unwrap_or(usize::MAX);
+        let records = state.open()?.iter().skip(skip).take(limit.min(READ_MAX_RECORDS));
+        Ok(records.map(|placed| placed.record.clone()).collect())
+    }
+
+    fn read_stream(
+        &self,
+        stream: &StreamId,
+        after: SequenceNumber,
+        limit: usize,
+    ) -> Result<Vec<StoredRecord>, ReadError> {
+        let state = self.lock();
+        let records = state.open()?.iter().map(|placed| &placed.record);
+        let wanted = records.filter(|record| record.stream == *stream && record.sequence > after);
+        Ok(wanted.take(limit.min(READ_MAX_RECORDS)).cloned().collect())
+    }
+
+    fn tail(&self) -> Tail {
+        self.lock().ledger.tail()
+    }
+
+    fn chain_at(&self, position: Position) -> Result<Option<ChainHash>, ReadError> {
+        let state = self.lock();
+        let placed = state.open()?;
+        let Some(index) = position.0.checked_sub(1) else { return Ok(Some(ChainHash::GENESIS)) };
+        let index = usize::try_from(index).unwrap_or(usize::MAX);
+        Ok(placed.get(index).map(|placed| placed.chain))
+    }
+
+    fn stats(&self) -> Stats {
+        let state = self.lock();
+        let bytes = state.placed.iter().map(|placed| placed.bytes.len() as u64).sum();
+        Stats { events: state.placed.len() as u64, bytes, ..Stats::default() }
+    }
+
+    fn close(&self) {
+        self.lock().closed = true;
+    }
+}

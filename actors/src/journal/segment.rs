@@ -1,0 +1,370 @@
+//! The format of a segment file, and how a torn tail is told from damage.
+//!
+//! A segment is a header of [`HEADER_BYTES`] and then frames, all integers big-endian:
+//!
+//! ```text
+//! header  magic 8 · format u32 · zero u32 · first position u64 · chain hash before it 16 · checksum 16
+//! frame   length u32 · record · chain hash 16
+//! ```
+//!
+//! The top bit of a length marks the first frame of a group. A group is written only after everything before it was
+//! synced, so whatever lies before a group's first frame was once on the disk for certain: if it is bad, that is
+//! damage. What is bad with no later group behind it is the torn tail of a write that nobody had an answer to, or at
+//! worst the last group. Nothing else can tell the two apart, so nothing else is cut.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use baton_events::envelope::{self, ChainHash, FORMAT};
+use baton_events::record::Position;
+use sha2::{Digest, Sha256};
+
+use super::files;
+
+/// Size of a segment's header.
+pub(super) const HEADER_BYTES: usize = 56;
+/// Size of a frame without its record.
+pub(super) const FRAME_BYTES: usize = 20;
+/// Longest segment that is read into memory: the roll size plus one group, with much room.
+const SEGMENT_MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// Longest record that is believed. More than is ever written, so that the bound may grow.
+const RECORD_MAX_BYTES: usize = 1024 * 1024;
+
+const MAGIC: &[u8; 8] = b"BATONSEG";
+const SEGMENT_FORMAT: u32 = 1;
+const GROUP: u32 = 1 << 31;
+
+/// What a segment begins with: the position of its first record, and the chain hash before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) first: Position,
+    pub(super) before: ChainHash,
+}
+
+/// Why a segment's header cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum HeaderError {
+    #[error("its header is cut off or does not match its checksum")]
+    Bad,
+    #[error("its format {0} is unknown: it was written by a newer version of this program")]
+    Newer(u32),
+}
+
+impl Header {
+    pub(super) fn encode(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..8].copy_from_slice(MAGIC);
+        bytes[8..12].copy_from_slice(&SEGMENT_FORMAT.to_be_bytes());
+        bytes[16..24].copy_from_slice(&self.first.0.to_be_bytes());
+        bytes[24..40].copy_from_slice(&self.before.0);
+        let sum = Sha256::digest(&bytes[..40]);
+        bytes[40..].copy_from_slice(&sum[..16]);
+        bytes
+    }
+
+    /// The header at the start of these bytes.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
+        let bytes = bytes.get(..HEADER_BYTES).ok_or(HeaderError::Bad)?;
+        if &bytes[..8] != MAGIC || Sha256::digest(&bytes[..40])[..16] != bytes[40..] {
+            return Err(HeaderError::Bad);
+        }
+        let format = be_u32(&bytes[8..12]);
+        if format != SEGMENT_FORMAT {
+            return Err(HeaderError::Newer(format));
+        }
+        let mut first = [0; 8];
+        first.copy_from_slice(&bytes[16..24]);
+        Ok(Self { first: Position(u64::from_be_bytes(first)), before: hash(&bytes[24..40]) })
+    }
+}
+
+/// One record as it lies in a segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame<'a> {
+    pub(super) offset: usize,
+    pub(super) end: usize,
+    pub(super) starts_group: bool,
+    pub(super) record: &'a [u8],
+    pub(super) chain: ChainHash,
+}
+
+/// A place from which on a segment cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Damage {
+    pub(super) offset: usize,
+    pub(super) what: &'static str,
+}
+
+/// Adds a frame to what is to be written.
+pub(super) fn push_frame(out: &mut Vec<u8>, starts_group: bool, record: &[u8], chain: ChainHash) {
+    let length = u32::try_from(record.len()).unwrap_or(GROUP - 1);
+    let word = if starts_group { length | GROUP } else { length };
+    out.extend_from_slice(&word.to_be_bytes());
+    out.extend_from_slice(record);
+    out.extend_from_slice(&chain.0);
+}
+
+/// The frames of a whole segment from some offset on, each verified against the chain. Ends after the first
+/// [`Damage`].
+pub(super) struct Frames<'a> {
+    bytes: &'a [u8],
+    offset: usize,
+    before: ChainHash,
+}
+
+impl<'a> Frames<'a> {
+    pub(super) fn new(bytes: &'a [u8], offset: usize, before: ChainHash) -> Self {
+        Self { bytes, offset, before }
+    }
+}
+
+impl<'a> Iterator for Frames<'a> {
+    type Item = Result<Frame<'a>, Damage>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.offset >= self.bytes.len() {
+            return None;
+        }
+        let offset = self.offset;
+        match frame_at(self.bytes, offset, self.before) {
+            Ok(frame) => {
+                (self.offset, self.before) = (frame.end, frame.chain);
+                Some(Ok(frame))
+            }
+            Err(what) => {
+                self.offset = self.bytes.len();
+                Some(Err(Damage { offset, what }))
+            }
+        }
+    }
+}
+
+fn frame_at(bytes: &[u8], offset: usize, before: ChainHash) -> Result<Frame<'_>, &'static str> {
+    let (starts_group, record, stored, end) = parts_at(bytes, offset)?;
+    let chain = envelope::chain(before, record);
+    if chain != stored {
+        return Err("a record does not match its chain hash");
+    }
+    Ok(Frame { offset, end, starts_group, record, chain })
+}
+
+fn parts_at(bytes: &[u8], offset: usize) -> Result<(bool, &[u8], ChainHash, usize), &'static str> {
+    let word = bytes.get(offset..offset + 4).ok_or("it ends within the length of a record")?;
+    let word = be_u32(word);
+    let length = (word & !GROUP) as usize;
+    if length == 0 || length > RECORD_MAX_BYTES {
+        return Err("the length of a record is impossible");
+    }
+    let start = offset + 4;
+    let (record_end, end) = (start + length, start + length + 16);
+    let chain = bytes.get(record_end..end).ok_or("it ends within a record")?;
+    Ok((word & GROUP != 0, &bytes[start..record_end], hash(chain), end))
+}
+
+/// Whether what is bad at `damage` was on the disk for certain, because a later group stands behind it: the offset of
+/// that group. Looks for whole frames at every byte, so it does not need the bad frame's length.
+pub(super) fn group_behind(bytes: &[u8], damage: Damage, before: ChainHash) -> Option<usize> {
+    // The frame right behind a bad one follows from the hash stored in the bad one, or, if it is that hash that is
+    // bad, from the one computed.
+    if let Ok((_, record, _, end)) = parts_at(bytes, damage.offset) {
+        match frame_at(bytes, end, envelope::chain(before, record)) {
+            Ok(frame) if frame.starts_group => return Some(frame.offset),
+            _ => {}
+        }
+    }
+    let mut offset = (damage.offset + 1).max(size_of::<ChainHash>());
+    while offset + FRAME_BYTES < bytes.len() {
+        let looks_like_one = bytes[offset + 4] == FORMAT && bytes[offset + 5] == b'{';
+        match looks_like_one.then(|| frame_at(bytes, offset, hash(&bytes[offset - 16..offset]))) {
+            Some(Ok(frame)) if frame.starts_group => return Some(frame.offset),
+            Some(Ok(frame)) => offset = frame.end,
+            _ => offset += 1,
+        }
+    }
+    None
+}
+
+/// The path of a segment by its number. A sealed one will have another ending.
+pub(super) fn path_of(folder: &Path, number: u32) -> PathBuf {
+    folder.join(format!("{number:04}.seg"))
+}
+
+/// The numbers of the segments in a folder, ascending. Other names are left alone.
+pub(super) fn list(folder: &Path) -> io::Result<Vec<u32>> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(".seg")) else { continue };
+        let Ok(number) = stem.parse::<u32>() else { continue };
+        if format!("{number:04}") == stem {
+            numbers.push(number);
+        }
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// A whole segment file.
+pub(super) fn load(path: &Path) -> io::Result<Vec<u8>> {
+    let file = fs::File::open(path)?;
+    let size = file.metadata()?.len();
+    if size > SEGMENT_MAX_BYTES {
+        return Err(io::Error::other(format!("it has {size} bytes, over the bound of {SEGMENT_MAX_BYTES}")));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    file.take(SEGMENT_MAX_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Streams the frames of positions `from..=to` out of a folder of segments, verifying the chain on the way. `take`
+/// says whether to go on. `Err` says what could not be read; that the segments end before `to` is an error too.
+pub(super) fn stream(
+    folder: &Path,
+    from: Position,
+    to: Position,
+    mut take: impl FnMut(Position, Frame<'_>) -> bool,
+) -> Result<(), String> {
+    let headers = headers(folder)?;
+    for (index, (path, header)) in headers.iter().enumerate() {
+        if headers.get(index + 1).is_some_and(|(_, next)| next.first <= from) {
+            continue;
+        }
+        let bytes = load(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut position = header.first;
+        for frame in Frames::new(&bytes, HEADER_BYTES, header.before) {
+            if position > to {
+                return Ok(());
+            }
+            let frame = frame.map_err(|bad| format!("{} at byte {}: {}", path.display(), bad.offset, bad.what))?;
+            if position >= from && (!take(position, frame) || position == to) {
+                return Ok(());
+            }
+            position = position.next();
+        }
+    }
+    Err(format!("the segments in {} end before position {to}", folder.display()))
+}
+
+/// All segments of a folder with their headers. The last may just be in the making: then it has none yet.
+fn headers(folder: &Path) -> Result<Vec<(PathBuf, Header)>, String> {
+    let numbers = list(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut headers = Vec::with_capacity(numbers.len());
+    for number in &numbers {
+        let path = path_of(folder, *number);
+        let head = files::read_start(&path, HEADER_BYTES).map_err(|error| format!("{}: {error}", path.display()))?;
+        match Header::decode(&head) {
+            Ok(header) => headers.push((path, header)),
+            Err(HeaderError::Bad) if numbers.last() == Some(number) => {}
+            Err(error) => return Err(format!("{}: {error}", path.display())),
+        }
+    }
+    Ok(headers)
+}
+
+fn be_u32(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0, |word, byte| word << 8 | u32::from(*byte))
+}
+
+fn hash(bytes: &[u8]) -> ChainHash {
+    let mut hash = [0; 16];
+    hash.copy_from_slice(bytes);
+    ChainHash(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three groups: 2, 1 and 2 records. Gives the bytes behind the header and where each frame begins.
+    fn groups() -> (Vec<u8>, Vec<usize>) {
+        let (mut bytes, mut starts, mut chain) = (Vec::new(), Vec::new(), ChainHash::GENESIS);
+        for (index, starts_group) in [true, false, true, true, false].into_iter().enumerate() {
+            let record = format!("\u{1}{{\"position\":{}}}", index + 1);
+            chain = envelope::chain(chain, record.as_bytes());
+            starts.push(bytes.len());
+            push_frame(&mut bytes, starts_group, record.as_bytes(), chain);
+        }
+        (bytes, starts)
+    }
+
+    fn damage(bytes: &[u8]) -> (usize, Option<(Damage, Option<usize>)>) {
+        let (mut good, mut before) = (0, ChainHash::GENESIS);
+        for frame in Frames::new(bytes, 0, before) {
+            match frame {
+                Ok(frame) => (good, before) = (good + 1, frame.chain),
+                Err(damage) => return (good, Some((damage, group_behind(bytes, damage, before)))),
+            }
+        }
+        (good, None)
+    }
+
+    #[test]
+    fn a_cut_anywhere_keeps_all_whole_records_before_it_and_is_a_torn_tail() {
+        let (bytes, starts) = groups();
+        for cut in 0..=bytes.len() {
+            let whole = starts.iter().skip(1).chain([&bytes.len()]).filter(|end| **end <= cut).count();
+            let at_border = cut == bytes.len() || starts.contains(&cut);
+            let (good, bad) = damage(&bytes[..cut]);
+            assert_eq!(good, whole, "cut at {cut}");
+            assert_eq!(bad.is_none(), at_border, "cut at {cut}");
+            assert!(bad.is_none_or(|(_, behind)| behind.is_none()), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_anywhere_is_seen_and_is_damage_unless_in_the_last_group() {
+        let (bytes, starts) = groups();
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut flipped = bytes.clone();
+                flipped[at] ^= 1 << bit;
+                let frame = starts.iter().filter(|start| **start <= at).count() - 1;
+                let (good, bad) = damage(&flipped);
+                if starts[frame] == at && bit == 7 {
+                    // The mark of a group says nothing about the records themselves.
+                    assert_eq!((good, bad), (5, None), "byte {at} bit {bit}");
+                    continue;
+                }
+                let (damage, behind) = bad.expect("seen");
+                assert_eq!((good, damage.offset), (frame, starts[frame]), "byte {at} bit {bit}");
+                assert_eq!(behind.is_some(), frame < 3, "byte {at} bit {bit}: {behind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_hole_of_zeros_within_the_last_group_is_a_torn_tail() {
+        let (mut bytes, starts) = groups();
+        bytes[starts[3]..starts[4]].fill(0);
+        assert!(matches!(damage(&bytes), (3, Some((_, None)))));
+        bytes[starts[2]..starts[3]].fill(0);
+        assert!(matches!(damage(&bytes), (2, Some((_, None)))), "nothing whole begins a group behind it");
+    }
+
+    #[test]
+    fn a_header_is_read_as_written_and_every_flipped_bit_is_seen() {
+        let header = Header { first: Position(77), before: ChainHash([9; 16]) };
+        let bytes = header.encode();
+        assert_eq!(Header::decode(&bytes), Ok(header));
+        for at in 0..HEADER_BYTES * 8 {
+            let mut flipped = bytes;
+            flipped[at / 8] ^= 1 << (at % 8);
+            assert!(Header::decode(&flipped).is_err(), "bit {at}");
+            assert!(Header::decode(&bytes[..at / 8]).is_err(), "cut at {}", at / 8);
+        }
+    }
+
+    #[test]
+    fn garbage_never_panics_and_is_never_a_record() {
+        let mut garbage: Vec<u8> = Vec::new();
+        let mut word = 0x2545_f491_4f6c_dd1d_u64;
+        for _ in 0..4000 {
+            word ^= word << 13;
+            word ^= word >> 7;
+            word ^= word << 17;
+            garbage.extend_from_slice(&[1, b'{', word as u8]);
+        }
+        assert!(matches!(damage(&garbage), (0, Some((_, None)))));
+    }
+}

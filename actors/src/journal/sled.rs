@@ -1,0 +1,323 @@
+//! The index: the whole log in sled, by position and by stream. It is what reads and restarts use, and never the
+//! truth: whatever is wrong with it, it is put aside and rebuilt from the segments.
+//!
+//! sled 0.34 deadlocks under concurrent `flush_async`, does not sync on `flush`, and may fail or panic while it
+//! opens. So: one thread writes, `flush` is followed by our own `sync_data`, and every call is guarded.
+//!
+//! One tree, so that one batch is atomic: `p` position -> chain hash and record; `s` length of the stream's name,
+//! name, sequence -> position; `a` -> applied position and chain hash. Integers are big-endian.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use baton_events::envelope::{self, ChainHash, StoredRecord, Tail};
+use baton_events::record::{Position, SequenceNumber, StreamId};
+
+use super::ledger::Placed;
+
+/// Advisory: sled's floor is about 130 MB while it scans a log of 1 GB, whatever is set.
+const CACHE_BYTES: u64 = 16 * 1024 * 1024;
+/// Records per batch: two keys each and `applied` make 127 operations, and sled is best near 100.
+const BATCH_RECORDS: usize = 63;
+/// Broken indexes kept for whoever wants to know why.
+const BROKEN_KEPT: usize = 2;
+
+/// A closed sled lets go of its lock a moment later, when its threads have ended.
+const LOCK_WAIT: Duration = Duration::from_secs(1);
+/// How often that is looked at.
+const LOCK_RETRY: Duration = Duration::from_millis(5);
+
+const APPLIED: &[u8] = b"a";
+
+/// Why the index did not answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    #[error("{0}")]
+    Sled(#[from] ::sled::Error),
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("sled panicked: {0}")]
+    Panicked(String),
+    #[error("{0} in the index cannot be understood")]
+    Malformed(&'static str),
+    #[error("position {0} is missing in the index")]
+    Hole(Position),
+}
+
+impl Error {
+    /// Whether another process has the index open. sled gives that error no kind of its own.
+    pub(super) fn is_lock(&self) -> bool {
+        matches!(self, Self::Sled(::sled::Error::Io(error)) if error.to_string().contains("could not acquire lock"))
+    }
+}
+
+/// The index, open.
+pub(super) struct Index {
+    db: ::sled::Db,
+    /// Our own handle on sled's file: what `flush` writes is synced with it.
+    data: File,
+}
+
+/// A record of the index: with the chain hash that stands beside it.
+pub(super) struct Entry {
+    pub(super) chain: ChainHash,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Index {
+    fn open_once(folder: &Path) -> Result<Self, Error> {
+        guarded(|| {
+            let db = ::sled::Config::new().path(folder).cache_capacity(CACHE_BYTES).flush_every_ms(None).open()?;
+            let data = OpenOptions::new().read(true).write(true).open(folder.join("db"))?;
+            let index = Self { db, data };
+            index.applied()?;
+            Ok(index)
+        })
+    }
+
+    /// How far the index has come.
+    pub(super) fn applied(&self) -> Result<Tail, Error> {
+        guarded(|| match self.db.get(APPLIED)? {
+            None => Ok(Tail::default()),
+            Some(value) => {
+                let (position, chain) = value.split_at_checked(8).ok_or(Error::Malformed("the checkpoint"))?;
+                let chain = chain.try_into().map_err(|_| Error::Malformed("the checkpoint"))?;
+                Ok(Tail { position: Position(be_u64(position)?), chain: ChainHash(chain) })
+            }
+        })
+    }
+
+    /// Takes in records that follow what is applied.
+    pub(super) fn apply(&self, placed: &[Placed]) -> Result<(), Error> {
+        guarded(|| {
+            for part in placed.chunks(BATCH_RECORDS) {
+                let mut batch = ::sled::Batch::default();
+                for one in part {
+                    let mut value = Vec::with_capacity(16 + one.bytes.len());
+                    value.extend_from_slice(&one.chain.0);
+                    value.extend_from_slice(&one.bytes);
+                    let position = one.record.position.0.to_be_bytes();
+                    batch.insert(&position_key(one.record.position), value);
+                    batch.insert(stream_key(&one.record.stream, one.record.sequence), &position);
+                }
+                if let Some(last) = part.last() {
+                    let mut applied = last.record.position.0.to_be_bytes().to_vec();
+                    applied.extend_from_slice(&last.chain.0);
+                    batch.insert(APPLIED, applied);
+                }
+                self.db.apply_batch(batch)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Makes durable what is applied.
+    pub(super) fn flush(&self) -> Result<(), Error> {
+        guarded(|| {
+            self.db.flush()?;
+            self.data.sync_data()?;
+            Ok(())
+        })
+    }
+
+    /// The entries of `from..=to`, at most `limit`, without a hole.
+    pub(super) fn entries(&self, from: Position, to: Position, limit: usize) -> Result<Vec<Entry>, Error> {
+        guarded(|| {
+            let mut entries = Vec::new();
+            let mut expected = from;
+            let range = position_key(from)..=position_key(to);
+            for pair in self.db.range(range).take(limit) {
+                let (key, value) = pair?;
+                if key != position_key(expected) {
+                    return Err(Error::Hole(expected));
+                }
+                entries.push(entry(&value)?);
+                expected = expected.next();
+            }
+            if entries.len() < limit && expected <= to {
+                return Err(Error::Hole(expected));
+            }
+            Ok(entries)
+        })
+    }
+
+    /// The entry at one position.
+    pub(super) fn entry_at(&self, position: Position) -> Result<Entry, Error> {
+        guarded(|| self.db.get(position_key(position))?.ok_or(Error::Hole(position)).and_then(|value| entry(&value)))
+    }
+
+    /// Records of one stream after a sequence, none behind `to`.
+    pub(super) fn read_stream(
+        &self,
+        stream: &StreamId,
+        after: SequenceNumber,
+        to: Position,
+        limit: usize,
+    ) -> Result<Vec<StoredRecord>, Error> {
+        guarded(|| {
+            let mut records = Vec::new();
+            let mut expected = SequenceNumber(after.0.saturating_add(1));
+            let range = stream_key(stream, expected)..=stream_key(stream, SequenceNumber(u64::MAX));
+            for pair in self.db.range(range).take(limit) {
+                let (key, value) = pair?;
+                let position = Position(be_u64(&value)?);
+                if position > to {
+                    break;
+                }
+                if key != stream_key(stream, expected) {
+                    return Err(Error::Malformed("a gap in a stream"));
+                }
+                expected = expected.next();
+                let found = self.db.get(position_key(position))?.ok_or(Error::Hole(position))?;
+                records.push(decode(&entry(&found)?, position)?);
+            }
+            Ok(records)
+        })
+    }
+}
+
+/// The record of an entry, which must be of that position.
+pub(super) fn decode(entry: &Entry, position: Position) -> Result<StoredRecord, Error> {
+    let record = envelope::decode(&entry.bytes).map_err(|_| Error::Malformed("a record"))?;
+    if record.position == position { Ok(record) } else { Err(Error::Hole(position)) }
+}
+
+/// What [`open`] gives: an index, and where the one that could not be opened lies now.
+pub(super) struct Opened {
+    pub(super) index: Index,
+    pub(super) aside: Option<Aside>,
+}
+
+/// An index, or parts of one, that had to be moved out of the way.
+#[derive(Clone, Debug)]
+pub(super) struct Aside {
+    pub(super) path: PathBuf,
+    pub(super) reason: String,
+}
+
+/// Opens the index of a log folder, whatever state it is in: first as it is, then without its snapshots, then anew.
+pub(super) fn open(log: &Path) -> Result<Opened, Error> {
+    let folder = log.join("sled");
+    remove_unfinished_snapshots(&folder)?;
+    let begun = Instant::now();
+    let error = loop {
+        match Index::open_once(&folder) {
+            Ok(index) => return Ok(Opened { index, aside: None }),
+            Err(error) if !error.is_lock() => break error,
+            Err(error) if begun.elapsed() >= LOCK_WAIT => return Err(error),
+            Err(_) => thread::sleep(LOCK_RETRY),
+        }
+    };
+    open_without_snapshots(log, &folder, &error)
+}
+
+fn open_without_snapshots(log: &Path, folder: &Path, first: &Error) -> Result<Opened, Error> {
+    let reason = first.to_string();
+    if let Some(path) = move_snapshots_aside(log, folder)?
+        && let Ok(index) = Index::open_once(folder)
+    {
+        return Ok(Opened { index, aside: Some(Aside { path, reason }) });
+    }
+    let aside = put_aside(log, reason)?;
+    Ok(Opened { index: Index::open_once(folder)?, aside: Some(aside) })
+}
+
+/// Moves the whole index out of the way.
+pub(super) fn put_aside(log: &Path, reason: String) -> Result<Aside, Error> {
+    let path = broken_path(log)?;
+    fs::rename(log.join("sled"), &path)?;
+    Ok(Aside { path, reason })
+}
+
+fn remove_unfinished_snapshots(folder: &Path) -> io::Result<()> {
+    for (name, path) in snapshots(folder)? {
+        if name.ends_with(".generating") {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+fn move_snapshots_aside(log: &Path, folder: &Path) -> io::Result<Option<PathBuf>> {
+    let snapshots = snapshots(folder)?;
+    if snapshots.is_empty() {
+        return Ok(None);
+    }
+    let aside = broken_path(log)?;
+    fs::create_dir(&aside)?;
+    for (name, path) in snapshots {
+        fs::rename(path, aside.join(name))?;
+    }
+    Ok(Some(aside))
+}
+
+fn snapshots(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if let Some(name) = entry.file_name().to_str().filter(|name| name.starts_with("snap.")) {
+            found.push((name.to_owned(), entry.path()));
+        }
+    }
+    Ok(found)
+}
+
+/// The next free `sled.broken-<n>`; the oldest beyond [`BROKEN_KEPT`] are removed, they are copies of the segments.
+fn broken_path(log: &Path) -> io::Result<PathBuf> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(log)? {
+        let name = entry?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("sled.broken-"));
+        numbers.extend(number.and_then(|number| number.parse::<u32>().ok()));
+    }
+    numbers.sort_unstable();
+    let next = numbers.last().map_or(1, |last| last.saturating_add(1));
+    for old in numbers.iter().rev().skip(BROKEN_KEPT - 1) {
+        let path = log.join(format!("sled.broken-{old}"));
+        if path.is_dir() { fs::remove_dir_all(path)? } else { fs::remove_file(path)? }
+    }
+    Ok(log.join(format!("sled.broken-{next}")))
+}
+
+/// sled asserts where it should answer. The lock it holds is released when the panic unwinds.
+fn guarded<T>(call: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a word");
+        Err(Error::Panicked(text.chars().take(300).collect()))
+    })
+}
+
+fn position_key(position: Position) -> [u8; 9] {
+    let mut key = [b'p'; 9];
+    key[1..].copy_from_slice(&position.0.to_be_bytes());
+    key
+}
+
+fn stream_key(stream: &StreamId, sequence: SequenceNumber) -> Vec<u8> {
+    let name = stream.as_str().as_bytes();
+    let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
+    let mut key = Vec::with_capacity(name.len() + 13);
+    key.push(b's');
+    key.extend_from_slice(&length.to_be_bytes());
+    key.extend_from_slice(name);
+    key.extend_from_slice(&sequence.0.to_be_bytes());
+    key
+}
+
+fn entry(value: &[u8]) -> Result<Entry, Error> {
+    let (chain, bytes) = value.split_at_checked(16).ok_or(Error::Malformed("a record"))?;
+    let chain = chain.try_into().map_err(|_| Error::Malformed("a record"))?;
+    Ok(Entry { chain: ChainHash(chain), bytes: bytes.to_vec() })
+}
+
+fn be_u64(bytes: &[u8]) -> Result<u64, Error> {
+    bytes.try_into().map(u64::from_be_bytes).map_err(|_| Error::Malformed("a position"))
+}

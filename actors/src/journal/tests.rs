@@ -1,0 +1,413 @@
+//! The journal on a real disk: reopening, crashes, damage, failing writes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use baton_events::envelope::StoredRecord;
+use baton_events::record::{Position, SequenceNumber, Timestamp};
+
+use super::conformance::{Witness, append, check_whole, event, read_all, stream, suite};
+use super::segment::{HEADER_BYTES, path_of};
+use super::{AppendError, DiskJournal, Journal, OpenError, Options};
+
+mod faults;
+
+const NOW: Timestamp = Timestamp(1_773_480_413_589);
+
+fn options(log: &Path) -> Options {
+    Options::new(log, NOW)
+}
+
+fn open(log: &Path) -> DiskJournal {
+    DiskJournal::open(options(log), Box::new(())).unwrap()
+}
+
+/// A log of six groups with 1, 2, 1, 2, 1 and 2 records, closed, and its records.
+fn written(log: &Path) -> Vec<StoredRecord> {
+    let journal = open(log);
+    for group in 0..6 {
+        let batch = (0..=group % 2).map(|index| event(group * 10 + index)).collect();
+        append(&journal, &stream(&format!("s{group}")), 0, batch).unwrap();
+    }
+    let all = check_whole(&journal);
+    assert_eq!(all.len(), 9);
+    journal.close();
+    all
+}
+
+fn segment(log: &Path, number: u32) -> PathBuf {
+    path_of(&log.join("segments"), number)
+}
+
+fn flip(path: &Path, at: usize) {
+    let mut bytes = fs::read(path).unwrap();
+    bytes[at] ^= 0x10;
+    fs::write(path, bytes).unwrap();
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Where each record of a segment begins, and the segment's length.
+fn borders(log: &Path, number: u32) -> Vec<usize> {
+    let bytes = fs::read(segment(log, number)).unwrap();
+    let mut borders = vec![HEADER_BYTES];
+    let mut at = HEADER_BYTES;
+    while at < bytes.len() {
+        let word = u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+        at += 20 + (word & !(1 << 31)) as usize;
+        borders.push(at);
+    }
+    borders
+}
+
+/// The log opens, holds exactly these records, and takes another.
+fn check_opens_with(log: &Path, expected: &[StoredRecord], case: &str) -> super::Recovery {
+    let witness = Witness::default();
+    let journal = DiskJournal::open(options(log), Box::new(witness.clone())).expect(case);
+    assert_eq!(check_whole(&journal), expected, "{case}");
+    let seen = witness.seen();
+    assert_eq!(seen.applied, expected, "{case}: folded while opening");
+    assert_eq!(seen.published, [journal.tail()], "{case}: published once");
+    let recovery = journal.recovery().clone();
+    assert_eq!(recovery.events, expected.len() as u64, "{case}");
+    append(&journal, &stream("later"), 0, vec![event(99)]).expect(case);
+    journal.close();
+    let again = open(log);
+    assert_eq!(check_whole(&again).len(), expected.len() + 1, "{case}: opens again");
+    assert_eq!(again.recovery().cut, None, "{case}: repaired once");
+    recovery
+}
+
+#[test]
+fn the_journal_on_disk_keeps_the_contract() {
+    let home = tempfile::tempdir().unwrap();
+    let count = std::cell::Cell::new(0);
+    suite(|fold| {
+        count.set(count.get() + 1);
+        let log = home.path().join(format!("log{}", count.get()));
+        Arc::new(DiskJournal::open(options(&log), fold).unwrap())
+    });
+}
+
+#[test]
+fn a_reopened_log_is_the_same_log() {
+    let home = tempfile::tempdir().unwrap();
+    let all = written(home.path());
+    let recovery = check_opens_with(home.path(), &all, "reopened");
+    assert_eq!((recovery.cut, recovery.restored, recovery.caught_up, recovery.problem), (None, 0, 0, None));
+}
+
+#[test]
+fn a_log_of_many_segments_is_one_log() {
+    let home = tempfile::tempdir().unwrap();
+    let small = Options { segment_bytes: 1000, ..options(home.path()) };
+    let journal = DiskJournal::open(small.clone(), Box::new(())).unwrap();
+    for number in 0..40 {
+        append(&journal, &stream("a"), number, vec![event(number)]).unwrap();
+    }
+    let all = check_whole(&journal);
+    let stats = journal.stats();
+    assert!(stats.segments > 5, "{stats:?}");
+    journal.close();
+    let on_disk: u64 =
+        fs::read_dir(home.path().join("segments")).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
+    assert_eq!(stats.bytes, on_disk);
+    fs::remove_dir_all(home.path().join("sled")).unwrap();
+    let journal = DiskJournal::open(small, Box::new(())).unwrap();
+    assert_eq!(check_whole(&journal), all);
+    assert_eq!(journal.recovery().caught_up, 40);
+    assert_eq!(journal.stats(), stats);
+}
+
+#[test]
+fn a_tail_torn_at_any_byte_is_restored_from_the_index() {
+    let home = tempfile::tempdir().unwrap();
+    let all = written(home.path());
+    let borders = borders(home.path(), 1);
+    let [.., last, end] = borders[..] else { panic!("records") };
+    for cut in (last..end).step_by(9).chain([last + 1, end - 1]) {
+        let copy = tempfile::tempdir().unwrap();
+        copy_folder(home.path(), copy.path());
+        let file = fs::File::options().write(true).open(segment(copy.path(), 1)).unwrap();
+        file.set_len(cut as u64).unwrap();
+        let recovery = check_opens_with(copy.path(), &all, &format!("cut at {cut}"));
+        assert_eq!(recovery.restored, 1);
+        assert_eq!(recovery.cut.is_some(), cut > last);
+    }
+}
+
+#[test]
+fn a_tail_torn_at_any_byte_is_cut_and_kept_when_no_index_covers_it() {
+    let home = tempfile::tempdir().unwrap();
+    let all = written(home.path());
+    fs::remove_dir_all(home.path().join("sled")).unwrap();
+    let borders = borders(home.path(), 1);
+    let [.., last, end] = borders[..] else { panic!("records") };
+    for cut in (last + 1..end).step_by(9).chain([end - 1]) {
+        let copy = tempfile::tempdir().unwrap();
+        copy_folder(home.path(), copy.path());
+        let bytes = fs::read(segment(copy.path(), 1)).unwrap();
+        fs::write(segment(copy.path(), 1), &bytes[..cut]).unwrap();
+        let recovery = check_opens_with(copy.path(), &all[..8], &format!("cut at {cut}"));
+        let kept = recovery.cut.expect("reported");
+        assert_eq!((kept.segment.as_str(), kept.offset, kept.position), ("0001.seg", last as u64, Position(9)));
+        assert_eq!(kept.bytes, (cut - last) as u64);
+        let folder = copy.path().join("cut-20260314T092653589Z");
+        assert_eq!(kept.kept, folder.join(format!("0001.seg.at-{last}")));
+        assert_eq!(fs::read(&kept.kept).unwrap(), &bytes[last..cut]);
+    }
+}
+
+#[test]
+fn a_flipped_byte_is_repaired_or_refused_with_its_place_and_never_passed_over() {
+    let home = tempfile::tempdir().unwrap();
+    let all = written(home.path());
+    let borders = borders(home.path(), 1);
+    let frames = borders.windows(2).flat_map(|pair| [pair[0] + 1, pair[0] + 4, pair[0] + 40, pair[1] - 1]);
+    for at in [0, 9, 20, 30, 55].into_iter().chain(frames) {
+        for has_index in [true, false] {
+            let copy = tempfile::tempdir().unwrap();
+            copy_folder(home.path(), copy.path());
+            flip(&segment(copy.path(), 1), at);
+            if !has_index {
+                fs::remove_dir_all(copy.path().join("sled")).unwrap();
+            }
+            // The last group is records 8 and 9.
+            let case = format!("byte {at}, index {has_index}");
+            let record = borders.iter().filter(|border| **border <= at).count();
+            if record >= 8 {
+                let expected = if has_index { &all[..] } else { &all[..record - 1] };
+                let recovery = check_opens_with(copy.path(), expected, &case);
+                let cut = recovery.cut.expect(&case);
+                assert_eq!((cut.offset, cut.position.0), (borders[record - 1] as u64, record as u64), "{case}");
+                continue;
+            }
+            let before = fs::read(segment(copy.path(), 1)).unwrap();
+            let error = DiskJournal::open(options(copy.path()), Box::new(())).map(|_| ()).expect_err(&case);
+            let OpenError::Damaged { segment: named, offset, position, .. } = &error else { panic!("{case}: {error}") };
+            let (expected_offset, expected_position) =
+                if record == 0 { (0, 1) } else { (borders[record - 1], record as u64) };
+            assert_eq!(*named, segment(copy.path(), 1), "{case}");
+            assert_eq!((*offset, *position), (expected_offset as u64, Position(expected_position)), "{case}");
+            assert!(error.to_string().contains("Put that file back from a backup"), "{error}");
+            assert_eq!(fs::read(segment(copy.path(), 1)).unwrap(), before, "{case}: untouched");
+        }
+    }
+}
+
+#[test]
+fn a_missing_or_damaged_earlier_segment_is_refused_by_name() {
+    let home = tempfile::tempdir().unwrap();
+    let small = Options { segment_bytes: 400, ..options(home.path()) };
+    let journal = DiskJournal::open(small, Box::new(())).unwrap();
+    for number in 0..10 {
+        append(&journal, &stream("a"), number, vec![event(number)]).unwrap();
+    }
+    let all = check_whole(&journal);
+    assert!(journal.stats().segments >= 4);
+    journal.close();
+    let check = |damage: &dyn Fn(&Path), expected: &str| {
+        let copy = tempfile::tempdir().unwrap();
+        copy_folder(home.path(), copy.path());
+        damage(copy.path());
+        let error = DiskJournal::open(options(copy.path()), Box::new(())).map(|_| ()).expect_err(expected).to_string();
+        assert!(error.contains(expected), "{error:?} lacks {expected:?}");
+    };
+    check(&|log| fs::remove_file(segment(log, 1)).unwrap(), "0001.seg at byte 0, position 1: the file is missing");
+    check(&|log| fs::remove_file(segment(log, 3)).unwrap(), "0003.seg at byte 0, position");
+    check(&|log| flip(&segment(log, 2), HEADER_BYTES + 8), "0002.seg at byte 56, position");
+    check(&|log| flip(&segment(log, 2), 3), "0002.seg at byte 0, position");
+    let truncate = |log: &Path| {
+        let bytes = fs::read(segment(log, 2)).unwrap();
+        fs::write(segment(log, 2), &bytes[..bytes.len() - 1]).unwrap();
+    };
+    check(&truncate, "0002.seg at byte");
+    check(&|log| fs::copy(segment(log, 1), segment(log, 2)).map(drop).unwrap(), "0002.seg at byte 0, position");
+
+    // Only the last may be missing: the index has it.
+    let copy = tempfile::tempdir().unwrap();
+    copy_folder(home.path(), copy.path());
+    let last = u32::try_from(fs::read_dir(copy.path().join("segments")).unwrap().count()).unwrap();
+    fs::remove_file(segment(copy.path(), last)).unwrap();
+    assert!(check_opens_with(copy.path(), &all, "last segment missing").restored > 0);
+    let copy = tempfile::tempdir().unwrap();
+    copy_folder(home.path(), copy.path());
+    fs::remove_dir_all(copy.path().join("segments")).unwrap();
+    assert_eq!(check_opens_with(copy.path(), &all, "all segments missing").restored, 10);
+}
+
+#[test]
+fn a_segment_whose_header_was_never_finished_is_begun_again() {
+    for length in [0, 1, HEADER_BYTES - 1, HEADER_BYTES] {
+        let home = tempfile::tempdir().unwrap();
+        let all = written(home.path());
+        fs::write(segment(home.path(), 2), vec![0; length]).unwrap();
+        let recovery = check_opens_with(home.path(), &all, &format!("{length} bytes"));
+        assert_eq!(recovery.cut.map(|cut| (cut.segment, cut.bytes)), Some(("0002.seg".into(), length as u64)));
+    }
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir_all(home.path().join("segments")).unwrap();
+    fs::write(segment(home.path(), 1), [0; 10]).unwrap();
+    check_opens_with(home.path(), &[], "the very first");
+}
+
+#[test]
+fn a_newer_format_is_named_and_left_alone() {
+    let home = tempfile::tempdir().unwrap();
+    written(home.path());
+    let mut bytes = fs::read(segment(home.path(), 1)).unwrap();
+    bytes[11] = 2;
+    let sum = <sha2::Sha256 as sha2::Digest>::digest(&bytes[..40]);
+    bytes[40..56].copy_from_slice(&sum[..16]);
+    fs::write(segment(home.path(), 1), &bytes).unwrap();
+    let error = DiskJournal::open(options(home.path()), Box::new(())).map(|_| ()).expect_err("newer");
+    assert!(matches!(error, OpenError::Newer { .. }), "{error}");
+    assert!(error.to_string().contains("newer version of this program"), "{error}");
+}
+
+#[test]
+fn an_index_that_is_gone_or_garbage_is_rebuilt() {
+    let home = tempfile::tempdir().unwrap();
+    let all = written(home.path());
+    let check = |case: &str, put_aside: bool, damage: &dyn Fn(&Path)| {
+        let copy = tempfile::tempdir().unwrap();
+        copy_folder(home.path(), copy.path());
+        damage(&copy.path().join("sled"));
+        let recovery = check_opens_with(copy.path(), &all, case);
+        assert_eq!(recovery.problem, None, "{case}");
+        assert_eq!(recovery.index_put_aside.is_some(), put_aside, "{case}: {recovery:?}");
+        if let Some((_, aside)) = recovery.index_put_aside {
+            assert!(aside.exists(), "{case}");
+        }
+    };
+    check("deleted", false, &|sled| fs::remove_dir_all(sled).unwrap());
+    check("a file instead", true, &|sled| {
+        fs::remove_dir_all(sled).unwrap();
+        fs::write(sled, "garbage").unwrap();
+    });
+    check("unfinished snapshot", false, &|sled| {
+        fs::write(sled.join("snap.ffffffffffffffff.generating"), "half").unwrap();
+    });
+}
+
+/// Whatever sled makes of these, the journal gives every record back.
+#[test]
+fn an_index_with_damage_inside_never_changes_an_answer() {
+    let home = tempfile::tempdir().unwrap();
+    let all = written(home.path());
+    let sled = home.path().join("sled");
+    let names: Vec<_> = fs::read_dir(&sled).unwrap().map(|entry| entry.unwrap()).collect();
+    for file in names.iter().filter(|entry| entry.path().is_file()) {
+        let name = file.file_name();
+        let size = usize::try_from(file.metadata().unwrap().len()).unwrap();
+        for damage in ["empty", "half", "garbage", "flipped"] {
+            let copy = tempfile::tempdir().unwrap();
+            copy_folder(home.path(), copy.path());
+            let path = copy.path().join("sled").join(&name);
+            let mut bytes = fs::read(&path).unwrap();
+            match damage {
+                "empty" => bytes.clear(),
+                "half" => bytes.truncate(size / 2),
+                "garbage" => bytes.iter_mut().enumerate().for_each(|(at, byte)| *byte = (at * 7) as u8),
+                _ => bytes.iter_mut().step_by(97).for_each(|byte| *byte ^= 4),
+            }
+            fs::write(&path, bytes).unwrap();
+            check_opens_with(copy.path(), &all, &format!("{name:?} {damage}"));
+        }
+    }
+}
+
+#[test]
+fn an_index_that_lags_behind_catches_up() {
+    let home = tempfile::tempdir().unwrap();
+    let stale = tempfile::tempdir().unwrap();
+    written(home.path());
+    copy_folder(&home.path().join("sled"), &stale.path().join("sled"));
+    let journal = open(home.path());
+    for number in 0..200 {
+        append(&journal, &stream("more"), number, vec![event(number)]).unwrap();
+    }
+    let all = check_whole(&journal);
+    journal.close();
+    fs::remove_dir_all(home.path().join("sled")).unwrap();
+    copy_folder(&stale.path().join("sled"), &home.path().join("sled"));
+    let recovery = check_opens_with(home.path(), &all, "stale");
+    assert_eq!((recovery.caught_up, recovery.index_put_aside), (200, None));
+}
+
+#[test]
+fn an_index_of_another_log_is_put_aside() {
+    for other_is_longer in [false, true] {
+        let (home, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let all = written(home.path());
+        let journal = open(other.path());
+        for number in 0..if other_is_longer { 30 } else { 3 } {
+            append(&journal, &stream("other"), number, vec![event(number + 500)]).unwrap();
+        }
+        journal.close();
+        fs::remove_dir_all(home.path().join("sled")).unwrap();
+        copy_folder(&other.path().join("sled"), &home.path().join("sled"));
+        let recovery = check_opens_with(home.path(), &all, "another log's");
+        let (reason, aside) = recovery.index_put_aside.expect("put aside");
+        assert!(reason.contains("not on the chain"), "{reason}");
+        assert_eq!(aside, home.path().join("sled.broken-1"));
+        assert_eq!(recovery.caught_up, 9);
+    }
+}
+
+#[test]
+fn broken_indexes_do_not_pile_up() {
+    let home = tempfile::tempdir().unwrap();
+    let all = written(home.path());
+    for _ in 0..5 {
+        fs::remove_dir_all(home.path().join("sled")).unwrap();
+        fs::write(home.path().join("sled"), "garbage").unwrap();
+        let journal = open(home.path());
+        assert_eq!(read_all(&journal, 100), all);
+        journal.close();
+    }
+    let broken = |n: u32| home.path().join(format!("sled.broken-{n}")).exists();
+    assert_eq!([1, 2, 3, 4, 5].map(broken), [false, false, false, true, true]);
+}
+
+#[test]
+fn the_index_is_flushed_after_so_many_records() {
+    let home = tempfile::tempdir().unwrap();
+    let eager = Options { flush_after_records: 10, ..options(home.path()) };
+    let journal = DiskJournal::open(eager, Box::new(())).unwrap();
+    for number in 0..35 {
+        append(&journal, &stream("a"), number, vec![event(number)]).unwrap();
+    }
+    // What a kill leaves: the files as they are now, without the index's last words.
+    let crashed = tempfile::tempdir().unwrap();
+    copy_folder(home.path(), crashed.path());
+    let all = check_whole(&journal);
+    let recovery = check_opens_with(crashed.path(), &all, "crashed");
+    assert!(recovery.caught_up <= 10, "{recovery:?}");
+    assert_eq!(recovery.index_put_aside, None);
+}
+
+#[test]
+fn a_log_that_is_open_is_not_opened_again() {
+    let home = tempfile::tempdir().unwrap();
+    let journal = open(home.path());
+    append(&journal, &stream("a"), 0, vec![event(1)]).unwrap();
+    let error = DiskJournal::open(options(home.path()), Box::new(())).map(|_| ()).expect_err("in use");
+    assert!(matches!(error, OpenError::InUse(_)), "{error}");
+    assert_eq!(
+        append(&journal, &stream("a"), 0, vec![event(1)]),
+        Err(AppendError::Conflict { actual: SequenceNumber(1) })
+    );
+}

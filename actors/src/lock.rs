@@ -1,0 +1,168 @@
+//! The lock of a home: one daemon per `BATON_HOME`, and a home that nobody else can write to.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::durable;
+
+/// The file that is locked; it holds the owner's process id in digits.
+pub const LOCK_FILE: &str = "daemon.lock";
+
+/// Longest process id that is believed.
+const PID_MAX_BYTES: u64 = 20;
+
+/// The right to write to a home, held until it is dropped or the process ends, however it ends.
+#[derive(Debug)]
+pub struct HomeLock {
+    file: File,
+}
+
+/// Why a home is not ours.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Another process holds it.
+    #[error("another daemon{} already serves {}", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(), home.display())]
+    Held {
+        /// The home.
+        home: PathBuf,
+        /// Which process, if it has said so yet and the system lets us read it.
+        pid: Option<u32>,
+    },
+    /// Others can write to the folder, so whatever it holds cannot be trusted.
+    #[error("{} can be written to by others; run: chmod go-w '{}'", home.display(), home.display())]
+    Exposed {
+        /// The home.
+        home: PathBuf,
+    },
+    /// The folder belongs to another user.
+    #[error("{} belongs to another user; set BATON_HOME to a folder of your own", home.display())]
+    Foreign {
+        /// The home.
+        home: PathBuf,
+    },
+    /// The folder or the lock file could not be used.
+    #[error("cannot use {}: {source}", path.display())]
+    Io {
+        /// Which one.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl HomeLock {
+    /// Takes the lock of `home` without waiting. Creates the folder (0700) if it is missing.
+    pub fn acquire(home: &Path) -> Result<Self, LockError> {
+        let io_error = |path: &Path| {
+            let path = path.to_owned();
+            move |source| LockError::Io { path, source }
+        };
+        durable::create_private_folder(home).map_err(io_error(home))?;
+        check_owner(home)?;
+        let path = home.join(LOCK_FILE);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&path).map_err(io_error(&path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(LockError::Held { home: home.to_owned(), pid: pid_in(&mut file) });
+            }
+            Err(TryLockError::Error(source)) => return Err(LockError::Io { path, source }),
+        }
+        write_pid(&mut file).map_err(io_error(&path))?;
+        Ok(Self { file })
+    }
+}
+
+impl Drop for HomeLock {
+    fn drop(&mut self) {
+        // The lock goes with the file; an old process id in it would only mislead.
+        let _ = self.file.set_len(0);
+    }
+}
+
+fn write_pid(file: &mut File) -> io::Result<()> {
+    file.set_len(0)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(std::process::id().to_string().as_bytes())
+}
+
+fn pid_in(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.seek(SeekFrom::Start(0)).ok()?;
+    file.take(PID_MAX_BYTES).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+#[cfg(unix)]
+fn check_owner(home: &Path) -> Result<(), LockError> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = std::fs::metadata(home).map_err(|source| LockError::Io { path: home.to_owned(), source })?;
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(LockError::Foreign { home: home.to_owned() });
+    }
+    if metadata.mode() & 0o022 != 0 {
+        return Err(LockError::Exposed { home: home.to_owned() });
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_owner(_home: &Path) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_has_one_owner_at_a_time() {
+        let parent = tempfile::tempdir().unwrap();
+        let home = parent.path().join("a/home");
+        let lock = HomeLock::acquire(&home).unwrap();
+        let own = std::process::id();
+        let error = HomeLock::acquire(&home).expect_err("held");
+        assert!(matches!(&error, LockError::Held { pid: Some(pid), .. } if *pid == own), "{error}");
+        assert!(error.to_string().starts_with(&format!("another daemon (process {own}) already serves")), "{error}");
+        drop(lock);
+        HomeLock::acquire(&home).unwrap();
+    }
+
+    #[test]
+    fn a_lock_file_with_garbage_is_no_obstacle() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join(LOCK_FILE), [0xff; 100]).unwrap();
+        let lock = HomeLock::acquire(home.path()).unwrap();
+        let written = std::fs::read_to_string(home.path().join(LOCK_FILE)).unwrap();
+        assert_eq!(written, std::process::id().to_string());
+        drop(lock);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_home_is_private_and_one_that_others_can_write_to_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let parent = tempfile::tempdir().unwrap();
+        let home = parent.path().join("home");
+        drop(HomeLock::acquire(&home).unwrap());
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&home), mode(&home.join(LOCK_FILE))), (0o700, 0o600));
+        for (mode, refused) in [(0o770, true), (0o702, true), (0o755, false), (0o700, false)] {
+            std::fs::set_permissions(&home, PermissionsExt::from_mode(mode)).unwrap();
+            match HomeLock::acquire(&home) {
+                Ok(_) => assert!(!refused, "{mode:o}"),
+                Err(error) => {
+                    assert!(refused && matches!(error, LockError::Exposed { .. }), "{mode:o}: {error}");
+                    assert!(error.to_string().contains("chmod go-w"), "{error}");
+                }
+            }
+        }
+        let error = HomeLock::acquire(Path::new("/dev/null/home")).expect_err("no folder");
+        assert!(matches!(error, LockError::Io { .. }), "{error}");
+    }
+}
