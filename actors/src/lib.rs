@@ -4,3 +4,5 @@ pub mod chunks;
 pub mod durable;
 pub mod journal;
 pub mod lock;
+//! x
+pub mod memory;

@@ -1,0 +1,86 @@
+//! The searchable memory: what was said in all sessions, found in milliseconds.
+//!
+//! A projection of the journal and the conversations on tantivy: disposable, rebuilt from zero whenever its version
+//! differs or its files cannot be read. One index holds a document for each turn and one for each session. A
+//! [`Store`] writes it, one owner at a time; a [`Searcher`] asks it, from any thread.
+//!
+//! Promises: a session's entry is replaced in one commit, never half; what is committed is found by every query that
+//! starts afterwards; a memory that was maintained through any history holds the same documents and fields as one
+//! filled afresh (scores may differ until deleted documents are merged away). Nothing is read from the clock, and no
+//! query text can be a syntax error.
+
+mod analyzer;
+mod document;
+mod dump;
+mod limits;
+mod near;
+mod packed;
+mod query;
+mod schema;
+mod searcher;
+mod snapshot;
+mod snippet;
+mod stopwords;
+mod store;
+#[cfg(test)]
+mod tests;
+mod turns;
+mod whole;
+
+use baton_events::conversation::Agent;
+use baton_events::record::{SessionId, Timestamp};
+use baton_events::turns::Unit;
+use uuid::Uuid;
+
+pub use query::Query;
+pub use searcher::{Hit, Kind, Searcher};
+pub use store::{Checkpoint, Opened, Store};
+
+/// What a memory on disk must have been written by to be used. To be raised with every change of the analyzer, the
+/// fields, the cutting into units, the filter or the redaction.
+pub const PROJECTION_VERSION: u32 = 1;
+
+/// All that the memory holds of one session.
+#[derive(Clone, Debug)]
+pub struct Entry<'a> {
+    /// The session.
+    pub session: &'a SessionId,
+    /// Which generation of the transcript the units are of.
+    pub generation: u32,
+    /// The project's directory, if there is one.
+    pub project: Option<&'a str>,
+    /// The group: the project, unless another was given.
+    pub group_id: &'a str,
+    /// Whose transcript it is.
+    pub agent: Agent,
+    /// The session's title; may be empty.
+    pub title: &'a str,
+    /// The current episode.
+    pub episode_uuid: Uuid,
+    /// The episode as text.
+    pub episode_text: &'a str,
+    /// When the session ended, or was last heard of.
+    pub ended_at: Option<Timestamp>,
+    /// The session that started this one.
+    pub parent: Option<&'a SessionId>,
+    /// All units of the session, in order.
+    pub units: &'a [Unit],
+    /// The first unit that may differ from what the memory holds, in itself or in one of the two units on either side
+    /// of it; those before are not written again. 0 replaces all. All are also replaced, whatever this says, when the
+    /// memory holds another generation, project or group of the session, or fewer units.
+    pub changed_from: usize,
+}
+
+/// Why the memory could not do something. A memory that cannot follow is lag; opening it anew is the cure.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The index refused.
+    #[error("the memory's index: {0}")]
+    Index(#[from] tantivy::TantivyError),
+    /// The disk refused.
+    #[error("the memory's files: {0}")]
+    Disk(#[from] std::io::Error),
+    /// What lies on disk is not what was written there.
+    #[error("the memory is not usable: {0}")]
+    Broken(String),
+}

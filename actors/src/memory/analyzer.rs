@@ -1,0 +1,420 @@
+//! Text in, words and names out: what makes two texts say the same.
+//!
+//! Pure text code: it knows no index. The index, the query and the snippet all use it, so that what was written
+//! is found again. A **word** is a run of Unicode letters and digits, lower-cased; longer than
+//! [`MAX_WORD_CHARS`] it is dropped; it is either a stop word or has an English stem (Porter2). A **name** is a whole
+//! identifier, path, dotted name, `file:line` or error code, lower-cased, with [`NAME_PREFIX`] before it, which no
+//! word can begin with. The words inside a name are words too.
+
+use std::ops::Range;
+
+use rust_stemmers::{Algorithm, Stemmer};
+
+use super::stopwords;
+
+/// Longest word, in characters; what is longer is a blob, not a word.
+pub(super) const MAX_WORD_CHARS: usize = 40;
+/// Longest name, in characters, without its prefix; the rest is cut.
+pub(super) const MAX_NAME_CHARS: usize = 80;
+/// What every name begins with.
+pub(super) const NAME_PREFIX: char = '=';
+
+/// Bytes of the longest word that the cache holds; longer ones are rare enough to be stemmed each time.
+const CACHED_BYTES: usize = 23;
+
+/// Takes what an [`Analyzer`] finds, in the order of the text. `at` is a byte range of the text.
+pub(super) trait Listener {
+    /// A word that is no stop word.
+    fn word(&mut self, plain: &str, stem: &str, at: Range<usize>);
+
+    /// A stop word.
+    fn stop(&mut self, word: &str, at: Range<usize>) {
+        let _ = (word, at);
+    }
+
+    /// A whole name, after the words inside it.
+    fn name(&mut self, token: &str, at: Range<usize>) {
+        let _ = (token, at);
+    }
+}
+
+/// Finds the words and names of a text. Holds buffers and a bounded cache of stems, so one is reused for many texts;
+/// what it finds depends on nothing but the text.
+pub(super) struct Analyzer {
+    stemmer: Stemmer,
+    slots: Vec<Slot>,
+    lowered: String,
+    name: String,
+}
+
+/// One remembered word.
+#[derive(Clone)]
+struct Slot {
+    word: [u8; CACHED_BYTES],
+    word_len: u8,
+    stem: [u8; CACHED_BYTES],
+    stem_len: u8,
+    stop: bool,
+}
+
+/// What a byte can be part of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Gap,
+    Connector,
+    Digit,
+    Upper,
+    Lower,
+}
+
+/// What a run of word characters and connectors looks like so far.
+#[derive(Default)]
+struct Shape {
+    letters: bool,
+    digits: bool,
+    camel: bool,
+    /// Ends of the part between the first and the last word character, in bytes of the text.
+    first: Option<usize>,
+    last: usize,
+}
+
+const CLASSES: [Class; 128] = classes();
+
+const fn classes() -> [Class; 128] {
+    let mut classes = [Class::Gap; 128];
+    let mut byte = 0;
+    while byte < 128 {
+        classes[byte] = match byte as u8 {
+            b'0'..=b'9' => Class::Digit,
+            b'A'..=b'Z' => Class::Upper,
+            b'a'..=b'z' => Class::Lower,
+            b'_' | b'-' | b'.' | b'/' | b'\\' | b':' | b'@' | b'#' | b'~' | b'+' => Class::Connector,
+            _ => Class::Gap,
+        };
+        byte += 1;
+    }
+    classes
+}
+
+/// The class of the character at a byte offset, and its length in bytes.
+#[inline]
+fn class_at(text: &str, at: usize) -> Option<(Class, usize)> {
+    let byte = *text.as_bytes().get(at)?;
+    if byte < 128 {
+        return Some((CLASSES[usize::from(byte)], 1));
+    }
+    let c = text[at..].chars().next()?;
+    let class = if c.is_numeric() {
+        Class::Digit
+    } else if c.is_uppercase() {
+        Class::Upper
+    } else if c.is_alphanumeric() {
+        Class::Lower
+    } else {
+        Class::Gap
+    };
+    Some((class, c.len_utf8()))
+}
+
+impl Default for Analyzer {
+    fn default() -> Self {
+        Self::with_cache(64)
+    }
+}
+
+impl Analyzer {
+    /// An analyzer that remembers about `words` words (rounded up to a power of two; about 50 bytes each).
+    pub(super) fn with_cache(words: usize) -> Self {
+        let empty = Slot { word: [0; CACHED_BYTES], word_len: 0, stem: [0; CACHED_BYTES], stem_len: 0, stop: false };
+        Self {
+            stemmer: Stemmer::create(Algorithm::English),
+            slots: vec![empty; words.max(1).next_power_of_two()],
+            lowered: String::new(),
+            name: String::new(),
+        }
+    }
+
+    /// Tells `listener` every word, stop word and name of `text`. Linear in the text; never fails.
+    pub(super) fn analyze(&mut self, text: &str, listener: &mut impl Listener) {
+        let mut at = 0;
+        while let Some((class, len)) = class_at(text, at) {
+            if class == Class::Gap {
+                at += len;
+            } else {
+                at = self.run(text, at, listener);
+            }
+        }
+    }
+
+    /// One run of word characters and connectors from `start`; returns where it ends.
+    fn run(&mut self, text: &str, start: usize, listener: &mut impl Listener) -> usize {
+        let mut shape = Shape::default();
+        let mut at = start;
+        while let Some((class, len)) = class_at(text, at) {
+            match class {
+                Class::Gap => break,
+                Class::Connector => at += len,
+                _ => {
+                    shape.first.get_or_insert(at);
+                    at = self.word(text, at, &mut shape, listener);
+                    shape.last = at;
+                }
+            }
+        }
+        if let Some(first) = shape.first {
+            self.whole(text, first, at, &shape, listener);
+        }
+        at
+    }
+
+    /// One word from `start`; returns where it ends.
+    #[inline]
+    fn word(&mut self, text: &str, start: usize, shape: &mut Shape, listener: &mut impl Listener) -> usize {
+        let mut at = start;
+        let (mut ascii, mut upper, mut after_lower) = (true, false, false);
+        while let Some((class, len)) = class_at(text, at) {
+            match class {
+                Class::Gap | Class::Connector => break,
+                Class::Digit => shape.digits = true,
+                Class::Upper => {
+                    shape.letters = true;
+                    shape.camel |= after_lower;
+                    upper = true;
+                }
+                Class::Lower => shape.letters = true,
+            }
+            after_lower = class == Class::Lower;
+            ascii &= len == 1;
+            at += len;
+        }
+        let written = &text[start..at];
+        if ascii && written.len() > MAX_WORD_CHARS || !ascii && written.chars().nth(MAX_WORD_CHARS).is_some() {
+            return at;
+        }
+        if ascii && !upper {
+            self.tell(written, start..at, listener);
+        } else {
+            let mut lowered = std::mem::take(&mut self.lowered);
+            lowered.clear();
+            lower_into(written, &mut lowered);
+            self.tell(&lowered, start..at, listener);
+            self.lowered = lowered;
+        }
+        at
+    }
+
+    /// Tells a lower-cased word with its stem, or that it is a stop word.
+    #[inline]
+    fn tell(&mut self, word: &str, at: Range<usize>, listener: &mut impl Listener) {
+        if !word.is_ascii() {
+            return listener.word(word, word, at);
+        }
+        if word.len() > CACHED_BYTES {
+            return listener.word(word, &self.stemmer.stem(word), at);
+        }
+        let index = (hash(word.as_bytes()) >> 32) as usize & (self.slots.len() - 1);
+        if self.slots[index].word() != word.as_bytes() {
+            let stem = self.stemmer.stem(word);
+            self.slots[index].remember(word, &stem);
+        }
+        let slot = &self.slots[index];
+        if slot.stop {
+            listener.stop(word, at);
+        } else {
+            listener.word(word, std::str::from_utf8(slot.stem()).unwrap_or(word), at);
+        }
+    }
+
+    /// Tells the whole run as a name if it looks like one, and a `file:line` also as its file.
+    fn whole(&mut self, text: &str, first: usize, end: usize, shape: &Shape, listener: &mut impl Listener) {
+        let last = shape.last + language_tail(text, first, shape.last, end);
+        let inner = &text[first..last];
+        let plain_word = inner.bytes().all(|b| b >= 128 || b.is_ascii_alphanumeric());
+        if plain_word && !shape.camel && !(shape.letters && shape.digits) {
+            return;
+        }
+        let mut name = std::mem::take(&mut self.name);
+        for part in [inner, without_line(inner)] {
+            name.clear();
+            name.push(NAME_PREFIX);
+            let cut = part.char_indices().nth(MAX_NAME_CHARS).map_or(part.len(), |(at, _)| at);
+            lower_into(&part[..cut], &mut name);
+            listener.name(&name, first..first + part.len());
+            if without_line(inner).len() == inner.len() {
+                break;
+            }
+        }
+        self.name = name;
+    }
+}
+
+impl Slot {
+    fn word(&self) -> &[u8] {
+        &self.word[..usize::from(self.word_len)]
+    }
+
+    fn stem(&self) -> &[u8] {
+        &self.stem[..usize::from(self.stem_len)]
+    }
+
+    /// `word` is ASCII and fits; a stem that would not fit is replaced by the word itself.
+    fn remember(&mut self, word: &str, stem: &str) {
+        let stem = if stem.len() <= CACHED_BYTES && !stem.is_empty() { stem } else { word };
+        self.word[..word.len()].copy_from_slice(word.as_bytes());
+        self.word_len = word.len() as u8;
+        self.stem[..stem.len()].copy_from_slice(stem.as_bytes());
+        self.stem_len = stem.len() as u8;
+        self.stop = stopwords::is_stop(word);
+    }
+}
+
+/// How many connectors after a word belong to it: `c++`, `c#`.
+fn language_tail(text: &str, first: usize, last: usize, end: usize) -> usize {
+    let tail = &text[last..end];
+    match last - first {
+        1 if tail.starts_with("++") => 2,
+        1 if tail.starts_with('#') => 1,
+        _ => 0,
+    }
+}
+
+/// The part before a `:line` or `:line:column`; the whole if there is none.
+fn without_line(name: &str) -> &str {
+    let mut rest = name;
+    for _ in 0..2 {
+        match rest.rsplit_once(':') {
+            Some((file, line)) if !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit()) => rest = file,
+            _ => break,
+        }
+    }
+    rest.trim_end_matches(':')
+}
+
+fn lower_into(text: &str, out: &mut String) {
+    if text.is_ascii() {
+        let from = out.len();
+        out.push_str(text);
+        out[from..].make_ascii_lowercase();
+    } else {
+        out.extend(text.chars().flat_map(char::to_lowercase));
+    }
+}
+
+/// A fast hash of a few bytes, the same on every machine; no defence against chosen words, which the cache needs not.
+#[inline]
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
+    const K: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut state = (bytes.len() as u64).wrapping_mul(K);
+    let mut chunks = bytes.chunks_exact(8);
+    for chunk in &mut chunks {
+        let mut word = [0; 8];
+        word.copy_from_slice(chunk);
+        state = (state.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(K);
+    }
+    let mut tail = 0;
+    for (shift, byte) in chunks.remainder().iter().enumerate() {
+        tail |= u64::from(*byte) << (8 * shift);
+    }
+    state = (state.rotate_left(5) ^ tail).wrapping_mul(K);
+    state ^ (state >> 29)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Heard {
+        words: Vec<String>,
+        stops: Vec<String>,
+        names: Vec<String>,
+        ranges: Vec<Range<usize>>,
+    }
+
+    impl Listener for Heard {
+        fn word(&mut self, plain: &str, stem: &str, at: Range<usize>) {
+            self.words.push(if plain == stem { plain.to_owned() } else { format!("{plain}>{stem}") });
+            self.ranges.push(at);
+        }
+
+        fn stop(&mut self, word: &str, at: Range<usize>) {
+            self.stops.push(word.to_owned());
+            self.ranges.push(at);
+        }
+
+        fn name(&mut self, token: &str, at: Range<usize>) {
+            self.names.push(token.to_owned());
+            self.ranges.push(at);
+        }
+    }
+
+    fn hear(text: &str) -> Heard {
+        let mut heard = Heard::default();
+        Analyzer::default().analyze(text, &mut heard);
+        heard
+    }
+
+    #[test]
+    fn words_are_lowered_stemmed_and_stopped() {
+        let check = |text: &str, words: &str, stops: &str| {
+            let heard = hear(text);
+            assert_eq!(
+                (heard.words.join(" "), heard.stops.join(" ")),
+                (words.to_owned(), stops.to_owned()),
+                "{text:?}"
+            );
+        };
+        check("The tokens were refreshed", "tokens>token refreshed>refresh", "the were");
+        check("Don't you REFRESH it?", "refresh", "don t you it");
+        check("Größe ÄNDERN, Ελλάδα 2026", "größe ändern ελλάδα 2026", "");
+        check("", "", "");
+        check("... -- ///", "", "");
+        check(&"x".repeat(40), &"x".repeat(40), "");
+        check(&"x".repeat(41), "", "");
+        check(&"é".repeat(41), "", "");
+        check(&"é".repeat(40), &"é".repeat(40), "");
+    }
+
+    #[test]
+    fn names_are_kept_whole() {
+        let check = |text: &str, names: &[&str]| assert_eq!(hear(text).names, names, "{text:?}");
+        check("fix refresh_token in src/auth.rs:42.", &["=refresh_token", "=src/auth.rs:42", "=src/auth.rs"]);
+        check("error[E0308]: mismatched types", &["=e0308"]);
+        check("(tokio::sync::mpsc)", &["=tokio::sync::mpsc"]);
+        check("at lib.rs:10:5: panic", &["=lib.rs:10:5", "=lib.rs"]);
+        check("call getUserById() or HTTP", &["=getuserbyid"]);
+        check("./src/main.rs and ~/.config/x", &["=src/main.rs", "=config/x"]);
+        check("C++ and C# but not c+", &["=c++", "=c#"]);
+        check("C:\\Users\\me", &["=c:\\users\\me"]);
+        check("A plain sentence. Ends here; 42", &[]);
+        check(&format!("a_{}", "b".repeat(200)), &[&format!("=a_{}", "b".repeat(78))]);
+        check("v1.2.3 2026-03-14", &["=v1.2.3", "=2026-03-14"]);
+    }
+
+    #[test]
+    fn the_cache_changes_nothing() {
+        let text = "running runs ran easily happy happiness tokens token the and with refresh".repeat(3);
+        let mut small = Analyzer::with_cache(1);
+        let mut heard = Heard::default();
+        small.analyze(&text, &mut heard);
+        assert_eq!(heard.words, hear(&text).words);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_gives_ranges_inside_it(text in "\\PC{0,200}|[a-zA-Z0-9_:./ \u{0}-\u{ff}]{0,200}") {
+            for at in hear(&text).ranges {
+                prop_assert!(text.get(at.clone()).is_some(), "{at:?}");
+            }
+        }
+
+        #[test]
+        fn a_word_never_looks_like_a_name(text in "\\PC{0,100}") {
+            let heard = hear(&text);
+            prop_assert!(heard.words.iter().all(|word| !word.starts_with(NAME_PREFIX) && !word.contains('\n')));
+            prop_assert!(heard.names.iter().all(|name| name.starts_with(NAME_PREFIX) && !name.contains('\n')));
+        }
+    }
+}

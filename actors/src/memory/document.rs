@@ -1,0 +1,469 @@
+//! An entry becomes documents: one for each turn, one for the session.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use baton_events::conversation::Role;
+use baton_events::record::Timestamp;
+use baton_events::turns::Unit;
+use sha2::{Digest, Sha256};
+use tantivy::{TantivyDocument, Term};
+
+use super::Entry;
+use super::analyzer::{self, Analyzer, Listener};
+use super::limits::STEM_CACHE_WORDS;
+use super::packed::{END, NEAR_WORDS};
+use super::schema::{Fields, PLACE_BORDER};
+
+/// Characters of a neighbour that belong to a turn's context.
+const CONTEXT_CHARS: usize = 400;
+/// Neighbours on each side.
+const CONTEXT_UNITS: usize = 2;
+
+/// Makes documents; holds the analyzer and its buffers, so one is reused for all entries.
+pub(super) struct Drafter {
+    analyzer: Analyzer,
+    draft: Draft,
+}
+
+/// An analysed entry: everything of it that is indexed, packed, each unit once.
+#[derive(Default)]
+pub(super) struct Draft {
+    /// Bodies, one after the other.
+    bodies: String,
+    stops: String,
+    pieces: Vec<Piece>,
+    /// All words of the session in order, with borders.
+    words: String,
+    /// The session's distinct unstemmed words.
+    plain: String,
+    episode: String,
+    pairs: u64,
+}
+
+/// Where a unit lies in the packed text.
+struct Piece {
+    body: Range<usize>,
+    /// Its text's first characters, for the context of those before.
+    head: Range<usize>,
+    /// Its text's last characters, for the context of those after.
+    tail: Range<usize>,
+    stops: Range<usize>,
+}
+
+/// The one key of a unit, to delete it by.
+pub(super) fn unit_term(fields: &Fields, session: &str, ordinal: usize) -> Term {
+    Term::from_field_u64(fields.unit, unit_key(session).wrapping_add(ordinal as u64))
+}
+
+fn unit_key(session: &str) -> u64 {
+    let digest = Sha256::digest(session.as_bytes());
+    digest.iter().take(8).fold(0, |key, byte| key << 8 | u64::from(*byte))
+}
+
+/// What `place` holds: the group and, when it is not the group itself, the project.
+pub(super) fn place(entry: &Entry<'_>) -> String {
+    format!("{}{PLACE_BORDER}{}", entry.group_id, entry.project.unwrap_or_default())
+}
+
+impl Default for Drafter {
+    fn default() -> Self {
+        Self { analyzer: Analyzer::with_cache(STEM_CACHE_WORDS), draft: Draft::default() }
+    }
+}
+
+impl Drafter {
+    /// Analyses a whole entry. Linear in its text.
+    pub(super) fn analyse(&mut self, entry: &Entry<'_>) -> &Draft {
+        let Self { analyzer, draft } = self;
+        draft.clear();
+        let mut plain = PlainWords::default();
+        let mut pairs = PairCount::default();
+
+        let mut title = Gather::new(&mut draft.words, &mut plain, &mut pairs);
+        analyzer.analyze(entry.title, &mut title);
+        title.border();
+
+        let mut header = Header::default();
+        for unit in entry.units {
+            let new_day = header.read(analyzer, unit);
+            if new_day {
+                draft.words.push_str(&header.date);
+                draft.words.push(END);
+            }
+            let body_from = draft.bodies.len();
+            let stops_from = draft.stops.len();
+            draft.bodies.push_str(&header.date);
+            draft.bodies.push_str(&header.role);
+            let text_from = draft.bodies.len();
+
+            let mut gather = Gather::new(&mut draft.words, &mut plain, &mut pairs);
+            gather.turn = Some(Turn {
+                body: &mut draft.bodies,
+                stops: &mut draft.stops,
+                head_to: cut_after(&unit.text),
+                head_end: text_from,
+                tail_from: cut_before(&unit.text),
+                tail_start: None,
+            });
+            analyzer.analyze(&unit.text, &mut gather);
+            gather.border();
+            let (head_end, tail_start) =
+                gather.turn.as_ref().map_or((text_from, None), |turn| (turn.head_end, turn.tail_start));
+            let end = draft.bodies.len();
+            draft.pieces.push(Piece {
+                body: body_from..end,
+                head: text_from..head_end,
+                tail: tail_start.unwrap_or(end)..end,
+                stops: stops_from..draft.stops.len(),
+            });
+        }
+        let mut episode = Tokens(&mut draft.episode);
+        analyzer.analyze(entry.title, &mut episode);
+        analyzer.analyze(entry.episode_text, &mut episode);
+        plain.distinct_into(&mut draft.plain);
+        draft.pairs = pairs.estimate();
+        draft
+    }
+}
+
+impl Draft {
+    fn clear(&mut self) {
+        self.bodies.clear();
+        self.stops.clear();
+        self.pieces.clear();
+        self.words.clear();
+        self.plain.clear();
+        self.episode.clear();
+        self.pairs = 0;
+    }
+
+    /// The document of one turn.
+    pub(super) fn turn(&self, fields: &Fields, entry: &Entry<'_>, place: &str, ordinal: usize) -> TantivyDocument {
+        let mut document = TantivyDocument::new();
+        let (Some(piece), Some(unit)) = (self.pieces.get(ordinal), entry.units.get(ordinal)) else {
+            return document;
+        };
+        let session = entry.session.as_str();
+        document.add_text(fields.session, session);
+        document.add_text(fields.place, place);
+        document.add_u64(fields.generation, u64::from(entry.generation));
+        document.add_u64(fields.ordinal, ordinal as u64);
+        document.add_u64(fields.unit, unit_key(session).wrapping_add(ordinal as u64));
+        document.add_text(fields.body, &self.bodies[piece.body.clone()]);
+        document.add_text(fields.context, self.context(ordinal));
+        if !piece.stops.is_empty() {
+            document.add_text(fields.stops, &self.stops[piece.stops.clone()]);
+        }
+        document.add_u64(fields.line, unit.line);
+        document.add_u64(fields.part, u64::from(unit.part));
+        if let Some(at) = unit.at {
+            document.add_i64(fields.at, at.0);
+        }
+        document.add_text(fields.role, unit.role.as_str());
+        document.add_text(fields.text, &unit.text);
+        document
+    }
+
+    /// The end of the units before, the unit, the start of the units after.
+    fn context(&self, ordinal: usize) -> String {
+        let before = &self.pieces[ordinal.saturating_sub(CONTEXT_UNITS)..ordinal];
+        let after = self.pieces[ordinal + 1..].iter().take(CONTEXT_UNITS);
+        let parts = before
+            .iter()
+            .map(|piece| piece.tail.clone())
+            .chain([self.pieces[ordinal].body.clone()])
+            .chain(after.map(|piece| piece.head.clone()));
+        let mut context = String::with_capacity(parts.clone().map(|part| part.len()).sum());
+        for part in parts {
+            context.push_str(&self.bodies[part]);
+        }
+        context
+    }
+
+    /// The document of the session.
+    pub(super) fn session(&self, fields: &Fields, entry: &Entry<'_>, place: &str) -> TantivyDocument {
+        let mut document = TantivyDocument::new();
+        document.add_text(fields.session, entry.session.as_str());
+        document.add_text(fields.place, place);
+        document.add_u64(fields.generation, u64::from(entry.generation));
+        document.add_u64(fields.ordinal, entry.units.len() as u64);
+        document.add_text(fields.episode_of, entry.session.as_str());
+        document.add_u64(fields.kind, 1);
+        document.add_text(fields.episode, &self.episode);
+        document.add_text(fields.words, &self.words);
+        document.add_text(fields.bigrams, &self.words);
+        document.add_text(fields.grams, &self.plain);
+        document.add_u64(fields.pairs, self.pairs);
+        document.add_text(fields.title, entry.title);
+        document.add_text(fields.uuid, entry.episode_uuid.to_string());
+        document.add_text(fields.agent, entry.agent.as_str());
+        document.add_text(fields.text, entry.episode_text);
+        if let Some(at) = entry.ended_at {
+            document.add_i64(fields.at, at.0);
+        }
+        if let Some(parent) = entry.parent {
+            document.add_text(fields.parent, parent.as_str());
+        }
+        document
+    }
+}
+
+/// Bytes of the first [`CONTEXT_CHARS`] characters.
+fn cut_after(text: &str) -> usize {
+    text.char_indices().nth(CONTEXT_CHARS).map_or(text.len(), |(at, _)| at)
+}
+
+/// Where the last [`CONTEXT_CHARS`] characters begin.
+fn cut_before(text: &str) -> usize {
+    text.char_indices().rev().nth(CONTEXT_CHARS - 1).map_or(0, |(at, _)| at)
+}
+
+/// Date and role of a unit, packed, as they stand before its text in the body.
+#[derive(Default)]
+struct Header {
+    day: Option<i64>,
+    speaker: Option<Role>,
+    date: String,
+    role: String,
+}
+
+impl Header {
+    /// Makes it the header of `unit`; true when the day is another than before.
+    fn read(&mut self, analyzer: &mut Analyzer, unit: &Unit) -> bool {
+        if self.speaker != Some(unit.role) {
+            self.speaker = Some(unit.role);
+            self.role.clear();
+            analyzer.analyze(unit.role.as_str(), &mut Tokens(&mut self.role));
+        }
+        let day = unit.at.map(|at| at.0.div_euclid(86_400_000));
+        if self.day == day {
+            return false;
+        }
+        self.day = day;
+        self.date.clear();
+        if let Some(at) = unit.at {
+            analyzer.analyze(&spelled(at), &mut Tokens(&mut self.date));
+        }
+        true
+    }
+}
+
+/// `2026-03-14 14 March 2026`: a date as machines and as people write it.
+fn spelled(at: Timestamp) -> String {
+    const MONTHS: [&str; 12] = [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ];
+    let mut text = at.to_string();
+    text.truncate(10);
+    let field = |range: Range<usize>| text.get(range).and_then(|digits| digits.parse::<usize>().ok()).unwrap_or(0);
+    let (year, month, day) = (field(0..4), field(5..7), field(8..10));
+    let name = MONTHS.get(month.wrapping_sub(1)).copied().unwrap_or_default();
+    // A String takes all that is written to it.
+    let _ = write!(text, " {day} {name} {year}");
+    text
+}
+
+/// Collects stems and names.
+struct Tokens<'a>(&'a mut String);
+
+impl Tokens<'_> {
+    fn push(&mut self, token: &str) {
+        self.0.push_str(token);
+        self.0.push(END);
+    }
+}
+
+impl Listener for Tokens<'_> {
+    fn word(&mut self, _plain: &str, stem: &str, _at: Range<usize>) {
+        self.push(stem);
+    }
+
+    fn name(&mut self, token: &str, _at: Range<usize>) {
+        self.push(token);
+    }
+}
+
+/// Collects the words of a session and, while a unit is read, that unit's body.
+struct Gather<'a> {
+    words: &'a mut String,
+    plain: &'a mut PlainWords,
+    pairs: &'a mut PairCount,
+    turn: Option<Turn<'a>>,
+}
+
+struct Turn<'a> {
+    body: &'a mut String,
+    stops: &'a mut String,
+    /// Byte of the text where the head ends, and what that is in the packed body.
+    head_to: usize,
+    head_end: usize,
+    /// Byte of the text where the tail begins, and what that is in the packed body.
+    tail_from: usize,
+    tail_start: Option<usize>,
+}
+
+impl<'a> Gather<'a> {
+    fn new(words: &'a mut String, plain: &'a mut PlainWords, pairs: &'a mut PairCount) -> Self {
+        Self { words, plain, pairs, turn: None }
+    }
+
+    /// Nothing that comes next is beside what came before.
+    fn border(&mut self) {
+        self.words.push(END);
+        self.pairs.border();
+    }
+}
+
+impl Turn<'_> {
+    fn push(&mut self, token: &str, at: Range<usize>) {
+        if at.start >= self.tail_from {
+            self.tail_start.get_or_insert(self.body.len());
+        }
+        self.body.push_str(token);
+        self.body.push(END);
+        if at.end <= self.head_to {
+            self.head_end = self.body.len();
+        }
+    }
+}
+
+impl Listener for Gather<'_> {
+    fn word(&mut self, plain: &str, stem: &str, at: Range<usize>) {
+        self.words.push_str(stem);
+        self.words.push(END);
+        self.plain.push(plain);
+        self.pairs.push(stem);
+        if let Some(turn) = &mut self.turn {
+            turn.push(stem, at);
+        }
+    }
+
+    fn stop(&mut self, word: &str, _at: Range<usize>) {
+        if let Some(turn) = &mut self.turn {
+            turn.stops.push_str(word);
+            turn.stops.push(END);
+        }
+    }
+
+    fn name(&mut self, token: &str, at: Range<usize>) {
+        if let Some(turn) = &mut self.turn {
+            turn.push(token, at);
+        }
+    }
+}
+
+/// The unstemmed words of a session, each once.
+#[derive(Default)]
+struct PlainWords {
+    text: String,
+    /// Open addressing: ends of words in `text`, 0 for a free place.
+    places: Vec<(u32, u32)>,
+    count: usize,
+}
+
+impl PlainWords {
+    fn push(&mut self, word: &str) {
+        if (self.count + 1) * 2 > self.places.len() {
+            self.grow();
+        }
+        let place = self.place(word);
+        if self.places[place].1 == 0 {
+            let from = self.text.len();
+            // 4 GB of distinct words do not fit: what comes later is not counted.
+            let Ok(to) = u32::try_from(from + word.len()) else { return };
+            self.text.push_str(word);
+            self.places[place] = (from as u32, to);
+            self.count += 1;
+        }
+    }
+
+    fn place(&self, word: &str) -> usize {
+        let mask = self.places.len() - 1;
+        let mut place = analyzer::hash(word.as_bytes()) as usize & mask;
+        loop {
+            let (from, to) = self.places[place];
+            if to == 0 || &self.text[from as usize..to as usize] == word {
+                return place;
+            }
+            place = (place + 1) & mask;
+        }
+    }
+
+    fn grow(&mut self) {
+        let size = (self.places.len() * 2).max(1024);
+        let old = std::mem::replace(&mut self.places, vec![(0, 0); size]);
+        for (from, to) in old.into_iter().filter(|(_, to)| *to > 0) {
+            let place = self.place(&self.text[from as usize..to as usize]);
+            self.places[place] = (from, to);
+        }
+    }
+
+    /// In the order in which they first came, so that the same session always gives the same text.
+    fn distinct_into(self, out: &mut String) {
+        let mut found: Vec<_> = self.places.into_iter().filter(|(_, to)| *to > 0).collect();
+        found.sort_unstable();
+        for (from, to) in found {
+            out.push_str(&self.text[from as usize..to as usize]);
+            out.push(END);
+        }
+    }
+}
+
+/// Counts the different near pairs of a session, within about one percent: one bit for each hash, and the share of
+/// bits still unset says how many were set.
+#[derive(Default)]
+struct PairCount {
+    recent: [u64; NEAR_WORDS],
+    filled: usize,
+    next: usize,
+    seen: u64,
+    bits: Vec<u64>,
+}
+
+/// Bits of the count: enough for a million pairs, which a bigger session only underrates.
+const PAIR_BITS: u64 = 1 << 18;
+
+impl PairCount {
+    fn push(&mut self, stem: &str) {
+        if self.bits.is_empty() {
+            self.bits = vec![0; (PAIR_BITS / 64) as usize];
+        }
+        let word = analyzer::hash(stem.as_bytes());
+        for other in &self.recent[..self.filled] {
+            if *other != word {
+                let pair = other.wrapping_add(word).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - 18);
+                self.bits[(pair / 64) as usize] |= 1 << (pair % 64);
+                self.seen += 1;
+            }
+        }
+        self.recent[self.next] = word;
+        self.next = (self.next + 1) % NEAR_WORDS;
+        self.filled = (self.filled + 1).min(NEAR_WORDS);
+    }
+
+    fn border(&mut self) {
+        self.filled = 0;
+        self.next = 0;
+    }
+
+    fn estimate(&self) -> u64 {
+        let unset: u64 = self.bits.iter().map(|word| u64::from(word.count_zeros())).sum();
+        if self.seen == 0 {
+            return 0;
+        }
+        let share = unset.max(1) as f64 / PAIR_BITS as f64;
+        ((-share.ln() * PAIR_BITS as f64).round() as u64).clamp(1, self.seen)
+    }
+}

@@ -1,0 +1,80 @@
+//! Everything that the memory holds, written out, so that two memories can be compared.
+
+use std::collections::BTreeMap;
+
+use tantivy::postings::Postings;
+use tantivy::schema::{Field, IndexRecordOption, OwnedValue, Value};
+use tantivy::{DocAddress, DocSet, TERMINATED, TantivyDocument};
+
+use super::snapshot::Snapshot;
+use super::{Error, Searcher, analyzer};
+
+impl Searcher {
+    /// One line for each live document: what it is, what it stores, and a digest of what it can be found by. Two
+    /// memories that hold the same give the same lines, whatever was done to either. In the order of sessions, a
+    /// session's own document first. Reads the whole index.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn dump(&self) -> Result<Vec<String>, Error> {
+        let snapshot = self.snapshot();
+        let mut lines = Vec::new();
+        for number in 0..snapshot.segments.len() {
+            segment_lines(&snapshot, number, &mut lines)?;
+        }
+        lines.sort_unstable();
+        Ok(lines.into_iter().map(|(_, line)| line).collect())
+    }
+}
+
+/// Session, whether it is a turn, which one.
+type Key = (String, bool, u64);
+
+fn segment_lines(snapshot: &Snapshot, number: usize, lines: &mut Vec<(Key, String)>) -> Result<(), Error> {
+    let schema = snapshot.searcher.schema();
+    let (reader, segment) = (&snapshot.searcher.segment_readers()[number], &snapshot.segments[number]);
+    let digests = digests(snapshot, number)?;
+    for doc in reader.doc_ids_alive() {
+        let address = DocAddress::new(number as u32, doc);
+        let stored: TantivyDocument = snapshot.searcher.doc(address)?;
+        let mut fields: BTreeMap<&str, String> = BTreeMap::new();
+        for (field, value) in stored.field_values() {
+            fields.insert(schema.get_field_name(field), format!("{:?}", OwnedValue::from(value.as_value())));
+        }
+        let session = segment.id_of(doc).unwrap_or_default().to_owned();
+        let is_turn = stored.get_first(snapshot.fields.role).is_some();
+        let ordinal = segment.ordinal.first(doc).unwrap_or(0);
+        let pairs = segment.pairs.as_ref().and_then(|pairs| pairs.first(doc));
+        let head = snapshot.head_at(address);
+        let digest = digests.get(&doc).copied().unwrap_or(0);
+        let line = format!("{session:?} turn={is_turn} {head:?} pairs={pairs:?} terms={digest:016x} {fields:?}");
+        lines.push(((session, is_turn, ordinal), line));
+    }
+    Ok(())
+}
+
+/// For each document the sum of the hashes of its terms with their frequencies, over all indexed fields.
+fn digests(snapshot: &Snapshot, number: usize) -> Result<BTreeMap<u32, u64>, Error> {
+    let reader = &snapshot.searcher.segment_readers()[number];
+    let mut digests: BTreeMap<u32, u64> = BTreeMap::new();
+    let indexed: Vec<Field> =
+        snapshot.searcher.schema().fields().filter(|(_, entry)| entry.is_indexed()).map(|(field, _)| field).collect();
+    for field in indexed {
+        let index = reader.inverted_index(field)?;
+        let mut terms = index.terms().stream()?;
+        while terms.advance() {
+            let mut key = field.field_id().to_le_bytes().to_vec();
+            key.extend_from_slice(terms.key());
+            let mut postings = index.read_postings_from_terminfo(terms.value(), IndexRecordOption::WithFreqs)?;
+            while postings.doc() != TERMINATED {
+                let mut entry = key.clone();
+                entry.extend_from_slice(&postings.term_freq().to_le_bytes());
+                let digest = digests.entry(postings.doc()).or_default();
+                *digest = digest.wrapping_add(analyzer::hash(&entry));
+                postings.advance();
+            }
+        }
+    }
+    Ok(digests)
+}

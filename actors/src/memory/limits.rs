@@ -1,0 +1,41 @@
+//! Every bound of this room, with its reason.
+
+/// Heap of the index writer before it writes a segment out. tantivy asks for at least 15 MB; more buys nothing.
+pub(super) const WRITER_HEAP_BYTES: usize = 20_000_000;
+/// Documents handed to the writer at a time: bounds what a very long session holds in memory twice.
+pub(super) const WRITE_BATCH_DOCS: usize = 256;
+/// Segments of about one size before they are merged: fewer cost merging, more cost each query a look-up.
+pub(super) const MERGE_SEGMENTS: usize = 6;
+/// Documents in a segment that is never merged by size again, so that no merge takes longer than some seconds.
+pub(super) const MERGE_MAX_DOCS: usize = 500_000;
+/// Share of deleted documents at which a segment is rewritten.
+pub(super) const MERGE_DELETED_RATIO: f32 = 0.25;
+/// Words whose stems the writer remembers (about 50 bytes each): most of a person's vocabulary.
+pub(super) const STEM_CACHE_WORDS: usize = 16_384;
+/// An index up to this size is read whole on opening to compare its checksums.
+pub(super) const CHECKED_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Bytes of a query that are read: more than 400 words of any language.
+pub(super) const QUERY_BYTES: usize = 16 * 1024;
+/// Words and names of a query that are read.
+pub(super) const QUERY_TOKENS: usize = 400;
+/// Different words and names that are searched for: the rarest, which decide.
+pub(super) const QUERY_TERMS: usize = 48;
+/// Turns taken before grouping by session: 200 to 400 give the same ranking.
+pub(super) const BEST_TURNS: usize = 300;
+/// How often the turns are taken again without the sessions already found, when these do not fill the page.
+pub(super) const TURN_PASSES: usize = 3;
+/// Sessions whose whole text is compared with the query.
+pub(super) const BEST_SESSIONS: usize = 30;
+/// Most sessions in an answer.
+pub(super) const MAX_SESSIONS: usize = 200;
+/// Most turns of one session in an answer.
+pub(super) const MAX_TURNS_PER_SESSION: usize = 20;
+/// Words of a query whose near pairs are looked for.
+pub(super) const NEAR_QUERY_WORDS: usize = 16;
+/// Session documents times pairs that are looked at to learn how many sessions have a pair.
+pub(super) const NEAR_WORK: usize = 40_000;
+/// Grams of a query that are looked for.
+pub(super) const QUERY_GRAMS: usize = 256;
+/// Longest snippet, in characters.
+pub(super) const SNIPPET_CHARS: usize = 240;

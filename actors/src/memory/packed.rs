@@ -1,0 +1,191 @@
+//! How analysed text enters the index: tokens already made, one a line.
+//!
+//! A unit's text is analysed once, although it is part of its neighbours' context and of its session, so the index
+//! gets **packed** text: tokens that each end with a newline, which no token contains. An empty line is a border that
+//! no bigram and no near pair crosses.
+
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+
+/// Ends each token.
+pub(super) const END: char = '\n';
+/// How many words apart two words still are a near pair.
+pub(super) const NEAR_WORDS: usize = 8;
+/// Characters in a gram.
+const GRAM_CHARS: usize = 4;
+
+/// What to make of packed text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Packed {
+    /// The tokens themselves, with positions that keep near pairs from crossing a border.
+    Tokens,
+    /// Every two consecutive tokens, with a space between.
+    Bigrams,
+    /// The 4-grams of each token, written `^token$`.
+    Grams,
+}
+
+impl Packed {
+    /// Under which name the index knows it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Tokens => "packed",
+            Self::Bigrams => "packed_bigrams",
+            Self::Grams => "packed_grams",
+        }
+    }
+
+    /// Tells `each` every token that the index will hold for a packed text.
+    pub(super) fn for_each(self, text: &str, mut each: impl FnMut(&str)) {
+        let mut tokenizer = self;
+        let mut stream = tokenizer.token_stream(text);
+        while stream.advance() {
+            each(&stream.token().text);
+        }
+    }
+}
+
+/// Walks a packed text.
+pub(super) struct Lines<'a> {
+    kind: Packed,
+    rest: &'a str,
+    token: Token,
+    previous: &'a str,
+    /// Where the next gram starts in `framed`; its length when the token is done.
+    gram: usize,
+    framed: String,
+    position: usize,
+}
+
+impl Tokenizer for Packed {
+    type TokenStream<'a> = Lines<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Lines<'a> {
+        Lines {
+            kind: *self,
+            rest: text,
+            token: Token::default(),
+            previous: "",
+            gram: 0,
+            framed: String::new(),
+            position: 0,
+        }
+    }
+}
+
+impl<'a> Lines<'a> {
+    /// The next line, which may be empty: a border.
+    fn line(&mut self) -> Option<&'a str> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (line, rest) = self.rest.split_once(END).unwrap_or((self.rest, ""));
+        self.rest = rest;
+        Some(line)
+    }
+
+    fn say(&mut self, text: &str) {
+        self.token.text.clear();
+        self.token.text.push_str(text);
+        self.token.position = self.position;
+        self.position += 1;
+    }
+
+    fn next_token(&mut self) -> bool {
+        while let Some(line) = self.line() {
+            if !line.is_empty() {
+                self.say(line);
+                return true;
+            }
+            self.position += NEAR_WORDS;
+        }
+        false
+    }
+
+    fn next_bigram(&mut self) -> bool {
+        while let Some(line) = self.line() {
+            let previous = std::mem::replace(&mut self.previous, line);
+            if !previous.is_empty() && !line.is_empty() {
+                self.say(previous);
+                self.token.text.push(' ');
+                self.token.text.push_str(line);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn next_gram(&mut self) -> bool {
+        while self.gram >= self.framed.len() {
+            let Some(line) = self.line() else { return false };
+            self.framed.clear();
+            self.gram = 0;
+            if !line.is_empty() {
+                self.framed.push('^');
+                self.framed.push_str(line);
+                self.framed.push('$');
+            }
+        }
+        let mut borders = self.framed[self.gram..].char_indices().map(|(at, _)| self.gram + at).skip(1);
+        let second = borders.next().unwrap_or(self.framed.len());
+        // A word of one letter is shorter than a gram: it is one gram as it is.
+        let end = borders.nth(GRAM_CHARS - 2).unwrap_or(self.framed.len());
+        let gram = self.gram..end;
+        self.gram = if end == self.framed.len() { end } else { second };
+        self.token.text.clear();
+        self.token.text.push_str(&self.framed[gram]);
+        self.token.position = self.position;
+        self.position += 1;
+        true
+    }
+}
+
+impl TokenStream for Lines<'_> {
+    fn advance(&mut self) -> bool {
+        match self.kind {
+            Packed::Tokens => self.next_token(),
+            Packed::Bigrams => self.next_bigram(),
+            Packed::Grams => self.next_gram(),
+        }
+    }
+
+    fn token(&self) -> &Token {
+        &self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.token
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(kind: Packed, text: &str, tokens: &[&str]) {
+        let mut found = Vec::new();
+        kind.for_each(text, |token| found.push(token.to_owned()));
+        assert_eq!(found, tokens, "{kind:?} of {text:?}");
+    }
+
+    #[test]
+    fn packed_text_becomes_tokens_bigrams_and_grams() {
+        check(Packed::Tokens, "", &[]);
+        check(Packed::Tokens, "a\n=b/c\n\nd\n", &["a", "=b/c", "d"]);
+        check(Packed::Bigrams, "a\nb\nc\n\nd\ne\n", &["a b", "b c", "d e"]);
+        check(Packed::Bigrams, "a\n", &[]);
+        check(Packed::Grams, "a\nab\ntoken\nähm\n", &["^a$", "^ab$", "^tok", "toke", "oken", "ken$", "^ähm", "ähm$"]);
+        check(Packed::Grams, "", &[]);
+    }
+
+    #[test]
+    fn a_border_is_wider_than_a_near_pair() {
+        let mut tokenizer = Packed::Tokens;
+        let mut stream = tokenizer.token_stream("a\nb\n\nc\n");
+        let mut positions = Vec::new();
+        while stream.advance() {
+            positions.push(stream.token().position);
+        }
+        assert_eq!(positions[1] - positions[0], 1);
+        assert!(positions[2] - positions[1] > NEAR_WORDS);
+    }
+}

@@ -1,0 +1,202 @@
+//! A question, and what is looked for to answer it.
+
+use std::ops::Range;
+
+use baton_events::record::SessionId;
+use tantivy::Term;
+use tantivy::schema::Field;
+
+use super::Error;
+use super::analyzer::{Analyzer, Listener};
+use super::limits::{NEAR_QUERY_WORDS, QUERY_BYTES, QUERY_GRAMS, QUERY_TERMS, QUERY_TOKENS};
+use super::packed::{END, NEAR_WORDS, Packed};
+use super::snapshot::Snapshot;
+
+/// A question to the memory.
+#[derive(Clone)]
+pub struct Query<'a> {
+    /// Any text; its first 16 KB and 400 words are read.
+    pub text: &'a str,
+    /// Only sessions of this group, this project, or a project below this directory. The caller resolves names.
+    pub project: Option<&'a str>,
+    /// How many sessions to answer with, at most 200.
+    pub sessions: usize,
+    /// How many turns of each, at most 20.
+    pub turns_per_session: usize,
+    /// Sessions not to be found, by id: forgotten, hidden, excluded. Asked once for each session that would count.
+    pub exclude: &'a dyn Fn(&str) -> bool,
+    /// The asking session: what it has ranks last.
+    pub last: Option<&'a SessionId>,
+}
+
+impl<'a> Query<'a> {
+    /// A question with the usual bounds (10 sessions, 3 turns each), over everything.
+    pub fn new(text: &'a str) -> Self {
+        Self { text, project: None, sessions: 10, turns_per_session: 3, exclude: &|_| false, last: None }
+    }
+}
+
+/// One thing that is looked for in turns.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Wanted {
+    /// A stem, a name with its prefix, or a stop word.
+    pub(super) token: String,
+    /// How telling it is: its inverse document frequency.
+    pub(super) weight: f32,
+    pub(super) frequency: u64,
+}
+
+/// What is looked for.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// In turns; at most [`QUERY_TERMS`], each once.
+    pub(super) wanted: Vec<Wanted>,
+    /// Whether these are stop words, because the query has nothing else.
+    pub(super) stops_only: bool,
+    /// In episode texts: the same, of what these have.
+    pub(super) episode: Vec<Wanted>,
+    /// In sessions: consecutive words.
+    pub(super) bigrams: Vec<String>,
+    /// In sessions: parts of words.
+    pub(super) grams: Vec<String>,
+    /// In sessions: stems beside each other.
+    pub(super) pairs: Vec<(String, String)>,
+}
+
+#[derive(Default)]
+struct Heard {
+    tokens: Vec<String>,
+    stems: Vec<String>,
+    plain: Vec<String>,
+    stops: Vec<String>,
+    read: usize,
+}
+
+impl Heard {
+    /// Whether there is room for one more token.
+    fn room(&mut self) -> bool {
+        self.read += 1;
+        self.read <= QUERY_TOKENS
+    }
+}
+
+impl Listener for Heard {
+    fn word(&mut self, plain: &str, stem: &str, _at: Range<usize>) {
+        if self.room() {
+            self.tokens.push(stem.to_owned());
+            self.stems.push(stem.to_owned());
+            self.plain.push(plain.to_owned());
+        }
+    }
+
+    fn stop(&mut self, word: &str, _at: Range<usize>) {
+        if self.room() {
+            self.stops.push(word.to_owned());
+        }
+    }
+
+    fn name(&mut self, token: &str, _at: Range<usize>) {
+        if self.room() {
+            self.tokens.push(token.to_owned());
+        }
+    }
+}
+
+impl Plan {
+    /// Whether nothing of the query is in the memory.
+    pub(super) fn is_empty(&self) -> bool {
+        self.wanted.is_empty() && self.episode.is_empty()
+    }
+
+    /// Reads a query text. What the index has not at all is not looked for.
+    pub(super) fn read(text: &str, snapshot: &Snapshot) -> Result<Self, Error> {
+        let mut heard = Heard::default();
+        Analyzer::default().analyze(head(text, QUERY_BYTES), &mut heard);
+        let stops_only = heard.tokens.is_empty();
+        let (tokens, field) = match stops_only {
+            true => (heard.stops, snapshot.fields.stops),
+            false => (heard.tokens, snapshot.fields.body),
+        };
+        let tokens = distinct(tokens);
+        let wanted = rarest(&tokens, field, snapshot.turns, snapshot)?;
+        let episode = rarest(&tokens, snapshot.fields.episode, snapshot.sessions, snapshot)?;
+
+        let mut bigrams = Vec::new();
+        Packed::Bigrams.for_each(&packed(&heard.stems), |token| bigrams.push(token.to_owned()));
+        let mut grams = Vec::new();
+        Packed::Grams.for_each(&packed(&distinct(heard.plain)), |token| grams.push(token.to_owned()));
+        let mut grams = distinct(grams);
+        grams.truncate(QUERY_GRAMS);
+        Ok(Self { wanted, episode, stops_only, bigrams: distinct(bigrams), grams, pairs: near_pairs(&heard.stems) })
+    }
+}
+
+/// Those of `tokens` that `field` has, with their weights among `documents`: the rarest [`QUERY_TERMS`].
+fn rarest(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot) -> Result<Vec<Wanted>, Error> {
+    let mut wanted = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        let frequency = snapshot.searcher.doc_freq(&Term::from_field_text(field, token))?;
+        if frequency > 0 {
+            let others = documents.saturating_sub(frequency) as f32;
+            let weight = (1.0 + (others + 0.5) / (frequency as f32 + 0.5)).ln();
+            wanted.push(Wanted { token: token.clone(), weight, frequency });
+        }
+    }
+    wanted.sort_by(|a, b| a.frequency.cmp(&b.frequency).then_with(|| a.token.cmp(&b.token)));
+    wanted.truncate(QUERY_TERMS);
+    Ok(wanted)
+}
+
+/// The start of a text, at most so many bytes, whole characters.
+pub(super) fn head(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Each once, in the order of first coming.
+fn distinct(tokens: Vec<String>) -> Vec<String> {
+    let mut seen = std::collections::BTreeSet::new();
+    tokens.into_iter().filter(|token| seen.insert(token.clone())).collect()
+}
+
+fn packed(tokens: &[String]) -> String {
+    tokens.iter().flat_map(|token| [token.as_str(), "\n"]).collect::<String>().trim_start_matches(END).to_owned()
+}
+
+/// Unordered pairs of different stems within [`NEAR_WORDS`] of each other, each once, the smaller first.
+fn near_pairs(stems: &[String]) -> Vec<(String, String)> {
+    let stems = &stems[..stems.len().min(NEAR_QUERY_WORDS)];
+    let mut pairs = std::collections::BTreeSet::new();
+    for (at, one) in stems.iter().enumerate() {
+        for other in stems[at + 1..].iter().take(NEAR_WORDS) {
+            if one != other {
+                pairs.insert((one.min(other).clone(), one.max(other).clone()));
+            }
+        }
+    }
+    pairs.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_pairs_are_unordered_and_counted_once() {
+        let check = |words: &str, expected: &[(&str, &str)]| {
+            let stems: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+            let expected: Vec<_> = expected.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+            assert_eq!(near_pairs(&stems), expected, "{words}");
+        };
+        check("", &[]);
+        check("a", &[]);
+        check("b a", &[("a", "b")]);
+        check("a b a", &[("a", "b")]);
+        let far: Vec<(String, String)> =
+            near_pairs(&"a b c d e f g h i j".split(' ').map(str::to_owned).collect::<Vec<_>>());
+        assert!(far.contains(&("a".to_owned(), "i".to_owned())) && !far.contains(&("a".to_owned(), "j".to_owned())));
+    }
+}

@@ -1,0 +1,125 @@
+//! The fields of the index: two kinds of documents, turns and sessions.
+
+use tantivy::Index;
+use tantivy::schema::{
+    Field, INDEXED, IndexRecordOption, NumericOptions, STORED, Schema, TextFieldIndexing, TextOptions,
+};
+
+use super::packed::Packed;
+
+/// Stands between `group_id` and project in a place; neither can contain it.
+pub(super) const PLACE_BORDER: char = '\u{1f}';
+
+/// Columns are opened by name.
+pub(super) mod column {
+    pub(crate) const SESSION: &str = "session";
+    pub(crate) const PLACE: &str = "place";
+    pub(crate) const ORDINAL: &str = "ordinal";
+    pub(crate) const GENERATION: &str = "generation";
+    pub(crate) const PAIRS: &str = "pairs";
+}
+
+/// Every field, by what it holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fields {
+    /// Both kinds. The session's id: found by it, deleted by it, grouped by it.
+    pub(super) session: Field,
+    /// Both kinds. `group_id` and project, for filters.
+    pub(super) place: Field,
+    /// Both kinds. Which generation of the transcript it was read from.
+    pub(super) generation: Field,
+    /// Turns: the unit's number from 0. Sessions: how many units there are.
+    pub(super) ordinal: Field,
+    /// Turns: one key for each unit of each session, to delete it by.
+    pub(super) unit: Field,
+    /// Turns: date, role, text.
+    pub(super) body: Field,
+    /// Turns: the body with its neighbours.
+    pub(super) context: Field,
+    /// Turns: the stop words of the text, for a query that has nothing else.
+    pub(super) stops: Field,
+    /// Turns, stored: where it is in the transcript.
+    pub(super) line: Field,
+    /// Turns, stored: which part of the line's text.
+    pub(super) part: Field,
+    /// Both kinds, stored: milliseconds of the turn, or of the session's end.
+    pub(super) at: Field,
+    /// Turns, stored: who speaks.
+    pub(super) role: Field,
+    /// Both kinds, stored: the unit's text, or the episode's.
+    pub(super) text: Field,
+    /// Sessions: the session's id again, which only its own document carries here.
+    pub(super) episode_of: Field,
+    /// Sessions: one term that they all carry, to count them by.
+    pub(super) kind: Field,
+    /// Sessions: title and episode text.
+    pub(super) episode: Field,
+    /// Sessions: all words in order, with positions.
+    pub(super) words: Field,
+    /// Sessions: consecutive words.
+    pub(super) bigrams: Field,
+    /// Sessions: 4-grams of the distinct words.
+    pub(super) grams: Field,
+    /// Sessions: about how many different near pairs there are.
+    pub(super) pairs: Field,
+    /// Sessions, stored.
+    pub(super) title: Field,
+    /// Sessions, stored: the episode's uuid.
+    pub(super) uuid: Field,
+    /// Sessions, stored: which agent.
+    pub(super) agent: Field,
+    /// Sessions, stored: the session it was started by.
+    pub(super) parent: Field,
+}
+
+/// The schema, and its fields by name.
+pub(super) fn build() -> (Schema, Fields) {
+    let mut schema = Schema::builder();
+    let packed = |kind: Packed, record: IndexRecordOption| {
+        let indexing = TextFieldIndexing::default().set_tokenizer(kind.name()).set_index_option(record);
+        TextOptions::default().set_indexing_options(indexing)
+    };
+    let raw = || {
+        let indexing = TextFieldIndexing::default()
+            .set_tokenizer("raw")
+            .set_fieldnorms(false)
+            .set_index_option(IndexRecordOption::Basic);
+        TextOptions::default().set_indexing_options(indexing)
+    };
+    let frequencies = IndexRecordOption::WithFreqs;
+    let number = || NumericOptions::default().set_fast();
+    let fields = Fields {
+        session: schema.add_text_field(column::SESSION, raw().set_fast("raw")),
+        place: schema.add_text_field(column::PLACE, TextOptions::default().set_fast("raw")),
+        generation: schema.add_u64_field(column::GENERATION, number()),
+        ordinal: schema.add_u64_field(column::ORDINAL, number()),
+        unit: schema.add_u64_field("unit", INDEXED),
+        body: schema.add_text_field("body", packed(Packed::Tokens, frequencies)),
+        context: schema.add_text_field("context", packed(Packed::Tokens, frequencies)),
+        stops: schema.add_text_field("stops", packed(Packed::Tokens, frequencies)),
+        line: schema.add_u64_field("line", STORED),
+        part: schema.add_u64_field("part", STORED),
+        at: schema.add_i64_field("at", STORED),
+        role: schema.add_text_field("role", STORED),
+        text: schema.add_text_field("text", STORED),
+        episode_of: schema.add_text_field("episode_of", raw()),
+        kind: schema.add_u64_field("kind", INDEXED),
+        episode: schema.add_text_field("episode", packed(Packed::Tokens, frequencies)),
+        words: schema.add_text_field("words", packed(Packed::Tokens, IndexRecordOption::WithFreqsAndPositions)),
+        bigrams: schema.add_text_field("bigrams", packed(Packed::Bigrams, frequencies)),
+        grams: schema.add_text_field("grams", packed(Packed::Grams, frequencies)),
+        pairs: schema.add_u64_field(column::PAIRS, number()),
+        title: schema.add_text_field("title", STORED),
+        uuid: schema.add_text_field("uuid", STORED),
+        agent: schema.add_text_field("agent", STORED),
+        parent: schema.add_text_field("parent", STORED),
+    };
+    (schema.build(), fields)
+}
+
+/// Makes the packed tokenizers known to an index, which stores only their names.
+pub(super) fn register(index: &Index) {
+    for kind in [Packed::Tokens, Packed::Bigrams, Packed::Grams] {
+        index.tokenizers().register(kind.name(), kind);
+    }
+}

@@ -1,0 +1,260 @@
+//! The reading side of the memory: a question in, ranked hits out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use baton_events::conversation::Role;
+use baton_events::record::{SessionId, Timestamp};
+use tantivy::schema::{Field, Value};
+use tantivy::{DocAddress, Score, TantivyDocument};
+use uuid::Uuid;
+
+use super::analyzer::Analyzer;
+use super::limits::{BEST_SESSIONS, MAX_SESSIONS, MAX_TURNS_PER_SESSION, TURN_PASSES};
+use super::query::{Plan, Query};
+use super::snapshot::Snapshot;
+use super::store::Published;
+use super::turns::Scored;
+use super::{Error, snippet, turns, whole};
+
+/// How many turns make a session's score.
+const COUNTED_TURNS: usize = 3;
+
+/// Asks the memory. Cheap to clone, usable from any thread; a question sees the newest commit before it.
+#[derive(Clone)]
+pub struct Searcher {
+    published: Published,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// Rank of the session among the sessions found, from 1; all hits of a session have the same.
+    pub rank: usize,
+    /// The session's score: its three best turns against those of the best session (at most 1), plus at most 1 for
+    /// how its whole text fits. Comparable within one answer only.
+    pub score: f32,
+    /// What was found.
+    pub kind: Kind,
+    /// The session.
+    pub session_id: SessionId,
+    /// Its current episode.
+    pub episode_uuid: Uuid,
+    /// The group it belongs to.
+    pub group_id: String,
+    /// Its project.
+    pub project: Option<String>,
+    /// Its title.
+    pub title: String,
+    /// The passage that shows why, at most 240 characters on one line.
+    pub snippet: String,
+    /// Of a turn: the transcript line it starts at.
+    pub line: Option<u64>,
+    /// When the turn was, or when the session ended.
+    pub at: Option<Timestamp>,
+    /// Of a turn: who speaks.
+    pub role: Option<Role>,
+}
+
+/// What a hit is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A session found by its title or episode text only: no turn of it is among the best.
+    Episode,
+    /// A turn.
+    Turn,
+}
+
+impl Kind {
+    /// The name in answers: `episode` or `turn`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Episode => "episode",
+            Self::Turn => "turn",
+        }
+    }
+}
+
+/// A session on its way to its rank.
+struct Candidate {
+    id: Box<str>,
+    document: DocAddress,
+    /// Best first.
+    turns: Vec<Scored>,
+    score: Score,
+}
+
+impl Searcher {
+    pub(super) fn new(published: Published) -> Self {
+        Self { published }
+    }
+
+    /// The newest committed state; also what `dump` reads.
+    pub(super) fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.published.read().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    }
+
+    /// How many turns and how many sessions the memory holds, deleted ones not yet merged away included.
+    pub fn counts(&self) -> (u64, u64) {
+        let snapshot = self.snapshot();
+        (snapshot.turns, snapshot.sessions)
+    }
+
+    /// Answers a question: sessions in the order of their rank, within each its best turns first. Any text is a
+    /// question; one without a letter or digit finds nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn search(&self, query: &Query<'_>) -> Result<Vec<Hit>, Error> {
+        let snapshot = self.snapshot();
+        let plan = Plan::read(query.text, &snapshot)?;
+        let limit = query.sessions.min(MAX_SESSIONS);
+        if limit == 0 || plan.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut candidates = candidates(&snapshot, &plan, query, limit)?;
+        score(&snapshot, &plan, &mut candidates, limit)?;
+        let asking = query.last.map(SessionId::as_str);
+        let rank = |candidate: &Candidate| asking == Some(&*candidate.id);
+        candidates
+            .sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.score.total_cmp(&a.score)).then_with(|| a.id.cmp(&b.id)));
+        candidates.truncate(limit);
+        let mut analyzer = Analyzer::default();
+        let mut hits = Vec::new();
+        for (rank, candidate) in (1..).zip(&candidates) {
+            let turns = query.turns_per_session.min(MAX_TURNS_PER_SESSION);
+            show(&snapshot, &plan, &mut analyzer, rank, candidate, turns, &mut hits)?;
+        }
+        Ok(hits)
+    }
+}
+
+/// The sessions of the best turns, each with its turns; when they do not fill the page, also those below them, and
+/// those found by their episode alone.
+fn candidates(snapshot: &Snapshot, plan: &Plan, query: &Query<'_>, limit: usize) -> Result<Vec<Candidate>, Error> {
+    let mut candidates = Vec::new();
+    let mut known: BTreeSet<Box<str>> = BTreeSet::new();
+    if !plan.wanted.is_empty() {
+        for _ in 0..TURN_PASSES {
+            let best = turns::best(snapshot, plan, query, &known)?;
+            let taken = best.len();
+            for (id, turns) in by_session(snapshot, best) {
+                if let Some(document) = snapshot.session(&id)? {
+                    let score = turns.iter().take(COUNTED_TURNS).map(|turn| turn.score).sum();
+                    candidates.push(Candidate { id: id.clone(), document, turns, score });
+                }
+                known.insert(id);
+            }
+            if known.len() >= limit || taken < super::limits::BEST_TURNS {
+                break;
+            }
+        }
+    }
+    if candidates.len() < limit && !plan.episode.is_empty() {
+        for found in turns::best_episodes(snapshot, plan, query, &known)? {
+            let segment = snapshot.segments.get(found.address.segment_ord as usize);
+            if let Some(id) = segment.and_then(|segment| segment.id_of(found.address.doc_id)) {
+                candidates.push(Candidate { id: id.into(), document: found.address, turns: Vec::new(), score: 0.0 });
+            }
+        }
+    }
+    Ok(candidates)
+}
+
+/// Turns grouped by session, best first within each; equal scores in the order of the transcript.
+fn by_session(snapshot: &Snapshot, turns: Vec<Scored>) -> BTreeMap<Box<str>, Vec<Scored>> {
+    let mut sessions: BTreeMap<Box<str>, Vec<Scored>> = BTreeMap::new();
+    for turn in turns {
+        let segment = snapshot.segments.get(turn.address.segment_ord as usize);
+        if let Some(id) = segment.and_then(|segment| segment.id_of(turn.address.doc_id)) {
+            sessions.entry(id.into()).or_default().push(turn);
+        }
+    }
+    let ordinal =
+        |turn: &Scored| snapshot.segments.get(turn.address.segment_ord as usize)?.ordinal.first(turn.address.doc_id);
+    for turns in sessions.values_mut() {
+        turns.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| ordinal(a).cmp(&ordinal(b))));
+    }
+    sessions
+}
+
+/// Makes turn scores comparable and adds what the whole texts of the best sessions say.
+fn score(snapshot: &Snapshot, plan: &Plan, candidates: &mut [Candidate], limit: usize) -> Result<(), Error> {
+    candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+    let mut scores: Vec<Score> = candidates.iter().map(|candidate| candidate.score).collect();
+    whole::divide_by_best(&mut scores);
+    let best = candidates.len().min(limit.max(BEST_SESSIONS));
+    let documents: Vec<DocAddress> = candidates[..best].iter().map(|candidate| candidate.document).collect();
+    let whole = whole::scores(snapshot, plan, &documents)?;
+    for ((candidate, score), whole) in
+        candidates.iter_mut().zip(scores).zip(whole.into_iter().chain(std::iter::repeat(0.0)))
+    {
+        candidate.score = score + whole;
+    }
+    Ok(())
+}
+
+/// The hits of one session.
+fn show(
+    snapshot: &Snapshot,
+    plan: &Plan,
+    analyzer: &mut Analyzer,
+    rank: usize,
+    candidate: &Candidate,
+    turns: usize,
+    hits: &mut Vec<Hit>,
+) -> Result<(), Error> {
+    let fields = &snapshot.fields;
+    let document: TantivyDocument = snapshot.searcher.doc(candidate.document)?;
+    let head =
+        snapshot.head_at(candidate.document).ok_or_else(|| Error::Broken("a session has no columns".to_owned()))?;
+    let session_id =
+        SessionId::new(&candidate.id).ok_or_else(|| Error::Broken("a session has no usable id".to_owned()))?;
+    let hit = Hit {
+        rank,
+        score: candidate.score,
+        kind: Kind::Episode,
+        session_id,
+        episode_uuid: text(&document, fields.uuid).parse().unwrap_or_default(),
+        group_id: head.place.group.into(),
+        project: head.place.project.map(Into::into),
+        title: text(&document, fields.title).to_owned(),
+        snippet: String::new(),
+        line: None,
+        at: moment(&document, fields.at),
+        role: None,
+    };
+    if candidate.turns.is_empty() {
+        let snippet = snippet::cut(analyzer, text(&document, fields.text), &plan.episode);
+        hits.push(Hit { snippet, ..hit });
+        return Ok(());
+    }
+    for turn in candidate.turns.iter().take(turns) {
+        let document: TantivyDocument = snapshot.searcher.doc(turn.address)?;
+        hits.push(Hit {
+            kind: Kind::Turn,
+            snippet: snippet::cut(analyzer, text(&document, fields.text), &plan.wanted),
+            line: document.get_first(fields.line).and_then(|value| value.as_u64()),
+            at: moment(&document, fields.at),
+            role: role(text(&document, fields.role)),
+            ..hit.clone()
+        });
+    }
+    Ok(())
+}
+
+/// A stored text; empty when there is none.
+pub(super) fn text(document: &TantivyDocument, field: Field) -> &str {
+    document.get_first(field).and_then(|value| value.as_str()).unwrap_or_default()
+}
+
+fn moment(document: &TantivyDocument, field: Field) -> Option<Timestamp> {
+    document.get_first(field).and_then(|value| value.as_i64()).map(Timestamp)
+}
+
+fn role(name: &str) -> Option<Role> {
+    [Role::User, Role::Assistant, Role::Thinking, Role::Tool, Role::Harness]
+        .into_iter()
+        .find(|role| role.as_str() == name)
+}

@@ -1,0 +1,155 @@
+//! One committed state of the index, ready to be searched: its segments with the columns that a query needs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tantivy::columnar::{Column, StrColumn};
+use tantivy::index::{SegmentId, SegmentReader};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, Term};
+
+use super::Error;
+use super::schema::{Fields, PLACE_BORDER, column};
+
+/// A committed state. Cheap to share; never changes.
+pub(super) struct Snapshot {
+    pub(super) searcher: Searcher,
+    pub(super) fields: Fields,
+    /// In the order of the searcher's segment readers.
+    pub(super) segments: Vec<Arc<Segment>>,
+    /// Documents of sessions, those deleted but not yet merged away included, as every count of the index has them.
+    pub(super) sessions: u64,
+    /// Documents of turns, likewise.
+    pub(super) turns: u64,
+}
+
+/// What does not change about a segment, whatever is deleted in it.
+pub(super) struct Segment {
+    id: SegmentId,
+    pub(super) session: Column<u64>,
+    pub(super) place: Column<u64>,
+    pub(super) ordinal: Column<u64>,
+    generation: Column<u64>,
+    /// `None` when the segment holds no session's document.
+    pub(super) pairs: Option<Column<u64>>,
+    /// Session ids by their number in `session`.
+    pub(super) ids: Vec<Box<str>>,
+    /// Places by their number in `place`.
+    pub(super) places: Vec<Place>,
+}
+
+/// Where a session belongs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Place {
+    pub(super) group: Box<str>,
+    pub(super) project: Option<Box<str>>,
+}
+
+/// What the index knows of a session that it holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Head {
+    pub(super) generation: u64,
+    pub(super) units: usize,
+    pub(super) place: Place,
+}
+
+impl Place {
+    /// Reads what [`document::place`](super::document::place) wrote.
+    pub(super) fn read(text: &str) -> Self {
+        let (group, project) = text.split_once(PLACE_BORDER).unwrap_or((text, ""));
+        Self { group: group.into(), project: (!project.is_empty()).then(|| project.into()) }
+    }
+
+    /// Whether `wanted` names the group, the project, or a directory above the project.
+    pub(super) fn is_in(&self, wanted: &str) -> bool {
+        let directory = wanted.trim_end_matches(['/', '\\']);
+        let below = |path: &str| {
+            path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
+        };
+        if wanted.is_empty() {
+            return false;
+        }
+        *self.group == *wanted || below(&self.group) || self.project.as_deref().is_some_and(below)
+    }
+}
+
+impl Snapshot {
+    /// Takes the searcher's state; segments that `previous` had are not opened again.
+    pub(super) fn take(searcher: Searcher, fields: Fields, previous: Option<&Self>) -> Result<Self, Error> {
+        let known: BTreeMap<SegmentId, &Arc<Segment>> =
+            previous.iter().flat_map(|snapshot| &snapshot.segments).map(|segment| (segment.id, segment)).collect();
+        let mut segments = Vec::with_capacity(searcher.segment_readers().len());
+        for reader in searcher.segment_readers() {
+            segments.push(match known.get(&reader.segment_id()) {
+                Some(segment) => Arc::clone(segment),
+                None => Arc::new(Segment::open(reader)?),
+            });
+        }
+        let sessions = searcher.doc_freq(&Term::from_field_u64(fields.kind, 1))?;
+        let all: u64 = searcher.segment_readers().iter().map(|reader| u64::from(reader.max_doc())).sum();
+        Ok(Self { searcher, fields, segments, sessions, turns: all.saturating_sub(sessions) })
+    }
+
+    /// The live document of a session.
+    pub(super) fn session(&self, id: &str) -> Result<Option<DocAddress>, Error> {
+        let term = Term::from_field_text(self.fields.episode_of, id);
+        for (number, reader) in self.searcher.segment_readers().iter().enumerate() {
+            let index = reader.inverted_index(self.fields.episode_of)?;
+            let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else { continue };
+            while postings.doc() != TERMINATED {
+                if !reader.is_deleted(postings.doc()) {
+                    return Ok(Some(DocAddress::new(number as u32, postings.doc())));
+                }
+                postings.advance();
+            }
+        }
+        Ok(None)
+    }
+
+    /// What the index knows of a session.
+    pub(super) fn head(&self, id: &str) -> Result<Option<Head>, Error> {
+        let Some(address) = self.session(id)? else { return Ok(None) };
+        Ok(self.head_at(address))
+    }
+
+    /// What the session's document at `address` says.
+    pub(super) fn head_at(&self, address: DocAddress) -> Option<Head> {
+        let segment = self.segments.get(address.segment_ord as usize)?;
+        let place = segment.places.get(segment.place.first(address.doc_id)? as usize)?.clone();
+        let units = segment.ordinal.first(address.doc_id)?;
+        Some(Head { generation: segment.generation.first(address.doc_id)?, units: usize::try_from(units).ok()?, place })
+    }
+}
+
+impl Segment {
+    fn open(reader: &SegmentReader) -> Result<Self, Error> {
+        let columns = reader.fast_fields();
+        let text = |name: &str| columns.str(name)?.ok_or_else(|| Error::Broken(format!("no column {name}")));
+        let (session, place) = (text(column::SESSION)?, text(column::PLACE)?);
+        Ok(Self {
+            id: reader.segment_id(),
+            ids: dictionary(&session)?,
+            places: dictionary(&place)?.iter().map(|text| Place::read(text)).collect(),
+            session: session.ords().clone(),
+            place: place.ords().clone(),
+            ordinal: columns.u64(column::ORDINAL)?,
+            generation: columns.u64(column::GENERATION)?,
+            pairs: columns.column_opt::<u64>(column::PAIRS)?,
+        })
+    }
+
+    /// The session of a document.
+    pub(super) fn id_of(&self, doc: u32) -> Option<&str> {
+        self.ids.get(self.session.first(doc)? as usize).map(|id| &**id)
+    }
+}
+
+/// All texts of a column, in the order of their numbers.
+fn dictionary(column: &StrColumn) -> Result<Vec<Box<str>>, Error> {
+    let mut texts = Vec::with_capacity(column.num_terms());
+    let mut stream = column.dictionary().stream().map_err(|error| Error::Broken(error.to_string()))?;
+    while stream.advance() {
+        texts.push(String::from_utf8_lossy(stream.key()).into());
+    }
+    Ok(texts)
+}

@@ -1,0 +1,170 @@
+//! The passage of a text that shows why it was found.
+
+use std::ops::Range;
+
+use super::analyzer::{Analyzer, Listener};
+use super::limits::SNIPPET_CHARS;
+use super::query::{self, Wanted};
+
+/// Bytes of a text in which a passage is looked for.
+const SEARCHED_BYTES: usize = 32 * 1024;
+/// Characters shown before the first found word, if there are so many and room for them.
+const LEAD_CHARS: usize = 60;
+/// Stands where text was left out.
+const CUT: char = '…';
+
+/// Where a wanted token stands.
+struct Found {
+    wanted: usize,
+    at: Range<usize>,
+}
+
+struct Finder<'a> {
+    wanted: &'a [Wanted],
+    found: Vec<Found>,
+}
+
+impl Finder<'_> {
+    fn look(&mut self, token: &str, at: Range<usize>) {
+        if let Some(wanted) = self.wanted.iter().position(|wanted| wanted.token == token) {
+            self.found.push(Found { wanted, at });
+        }
+    }
+}
+
+impl Listener for Finder<'_> {
+    fn word(&mut self, _plain: &str, stem: &str, at: Range<usize>) {
+        self.look(stem, at);
+    }
+
+    fn stop(&mut self, word: &str, at: Range<usize>) {
+        self.look(word, at);
+    }
+
+    fn name(&mut self, token: &str, at: Range<usize>) {
+        self.look(token, at);
+    }
+}
+
+/// At most [`SNIPPET_CHARS`] characters of `text` on one line: the passage in which the most telling of the wanted
+/// tokens stand together, or the beginning when there is none of them.
+pub(super) fn cut(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]) -> String {
+    let line = one_line(query::head(text, SEARCHED_BYTES));
+    let mut finder = Finder { wanted, found: Vec::new() };
+    analyzer.analyze(&line, &mut finder);
+    finder.found.sort_by_key(|found| (found.at.start, found.at.end));
+    let best = best_passage(&line, &finder.found, wanted);
+    shown(&line, best)
+}
+
+/// The text with every run of white space and control characters as one space.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
+}
+
+/// The bytes from the first to the last found token of the best passage; nothing found is the beginning.
+fn best_passage(line: &str, found: &[Found], wanted: &[Wanted]) -> Range<usize> {
+    let room = SNIPPET_CHARS - 2;
+    let mut best = (0.0, 0..0);
+    for (first, start) in found.iter().enumerate() {
+        let limit = line[start.at.start..].char_indices().nth(room).map_or(line.len(), |(at, _)| start.at.start + at);
+        let mut seen = vec![false; wanted.len()];
+        let (mut score, mut end) = (0.0, start.at.end.min(limit));
+        for found in found[first..].iter().take_while(|found| found.at.end <= limit) {
+            // What comes again says a little more, so that a passage full of the word wins over one mention.
+            score += wanted[found.wanted].weight * if seen[found.wanted] { 0.05 } else { 1.0 };
+            seen[found.wanted] = true;
+            end = end.max(found.at.end);
+        }
+        if score > best.0 {
+            best = (score, start.at.start..end);
+        }
+    }
+    best.1
+}
+
+/// The passage with some of what stands around it, cut between words where there are any.
+fn shown(line: &str, passage: Range<usize>) -> String {
+    if line.chars().nth(SNIPPET_CHARS).is_none() {
+        return line.to_owned();
+    }
+    let room = SNIPPET_CHARS - 2;
+    let lead = LEAD_CHARS.min(room.saturating_sub(line[passage.clone()].chars().count()));
+    let mut start = match lead {
+        0 => passage.start,
+        lead => line[..passage.start].char_indices().rev().nth(lead - 1).map_or(0, |(at, _)| at),
+    };
+    if start > 0 && !line[..start].ends_with(' ') {
+        start += line[start..passage.start].find(' ').map_or(0, |space| space + 1);
+    }
+    let mut end = line[start..].char_indices().nth(room).map_or(line.len(), |(at, _)| start + at);
+    if end < line.len() && !line[end..].starts_with(' ') {
+        let kept = passage.end.clamp(start, end);
+        end = line[kept..end].rfind(' ').map_or(end, |space| kept + space);
+    }
+    let mut text = String::with_capacity(end - start + 2 * CUT.len_utf8());
+    if start > 0 {
+        text.push(CUT);
+    }
+    text.push_str(line[start..end].trim());
+    if end < line.len() {
+        text.push(CUT);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn wanted(tokens: &[&str]) -> Vec<Wanted> {
+        tokens.iter().map(|token| Wanted { token: (*token).to_owned(), weight: 1.0, frequency: 1 }).collect()
+    }
+
+    fn check(text: &str, tokens: &[&str], expected: &str) {
+        assert_eq!(cut(&mut Analyzer::default(), text, &wanted(tokens)), expected);
+    }
+
+    #[test]
+    fn a_short_text_is_shown_whole_on_one_line() {
+        check("", &["x"], "");
+        check("  one\n\n\ttwo\u{0}three ", &["two"], "one two three");
+    }
+
+    #[test]
+    fn the_passage_with_the_words_is_shown() {
+        let filler = "lorem ipsum dolor sit amet ".repeat(20);
+        let text = format!("{filler}the refresh token expired at src/auth.rs:42 {filler}");
+        let snippet = cut(&mut Analyzer::default(), &text, &wanted(&["refresh", "=src/auth.rs:42"]));
+        assert!(snippet.contains("refresh token expired at src/auth.rs:42"), "{snippet}");
+        assert!(snippet.starts_with('…') && snippet.ends_with('…'), "{snippet}");
+        let none = cut(&mut Analyzer::default(), &text, &wanted(&["absent"]));
+        assert!(none.starts_with("lorem ipsum") && none.ends_with('…'), "{none}");
+    }
+
+    #[test]
+    fn two_words_together_beat_one_twice() {
+        let filler = "x ".repeat(200);
+        let text = format!("token token {filler} refresh token {filler}");
+        let snippet = cut(&mut Analyzer::default(), &text, &wanted(&["token", "refresh"]));
+        assert!(snippet.contains("refresh token"), "{snippet}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_gives_one_bounded_line(text in "\\PC{0,50}|[a-z \n]{0,900}|(ä|token|=| |\n|x.y){0,400}") {
+            let snippet = cut(&mut Analyzer::default(), &text, &wanted(&["token", "a", "x", "=x.y"]));
+            prop_assert!(snippet.chars().count() <= SNIPPET_CHARS);
+            prop_assert!(!snippet.contains('\n'));
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! The writing side of the memory: one owner, one transaction at a time.
+
+use std::collections::BTreeMap;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+use std::{fs, io};
+
+use baton_events::record::{Position, SessionId};
+use tantivy::index::{Index, IndexSettings};
+use tantivy::indexer::{IndexWriter, IndexWriterOptions, LogMergePolicy, UserOperation};
+use tantivy::{IndexReader, ReloadPolicy, TantivyDocument, Term};
+
+use super::document::{self, Drafter};
+use super::limits::{
+    CHECKED_BYTES, MERGE_DELETED_RATIO, MERGE_MAX_DOCS, MERGE_SEGMENTS, WRITE_BATCH_DOCS, WRITER_HEAP_BYTES,
+};
+use super::schema::{self, Fields};
+use super::snapshot::{Head, Place, Snapshot};
+use super::{Entry, Error, PROJECTION_VERSION, Searcher};
+
+/// How far the memory has followed the journal. It is committed together with what it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The last event that was applied.
+    pub position: Position,
+    /// The journal's chained hash up to there: a checkpoint off the chain is rebuilt.
+    pub chain: [u8; 16],
+}
+
+/// A memory that was opened.
+pub struct Opened {
+    /// The writing side.
+    pub store: Store,
+    /// How far it had come; `None` for a memory that is to be filled from the start.
+    pub checkpoint: Option<Checkpoint>,
+    /// Why an existing memory was thrown away; `None` when it was used, or there was none.
+    pub wiped: Option<String>,
+}
+
+/// The writing side of the memory. What is put is searchable after [`commit`](Self::commit), all of it at once.
+///
+/// After an error from `put`, `remove` or `commit` everything since the last commit is gone, and the owner applies it
+/// again from the last checkpoint.
+pub struct Store {
+    index: Index,
+    fields: Fields,
+    reader: IndexReader,
+    writer: Option<IndexWriter>,
+    drafter: Drafter,
+    published: Published,
+    /// Sessions changed since the last commit, as they will be: one small entry each.
+    pending: BTreeMap<Box<str>, Option<Head>>,
+    dirty: bool,
+    committed: Option<Checkpoint>,
+}
+
+/// Where searchers find the newest committed state.
+pub(super) type Published = Arc<RwLock<Arc<Snapshot>>>;
+
+impl Store {
+    /// Opens the memory in `dir`, which is created if need be and belongs to the memory alone: if what lies there is
+    /// of another projection version, or cannot be read, or fails its checksums, it is deleted and [`Opened::wiped`]
+    /// says why.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be created, emptied or written.
+    pub fn open(dir: &Path) -> Result<Opened, Error> {
+        Self::open_version(dir, PROJECTION_VERSION)
+    }
+
+    pub(super) fn open_version(dir: &Path, version: u32) -> Result<Opened, Error> {
+        fs::create_dir_all(dir)?;
+        let wiped = if fs::read_dir(dir)?.next().is_none() {
+            None
+        } else {
+            match guarded(|| Self::reopen(dir, version)) {
+                Ok(store) => return Ok(Opened { checkpoint: store.committed, store, wiped: None }),
+                Err(error) => Some(error.to_string()),
+            }
+        };
+        empty(dir)?;
+        let (schema, _) = schema::build();
+        let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
+        Index::builder().schema(schema).settings(settings).create_in_dir(dir)?;
+        let store = Self::from_index(Index::open_in_dir(dir)?, None)?;
+        Ok(Opened { store, checkpoint: None, wiped })
+    }
+
+    /// Opens what lies in `dir`, if it is sound and of this version.
+    fn reopen(dir: &Path, version: u32) -> Result<Self, Error> {
+        let index = Index::open_in_dir(dir)?;
+        if index.schema() != schema::build().0 {
+            return Err(Error::Broken("its fields are of another version".to_owned()));
+        }
+        let checkpoint = match index.load_metas()?.payload {
+            Some(payload) => Some(read_checkpoint(&payload, version)?),
+            None => None,
+        };
+        if size(dir)? <= CHECKED_BYTES
+            && let Some(file) = index.validate_checksum()?.into_iter().next()
+        {
+            return Err(Error::Broken(format!("{} is damaged", file.display())));
+        }
+        let store = Self::from_index(index, checkpoint)?;
+        if checkpoint.is_none() && store.snapshot().searcher.num_docs() > 0 {
+            return Err(Error::Broken("it has no checkpoint".to_owned()));
+        }
+        Ok(store)
+    }
+
+    fn from_index(index: Index, committed: Option<Checkpoint>) -> Result<Self, Error> {
+        schema::register(&index);
+        let fields = schema::build().1;
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        let snapshot = Snapshot::take(reader.searcher(), fields, None)?;
+        Ok(Self {
+            index,
+            fields,
+            reader,
+            writer: None,
+            drafter: Drafter::default(),
+            published: Arc::new(RwLock::new(Arc::new(snapshot))),
+            pending: BTreeMap::new(),
+            dirty: false,
+            committed,
+        })
+    }
+
+    /// A handle for queries. It always searches the newest commit.
+    pub fn searcher(&self) -> Searcher {
+        Searcher::new(Arc::clone(&self.published))
+    }
+
+    /// How far the last commit goes; `None` before the first one and after [`clear`](Self::clear).
+    pub fn checkpoint(&self) -> Option<Checkpoint> {
+        self.committed
+    }
+
+    /// Whether anything was put or removed since the last commit.
+    pub fn is_dirty(&self) -> bool {
+        self.dirty
+    }
+
+    /// Makes `entry` what the memory holds of its session: the same entry twice is as good as once.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read or written.
+    pub fn put(&mut self, entry: &Entry<'_>) -> Result<(), Error> {
+        let result = self.try_put(entry);
+        self.keep_or_abandon(result)
+    }
+
+    fn try_put(&mut self, entry: &Entry<'_>) -> Result<(), Error> {
+        let session = entry.session.as_str();
+        let place = document::place(entry);
+        let new =
+            Head { generation: u64::from(entry.generation), units: entry.units.len(), place: Place::read(&place) };
+        let old = self.head(session)?;
+        let from = kept_units(old.as_ref(), &new, entry.changed_from);
+        let fields = self.fields;
+        let writer = self.writer()?;
+        match &old {
+            Some(old) if from > 0 => {
+                for ordinal in from..old.units {
+                    writer.delete_term(document::unit_term(&fields, session, ordinal));
+                }
+                writer.delete_term(Term::from_field_text(fields.episode_of, session));
+            }
+            Some(_) => {
+                writer.delete_term(Term::from_field_text(fields.session, session));
+            }
+            None => {}
+        }
+        self.dirty = true;
+        let draft = self.drafter.analyse(entry);
+        let Some(writer) = &self.writer else { return Err(Error::Broken("no writer".to_owned())) };
+        let mut batch = Vec::with_capacity(WRITE_BATCH_DOCS.min(entry.units.len() + 1));
+        for ordinal in from..entry.units.len() {
+            batch.push(UserOperation::Add(draft.turn(&fields, entry, &place, ordinal)));
+            if batch.len() == WRITE_BATCH_DOCS {
+                writer.run(std::mem::take(&mut batch))?;
+            }
+        }
+        batch.push(UserOperation::Add(draft.session(&fields, entry, &place)));
+        writer.run(batch)?;
+        self.pending.insert(session.into(), Some(new));
+        Ok(())
+    }
+
+    /// Takes everything of a session out of the memory; nothing happens if it holds nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read or written.
+    pub fn remove(&mut self, session: &SessionId) -> Result<(), Error> {
+        let result = self.try_remove(session.as_str());
+        self.keep_or_abandon(result)
+    }
+
+    fn try_remove(&mut self, session: &str) -> Result<(), Error> {
+        if self.head(session)?.is_none() {
+            return Ok(());
+        }
+        let term = Term::from_field_text(self.fields.session, session);
+        self.writer()?.delete_term(term);
+        self.pending.insert(session.into(), None);
+        self.dirty = true;
+        Ok(())
+    }
+
+    /// Makes everything since the last commit durable and searchable, together with how far it goes. A query that
+    /// starts after this returns sees it. Costs some milliseconds even when nothing changed.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be written.
+    pub fn commit(&mut self, checkpoint: Checkpoint) -> Result<(), Error> {
+        let result = self.try_commit(checkpoint);
+        self.keep_or_abandon(result)
+    }
+
+    fn try_commit(&mut self, checkpoint: Checkpoint) -> Result<(), Error> {
+        let mut prepared = self.writer()?.prepare_commit()?;
+        prepared.set_payload(&checkpoint_text(checkpoint, PROJECTION_VERSION));
+        prepared.commit()?;
+        self.committed = Some(checkpoint);
+        self.pending.clear();
+        self.dirty = false;
+        self.publish()
+    }
+
+    /// Empties the memory, durably and at once; it then has no checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be written.
+    pub fn clear(&mut self) -> Result<(), Error> {
+        let result = self.try_clear();
+        self.keep_or_abandon(result)
+    }
+
+    fn try_clear(&mut self) -> Result<(), Error> {
+        let writer = self.writer()?;
+        writer.rollback()?;
+        writer.delete_all_documents()?;
+        writer.commit()?;
+        self.committed = None;
+        self.pending.clear();
+        self.dirty = false;
+        self.publish()
+    }
+
+    /// Frees the writer's memory and threads, after merges under way are done; the next `put` takes them again.
+    /// Does nothing while something is uncommitted.
+    ///
+    /// # Errors
+    ///
+    /// When a merge failed or its result cannot be read; what is committed stays searchable.
+    pub fn idle(&mut self) -> Result<(), Error> {
+        if self.dirty {
+            return Ok(());
+        }
+        match self.writer.take() {
+            Some(writer) => {
+                writer.wait_merging_threads()?;
+                self.publish()
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What the index will know of a session after the next commit.
+    fn head(&self, session: &str) -> Result<Option<Head>, Error> {
+        match self.pending.get(session) {
+            Some(head) => Ok(head.clone()),
+            None => self.snapshot().head(session),
+        }
+    }
+
+    fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.published.read().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    }
+
+    /// Lets searchers see the newest commit.
+    fn publish(&mut self) -> Result<(), Error> {
+        self.reader.reload()?;
+        let snapshot = Snapshot::take(self.reader.searcher(), self.fields, Some(&self.snapshot()))?;
+        *self.published.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Arc::new(snapshot);
+        Ok(())
+    }
+
+    fn writer(&mut self) -> Result<&mut IndexWriter, Error> {
+        let writer = match self.writer.take() {
+            Some(writer) => writer,
+            None => self.new_writer()?,
+        };
+        Ok(self.writer.insert(writer))
+    }
+
+    fn new_writer(&self) -> Result<IndexWriter, Error> {
+        let options = IndexWriterOptions::builder()
+            .memory_budget_per_thread(WRITER_HEAP_BYTES)
+            .num_worker_threads(1)
+            .num_merge_threads(1)
+            .build();
+        let writer: IndexWriter<TantivyDocument> = self.index.writer_with_options(options)?;
+        let mut policy = LogMergePolicy::default();
+        policy.set_min_num_segments(MERGE_SEGMENTS);
+        policy.set_max_docs_before_merge(MERGE_MAX_DOCS);
+        policy.set_del_docs_ratio_before_merge(MERGE_DELETED_RATIO);
+        writer.set_merge_policy(Box::new(policy));
+        Ok(writer)
+    }
+
+    /// After an error the writer may have died with what it held: all that is uncommitted is given up.
+    fn keep_or_abandon(&mut self, result: Result<(), Error>) -> Result<(), Error> {
+        if result.is_err() {
+            self.writer = None;
+            self.pending.clear();
+            self.dirty = false;
+        }
+        result
+    }
+}
+
+/// How many units of the old entry stay as they are: none when it was of another generation or place, or when the
+/// index does not hold as many as it should.
+fn kept_units(old: Option<&Head>, new: &Head, changed_from: usize) -> usize {
+    match old {
+        Some(old)
+            if old.generation == new.generation
+                && old.place == new.place
+                && changed_from <= old.units
+                && changed_from <= new.units =>
+        {
+            changed_from
+        }
+        _ => 0,
+    }
+}
+
+/// `v<version> <position> <chain in hex>`: what a commit carries.
+fn checkpoint_text(checkpoint: Checkpoint, version: u32) -> String {
+    let chain: String = checkpoint.chain.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("v{version} {} {chain}", checkpoint.position)
+}
+
+fn read_checkpoint(payload: &str, version: u32) -> Result<Checkpoint, Error> {
+    let broken = || Error::Broken("its checkpoint is not readable".to_owned());
+    let mut words = payload.split(' ');
+    let written = words.next().ok_or_else(broken)?;
+    if written != format!("v{version}") {
+        return Err(Error::Broken(format!("it is of version {written}, this program writes v{version}")));
+    }
+    let position = words.next().and_then(|word| word.parse().ok()).ok_or_else(broken)?;
+    let hex = words.next().filter(|hex| hex.len() == 32 && hex.is_ascii()).ok_or_else(broken)?;
+    let mut chain = [0; 16];
+    for (byte, at) in chain.iter_mut().zip((0..32).step_by(2)) {
+        *byte = u8::from_str_radix(&hex[at..at + 2], 16).map_err(|_| broken())?;
+    }
+    Ok(Checkpoint { position: Position(position), chain })
+}
+
+/// What lies in a damaged file may make a reader panic: that, too, is a memory that cannot be read.
+fn guarded<T>(open: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    panic::catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|_| Err(Error::Broken("reading it panicked".to_owned())))
+}
+
+/// Bytes of all files in a directory.
+fn size(dir: &Path) -> io::Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(dir)? {
+        bytes += entry?.metadata()?.len();
+    }
+    Ok(bytes)
+}
+
+/// Deletes all files in a directory.
+fn empty(dir: &Path) -> io::Result<()> {
+    let paths: Vec<PathBuf> =
+        fs::read_dir(dir)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    for path in paths {
+        if path.is_dir() {
+            fs::remove_dir_all(path)?;
+        } else {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! The memory as its owner and its askers see it.
+
+mod ranking;
+mod upkeep;
+
+use baton_events::conversation::{Agent, Role};
+use baton_events::record::{Position, SessionId, Timestamp};
+use baton_events::turns::Unit;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::{Checkpoint, Entry, Hit, Query, Searcher, Store};
+
+/// A session as a test writes it.
+#[derive(Clone, Debug)]
+struct Session {
+    id: SessionId,
+    generation: u32,
+    project: String,
+    title: String,
+    episode: String,
+    units: Vec<Unit>,
+}
+
+impl Session {
+    fn new(id: &str, texts: &[&str]) -> Self {
+        Self {
+            id: SessionId::new(id).unwrap(),
+            generation: 1,
+            project: "/work/shop".to_owned(),
+            title: format!("title of {id}"),
+            episode: String::new(),
+            units: texts.iter().zip(1..).map(|(text, line)| unit(line, text)).collect(),
+        }
+    }
+
+    fn in_project(mut self, project: &str) -> Self {
+        self.project = project.to_owned();
+        self
+    }
+
+    fn entry(&self, changed_from: usize) -> Entry<'_> {
+        Entry {
+            session: &self.id,
+            generation: self.generation,
+            project: Some(&self.project),
+            group_id: &self.project,
+            agent: Agent::ClaudeCode,
+            title: &self.title,
+            episode_uuid: Uuid::from_u128(self.units.len() as u128 + 1),
+            episode_text: &self.episode,
+            ended_at: Some(Timestamp(1_773_480_413_589)),
+            parent: None,
+            units: &self.units,
+            changed_from,
+        }
+    }
+}
+
+fn unit(line: u64, text: &str) -> Unit {
+    let role = if line % 2 == 1 { Role::User } else { Role::Assistant };
+    Unit { line, part: 0, at: Timestamp::parse("2026-03-14T09:26:53.589Z"), role, text: text.to_owned() }
+}
+
+fn checkpoint(position: u64) -> Checkpoint {
+    Checkpoint { position: Position(position), chain: [position as u8; 16] }
+}
+
+/// A memory in a directory of its own.
+struct Memory {
+    dir: TempDir,
+    store: Store,
+    searcher: Searcher,
+}
+
+impl Memory {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let opened = Store::open(dir.path()).unwrap();
+        assert_eq!((opened.checkpoint, opened.wiped), (None, None));
+        Self { searcher: opened.store.searcher(), store: opened.store, dir }
+    }
+
+    /// Holding these sessions, committed.
+    fn of(sessions: &[Session]) -> Self {
+        let mut memory = Self::new();
+        for session in sessions {
+            memory.store.put(&session.entry(0)).unwrap();
+        }
+        memory.store.commit(checkpoint(1)).unwrap();
+        memory
+    }
+
+    fn ask(&self, text: &str) -> Vec<Hit> {
+        self.searcher.search(&Query::new(text)).unwrap()
+    }
+
+    /// The ids of the sessions found, in order.
+    fn sessions(&self, text: &str) -> Vec<String> {
+        ids(&self.ask(text))
+    }
+}
+
+fn ids(hits: &[Hit]) -> Vec<String> {
+    let mut ids: Vec<String> = hits.iter().map(|hit| hit.session_id.to_string()).collect();
+    ids.dedup();
+    ids
+}

@@ -1,0 +1,157 @@
+//! The best turns: BM25 over body and context, every word optional.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, BinaryHeap};
+use std::sync::Arc;
+
+use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, Query as _, TermQuery, Weight};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocAddress, Score, Term};
+
+use super::query::{Plan, Query, Wanted};
+use super::snapshot::{Segment, Snapshot};
+use super::{Error, limits};
+
+/// A turn with its score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Scored {
+    pub(super) score: Score,
+    pub(super) address: DocAddress,
+}
+
+impl Eq for Scored {}
+
+impl PartialOrd for Scored {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Scored {
+    /// The greatest is the worst, which a heap gives up first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.score.total_cmp(&self.score).then_with(|| self.address.cmp(&other.address))
+    }
+}
+
+/// Counts of the turns alone: sessions' documents have neither body nor context.
+struct TurnCounts<'a>(&'a Snapshot);
+
+impl Bm25StatisticsProvider for TurnCounts<'_> {
+    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
+        self.0.searcher.total_num_tokens(field)
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        Ok(self.0.turns)
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        Ok(self.0.searcher.doc_freq(term)?.min(self.0.turns))
+    }
+}
+
+/// The `limits::BEST_TURNS` best turns, best first, without those of `known` sessions.
+pub(super) fn best(
+    snapshot: &Snapshot,
+    plan: &Plan,
+    query: &Query<'_>,
+    known: &BTreeSet<Box<str>>,
+) -> Result<Vec<Scored>, Error> {
+    let fields = &snapshot.fields;
+    let searched = if plan.stops_only { vec![fields.stops] } else { vec![fields.body, fields.context] };
+    let weight = any_of(snapshot, &plan.wanted, &searched, &TurnCounts(snapshot))?;
+    collect(snapshot, query, known, &*weight, limits::BEST_TURNS)
+}
+
+/// The best sessions by title and episode text, best first, without `known` ones.
+pub(super) fn best_episodes(
+    snapshot: &Snapshot,
+    plan: &Plan,
+    query: &Query<'_>,
+    known: &BTreeSet<Box<str>>,
+) -> Result<Vec<Scored>, Error> {
+    let weight = any_of(snapshot, &plan.episode, &[snapshot.fields.episode], &snapshot.searcher)?;
+    collect(snapshot, query, known, &*weight, query.sessions.min(limits::MAX_SESSIONS))
+}
+
+/// All wanted tokens in all the fields, joined by OR.
+fn any_of(
+    snapshot: &Snapshot,
+    wanted: &[Wanted],
+    fields: &[Field],
+    counts: &dyn Bm25StatisticsProvider,
+) -> Result<Box<dyn Weight>, Error> {
+    let terms = wanted.iter().flat_map(|wanted| {
+        fields.iter().map(|field| -> Box<dyn tantivy::query::Query> {
+            Box::new(TermQuery::new(Term::from_field_text(*field, &wanted.token), IndexRecordOption::WithFreqs))
+        })
+    });
+    let any = BooleanQuery::union(terms.collect());
+    Ok(any.weight(EnableScoring::enabled_from_statistics_provider(counts, &snapshot.searcher))?)
+}
+
+fn collect(
+    snapshot: &Snapshot,
+    query: &Query<'_>,
+    known: &BTreeSet<Box<str>>,
+    weight: &dyn Weight,
+    limit: usize,
+) -> Result<Vec<Scored>, Error> {
+    let mut heap: BinaryHeap<Scored> = BinaryHeap::with_capacity(limit + 1);
+    let mut threshold = Score::MIN;
+    let readers = snapshot.searcher.segment_readers().iter();
+    for (number, (reader, segment)) in readers.zip(&snapshot.segments).enumerate() {
+        let mut admitted = Admission::new(segment, query, known);
+        weight.for_each_pruning(threshold, reader, &mut |doc, score| {
+            if !reader.is_deleted(doc) && admitted.admits(doc) {
+                heap.push(Scored { score, address: DocAddress::new(number as u32, doc) });
+                if heap.len() > limit {
+                    heap.pop();
+                }
+                if heap.len() == limit {
+                    threshold = heap.peek().map_or(threshold, |worst| worst.score);
+                }
+            }
+            threshold
+        })?;
+    }
+    Ok(heap.into_sorted_vec())
+}
+
+/// Whether documents of a segment may be found, decided once for each session and place in it.
+struct Admission<'a> {
+    segment: &'a Arc<Segment>,
+    query: &'a Query<'a>,
+    known: &'a BTreeSet<Box<str>>,
+    sessions: Vec<Option<bool>>,
+    places: Vec<Option<bool>>,
+}
+
+impl<'a> Admission<'a> {
+    fn new(segment: &'a Arc<Segment>, query: &'a Query<'a>, known: &'a BTreeSet<Box<str>>) -> Self {
+        let places = if query.project.is_some() { segment.places.len() } else { 0 };
+        Self { segment, query, known, sessions: vec![None; segment.ids.len()], places: vec![None; places] }
+    }
+
+    fn admits(&mut self, doc: u32) -> bool {
+        self.admits_place(doc) && self.admits_session(doc)
+    }
+
+    fn admits_place(&mut self, doc: u32) -> bool {
+        let Some(wanted) = self.query.project else { return true };
+        let Some(number) = self.segment.place.first(doc).map(|number| number as usize) else { return false };
+        let (Some(place), Some(known)) = (self.segment.places.get(number), self.places.get_mut(number)) else {
+            return false;
+        };
+        *known.get_or_insert_with(|| place.is_in(wanted))
+    }
+
+    fn admits_session(&mut self, doc: u32) -> bool {
+        let Some(number) = self.segment.session.first(doc).map(|number| number as usize) else { return false };
+        let (Some(id), Some(known)) = (self.segment.ids.get(number), self.sessions.get_mut(number)) else {
+            return false;
+        };
+        *known.get_or_insert_with(|| !self.known.contains(id) && !(self.query.exclude)(id))
+    }
+}

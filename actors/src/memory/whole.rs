@@ -1,0 +1,107 @@
+//! How well whole sessions fit: BM25 over one document per session, for the few sessions that are best by their turns.
+
+use std::collections::BTreeMap;
+
+use tantivy::postings::Postings;
+use tantivy::query::Bm25Weight;
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocAddress, DocSet, Score, Term};
+
+use super::query::Plan;
+use super::snapshot::Snapshot;
+use super::{Error, near};
+
+/// What the parts of a session's score weigh beside its turns.
+const BIGRAM_WEIGHT: Score = 0.4;
+const GRAM_WEIGHT: Score = 0.4;
+const NEAR_WEIGHT: Score = 0.2;
+
+/// What each session's whole text adds to its score, in the order of `sessions`, which are addresses of sessions'
+/// documents.
+pub(super) fn scores(snapshot: &Snapshot, plan: &Plan, sessions: &[DocAddress]) -> Result<Vec<Score>, Error> {
+    let mut sum = vec![0.0; sessions.len()];
+    if plan.stops_only || sessions.is_empty() {
+        return Ok(sum);
+    }
+    let fields = &snapshot.fields;
+    let parts = [
+        (BIGRAM_WEIGHT, field_scores(snapshot, fields.bigrams, &plan.bigrams, sessions)?),
+        (GRAM_WEIGHT, field_scores(snapshot, fields.grams, &plan.grams, sessions)?),
+        (NEAR_WEIGHT, near::scores(snapshot, &plan.pairs, sessions)?),
+    ];
+    for (weight, mut scores) in parts {
+        divide_by_best(&mut scores);
+        for (sum, score) in sum.iter_mut().zip(scores) {
+            *sum += weight * score;
+        }
+    }
+    Ok(sum)
+}
+
+/// The only normalisation there is: the query's best gets 1.
+pub(super) fn divide_by_best(scores: &mut [Score]) {
+    let best = scores.iter().copied().fold(0.0, Score::max);
+    if best > 0.0 {
+        scores.iter_mut().for_each(|score| *score /= best);
+    }
+}
+
+/// Places in `sessions` by segment, in the order of documents.
+pub(super) fn by_segment(sessions: &[DocAddress]) -> BTreeMap<u32, Vec<(u32, usize)>> {
+    let mut segments: BTreeMap<u32, Vec<(u32, usize)>> = BTreeMap::new();
+    for (at, address) in sessions.iter().enumerate() {
+        segments.entry(address.segment_ord).or_default().push((address.doc_id, at));
+    }
+    segments.values_mut().for_each(|documents| documents.sort_unstable());
+    segments
+}
+
+/// BM25 of `tokens` in one field of the sessions' documents.
+fn field_scores(
+    snapshot: &Snapshot,
+    field: Field,
+    tokens: &[String],
+    sessions: &[DocAddress],
+) -> Result<Vec<Score>, Error> {
+    let mut scores = vec![0.0; sessions.len()];
+    let readers = snapshot.searcher.segment_readers();
+    let mut indexes = Vec::with_capacity(readers.len());
+    let mut tokens_in_all = 0;
+    for reader in readers {
+        let index = reader.inverted_index(field)?;
+        tokens_in_all += index.total_num_tokens();
+        indexes.push(index);
+    }
+    let average = tokens_in_all as Score / snapshot.sessions.max(1) as Score;
+    let segments = by_segment(sessions);
+    let mut norms = BTreeMap::new();
+    for number in segments.keys() {
+        norms.insert(*number, readers[*number as usize].get_fieldnorms_reader(field)?);
+    }
+    for token in tokens {
+        let term = Term::from_field_text(field, token);
+        let mut found = Vec::with_capacity(indexes.len());
+        let mut frequency = 0;
+        for (number, index) in indexes.iter().enumerate() {
+            if let Some(info) = index.get_term_info(&term)? {
+                frequency += u64::from(info.doc_freq);
+                found.push((number as u32, info));
+            }
+        }
+        let weight = Bm25Weight::for_one_term_without_explain(frequency, snapshot.sessions.max(frequency), average);
+        for (number, info) in found {
+            let (Some(documents), Some(norms)) = (segments.get(&number), norms.get(&number)) else { continue };
+            let index = &indexes[number as usize];
+            let mut postings = index.read_postings_from_terminfo(&info, IndexRecordOption::WithFreqs)?;
+            for (doc, at) in documents {
+                if postings.doc() < *doc {
+                    postings.seek(*doc);
+                }
+                if postings.doc() == *doc {
+                    scores[*at] += weight.score(norms.fieldnorm_id(*doc), postings.term_freq());
+                }
+            }
+        }
+    }
+    Ok(scores)
+}
