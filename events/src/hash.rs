@@ -13,6 +13,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::conversation::{Body, Call, Item, Role};
+use crate::schema::hex;
 
 /// SHA-256 of a conversation's content.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,28 +29,19 @@ impl ContentHash {
 
     /// Reads 64 hex digits.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.as_bytes();
-        let mut bytes = [0; 32];
-        if digits.len() != 64 {
-            return None;
-        }
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            let digit = |at: usize| char::from(pair[at]).to_digit(16);
-            *byte = u8::try_from(digit(0)? * 16 + digit(1)?).ok()?;
-        }
-        Some(Self(bytes))
+        hex::decode(text).map(Self)
     }
 
     /// The first 16 hex digits: how the hash is shown.
     pub fn short(&self) -> String {
-        hex(&self.0[..8])
+        hex::encode(&self.0[..8])
     }
 }
 
 impl fmt::Display for ContentHash {
     /// All 64 hex digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
+        f.write_str(&hex::encode(&self.0))
     }
 }
 
@@ -133,17 +125,9 @@ fn write_object<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>, out: 
 
 /// The first hex digits of a text's SHA-256, for marks that stand for what was cut. At most 64.
 pub(crate) fn hex_digest(bytes: &[u8], digits: usize) -> String {
-    let mut text = hex(&Sha256::digest(bytes));
+    let mut text = hex::encode(&Sha256::digest(bytes));
     text.truncate(digits);
     text
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// A fingerprint of an id or a text, for remembering that it was seen without keeping it: the first 64 bits of its

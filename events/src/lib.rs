@@ -1,19 +1,37 @@
 //! The core of Baton: what happened in a coding agent's session, and what it means.
 //!
-//! Pure, synchronous and deterministic: no I/O, no async, no clock, no randomness.
+//! Pure, synchronous and deterministic: no I/O, no async, no clock, no randomness. Time, ids and bytes come in as
+//! arguments; values go out. Everything that touches the world is in `baton-actors`.
+//!
+//! # Glossary
+//!
+//! | term | meaning |
+//! |---|---|
+//! | command | a wish; may be refused ([`session::Command`]) |
+//! | event | a fact; past tense; never edited ([`session::Event`]) |
+//! | rejection | why a wish was refused; travels in the reply ([`session::Rejection`]) |
+//! | aggregate, state, phase | one session with its version; what is so now; the named phase of the state machine |
+//! | effect | something the shell must do; idempotent, keyed by an effect id ([`session::Effect`]) |
+//! | stream, sequence, position | one session's events; the place in it (from 1, gapless); the place in the whole journal |
+//! | journal | the append-only log of events ("log" alone means tracing output, except in command names) |
+//! | projection, checkpoint | a view folded from the journal; how far it has come |
+//! | correlation, cause | the conversation of messages a thing belongs to; the command that directly caused it |
+//! | record, line | one JSON object of a transcript; where it stands, from 1 |
+//! | item | one content block of a conversation, filtered and redacted: what is stored, hashed, digested |
+//! | unit, turn | what a search finds: a prompt, a reply or a tool line ([`turns`]) |
+//! | episode, tier | what a session comes to; `extractive` (by rules) or `enriched` (by a model) |
+//! | generation | how often a transcript file was begun anew |
 
 pub mod conversation;
 pub mod digest;
+pub mod envelope;
+pub mod filter;
 pub mod hash;
 pub mod projection;
 pub mod protocol;
-pub mod filter;
-pub mod hash;
-pub mod envelope;
 pub mod record;
-pub mod schema;
-pub mod session;
 pub mod redact;
 pub mod schema;
+pub mod session;
 pub mod transcript;
 pub mod turns;

@@ -36,8 +36,8 @@ pub use command::{Close, Command, Complete, Discover, Observe, Stored};
 pub use decide::decide;
 pub use effect::{Effect, IndexJob, pending};
 pub use event::{
-    Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Place, ReadPoint, Source,
-    TailDigest, Tier, Why,
+    Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Kind, Place, TailDigest, Tier,
+    Why,
 };
 pub use state::{Checked, End, Failure, Job, Phase, State, Transcript, evolve};
 
@@ -79,7 +79,7 @@ impl Default for Policy {
             late_grace_ms: 2_000,
             retry_base_ms: 30_000,
             retry_cap_ms: 6 * 3_600_000,
-            filter_version: 1,
+            filter_version: crate::filter::FILTER_VERSION,
         }
     }
 }
@@ -216,10 +216,7 @@ impl Aggregate {
     }
 
     /// Folds a recorded history. Refuses one with a hole.
-    pub fn rehydrate(
-        id: SessionId,
-        history: impl IntoIterator<Item = Recorded<Event>>,
-    ) -> Result<Self, GapInHistory> {
+    pub fn rehydrate(id: SessionId, history: impl IntoIterator<Item = Recorded<Event>>) -> Result<Self, GapInHistory> {
         let mut aggregate = Self::new(id);
         for recorded in history {
             aggregate.commit(&recorded)?;
@@ -257,9 +254,11 @@ impl Aggregate {
         {
             self.answered.push_back((cause.clone(), recorded.at));
         }
-        while self.answered.front().is_some_and(|(_, at)| {
-            self.answered.len() > ANSWERED_MAX || recorded.at.since_ms(*at) > ANSWERED_FOR_MS
-        }) {
+        while self
+            .answered
+            .front()
+            .is_some_and(|(_, at)| self.answered.len() > ANSWERED_MAX || recorded.at.since_ms(*at) > ANSWERED_FOR_MS)
+        {
             self.answered.pop_front();
         }
         Ok(())

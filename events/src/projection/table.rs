@@ -92,7 +92,7 @@ impl SessionTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{Agent, FileIdentity, Source};
+    use crate::session::{Agent, FileIdentity, Kind};
 
     fn id(text: &str) -> SessionId {
         SessionId::new(text).unwrap()
@@ -103,7 +103,7 @@ mod tests {
             agent: Agent::ClaudeCode,
             path: "/t".to_owned(),
             identity: FileIdentity::default(),
-            source: Source::Main,
+            kind: Kind::Main,
             at: Timestamp(at),
         }
     }

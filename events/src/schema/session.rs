@@ -10,12 +10,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::cursor::CursorV1;
 use super::hex;
 use crate::hash::ContentHash;
 use crate::record::{SessionId, Timestamp};
 use crate::session::{
-    Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Place, ReadPoint, Source,
-    TailDigest, Tier, Why,
+    Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Kind, Place, TailDigest, Tier,
+    Why,
 };
 
 /// Why a stored event could not be read.
@@ -197,14 +198,7 @@ struct ParentFoundV1 {
 struct RecordsAppendedV1 {
     generation: u32,
     from: u64,
-    to: u64,
-    line: u64,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    unterminated: bool,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    open_calls: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    recent_messages: Vec<u64>,
+    to: CursorV1,
     tail: String,
     records: u64,
     conversation: u64,
@@ -325,16 +319,16 @@ fn is_zero(count: &u64) -> bool {
 /// Writes an event in the newest shape of its type.
 pub fn encode(event: &Event) -> Encoded {
     match event {
-        Event::Discovered { agent, path, identity, source, at } => {
-            let parent = match source {
-                Source::Main => None,
-                Source::Subagent { parent } => parent.as_ref().map(ToString::to_string),
+        Event::Discovered { agent, path, identity, kind, at } => {
+            let parent = match kind {
+                Kind::Main => None,
+                Kind::Subagent { parent } => parent.as_ref().map(ToString::to_string),
             };
             write(&DiscoveredV1 {
                 agent: agent.as_str().to_owned(),
                 path: path.clone(),
                 file: (*identity).into(),
-                subagent: *source != Source::Main,
+                subagent: *kind != Kind::Main,
                 parent,
                 at: at.0,
             })
@@ -342,28 +336,31 @@ pub fn encode(event: &Event) -> Encoded {
         Event::Moved { path, identity } => write(&MovedV1 { path: path.clone(), file: (*identity).into() }),
         Event::Located { place } => write(&LocatedV1 { cwd: place.cwd.clone(), project: place.project.clone() }),
         Event::ParentFound { parent } => write(&ParentFoundV1 { parent: parent.to_string() }),
-        Event::RecordsAppended { generation, from, to, tail, counts, first_at, last_conversation_at, late_index_at } => {
-            write(&RecordsAppendedV1 {
-                generation: *generation,
-                from: *from,
-                to: to.offset,
-                line: to.line,
-                unterminated: to.unterminated,
-                open_calls: to.open_calls.iter().map(ToString::to_string).collect(),
-                recent_messages: to.recent_messages.clone(),
-                tail: hex::encode(&tail.0),
-                records: counts.records,
-                conversation: counts.conversation,
-                messages: counts.messages,
-                prompts: counts.prompts,
-                malformed: counts.malformed,
-                oversize: counts.oversize,
-                unknown: counts.unknown.clone(),
-                first_at: first_at.map(|at| at.0),
-                last_conversation_at: last_conversation_at.map(|at| at.0),
-                late_index_at: late_index_at.map(|at| at.0),
-            })
-        }
+        Event::RecordsAppended {
+            generation,
+            from,
+            to,
+            tail,
+            counts,
+            first_at,
+            last_conversation_at,
+            late_index_at,
+        } => write(&RecordsAppendedV1 {
+            generation: *generation,
+            from: *from,
+            to: (&**to).into(),
+            tail: hex::encode(&tail.0),
+            records: counts.records,
+            conversation: counts.conversation,
+            messages: counts.messages,
+            prompts: counts.prompts,
+            malformed: counts.malformed,
+            oversize: counts.oversize,
+            unknown: counts.unknown.clone(),
+            first_at: first_at.map(|at| at.0),
+            last_conversation_at: last_conversation_at.map(|at| at.0),
+            late_index_at: late_index_at.map(|at| at.0),
+        }),
         Event::Rewritten { generation, identity } => {
             write(&RewrittenV1 { generation: *generation, file: (*identity).into() })
         }
@@ -427,7 +424,7 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
                 agent: fields.named("agent", Agent::parse(&shape.agent))?,
                 path: shape.path,
                 identity: shape.file.into(),
-                source: if shape.subagent { Source::Subagent { parent } } else { Source::Main },
+                kind: if shape.subagent { Kind::Subagent { parent } } else { Kind::Main },
                 at: Timestamp(shape.at),
             }
         }
@@ -512,13 +509,7 @@ fn records_appended(shape: RecordsAppendedV1, fields: &Fields) -> Result<Event, 
     Ok(Event::RecordsAppended {
         generation: shape.generation,
         from: shape.from,
-        to: ReadPoint {
-            offset: shape.to,
-            line: shape.line,
-            unterminated: shape.unterminated,
-            open_calls: shape.open_calls.into_iter().map(Into::into).collect(),
-            recent_messages: shape.recent_messages,
-        },
+        to: Box::new(fields.named("to", shape.to.read())?),
         tail: TailDigest(fields.named("tail", hex::decode(&shape.tail))?),
         counts: Counts {
             records: shape.records,
@@ -564,7 +555,11 @@ impl Fields {
     }
 
     fn named<T>(&self, field: &str, value: Option<T>) -> Result<T, Error> {
-        value.ok_or_else(|| Error::Malformed { kind: self.kind, v: self.v, reason: format!("{field} has no such value") })
+        value.ok_or_else(|| Error::Malformed {
+            kind: self.kind,
+            v: self.v,
+            reason: format!("{field} has no such value"),
+        })
     }
 
     fn session(&self, text: &str) -> Result<SessionId, Error> {
@@ -580,7 +575,7 @@ impl Fields {
     }
 
     fn hash(&self, field: &str, text: &str) -> Result<ContentHash, Error> {
-        self.named(field, hex::decode(text).map(ContentHash))
+        self.named(field, ContentHash::parse(text))
     }
 }
 

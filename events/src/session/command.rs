@@ -2,9 +2,10 @@
 
 use uuid::Uuid;
 
-use super::event::{Agent, CloseReason, Counts, EffectId, FailureWhy, FileIdentity, Place, ReadPoint, Source, TailDigest};
+use super::event::{Agent, CloseReason, Counts, EffectId, FailureWhy, FileIdentity, Kind, Place, TailDigest};
 use crate::hash::ContentHash;
 use crate::record::{SessionId, Timestamp};
+use crate::transcript::Cursor;
 
 /// A wish. Whatever a rule needs to know from the world comes inside it.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +13,7 @@ pub enum Command {
     /// A transcript of this session was found on disk.
     Discover(Discover),
     /// Whole lines were read from where reading stood. Counts only, no text.
-    Observe(Observe),
+    Observe(Box<Observe>),
     /// The file no longer continues what was read: start again from byte 0 as a new generation.
     Rewrite {
         /// The file as it is now.
@@ -24,6 +25,8 @@ pub enum Command {
     Close(Close),
     /// Time has passed: apply whatever rule is due.
     Wake {
+        /// As in [`Close::unread`].
+        unread: bool,
         /// Milliseconds since the last activity in which the machine slept.
         asleep_ms: i64,
     },
@@ -66,7 +69,7 @@ pub struct Discover {
     /// The file behind the path.
     pub identity: FileIdentity,
     /// A session of its own, or a subagent of one.
-    pub source: Source,
+    pub kind: Kind,
     /// For a known session found at another path: whether that file takes over (the old one is gone, or this one is
     /// longer and begins with the same bytes).
     pub takes_over: bool,
@@ -80,7 +83,7 @@ pub struct Observe {
     /// Byte offset where this reading began; must be where the last one ended.
     pub from: u64,
     /// Where it ended, and what is needed to go on from there.
-    pub to: ReadPoint,
+    pub to: Cursor,
     /// Digest of the last bytes before `to`, to notice a rewrite later.
     pub tail: TailDigest,
     /// What was in the range.
@@ -104,6 +107,8 @@ pub struct Close {
     pub note: Option<ContentHash>,
     /// Whether the session itself asked (its agent will still write its last words).
     pub by_self: bool,
+    /// Whether the file could not be read to its end just now: it may hold more than was counted.
+    pub unread: bool,
 }
 
 /// See [`Command::Complete`].

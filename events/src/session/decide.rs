@@ -1,7 +1,7 @@
 //! The rules: which facts follow from a wish in a state. May refuse, changes nothing.
 
 use super::command::{Close, Command, Complete, Discover, Observe};
-use super::event::{CloseReason, EffectId, EpisodeRef, Event, FailureWhy, Source, Tier, Why};
+use super::event::{CloseReason, EffectId, EpisodeRef, Event, FailureWhy, Kind, Tier, Why};
 use super::state::{Phase, State, evolve};
 use super::{Policy, Rejection, idle_deadline, timeout_deadline};
 use crate::record::{SessionId, Timestamp};
@@ -29,7 +29,7 @@ pub fn decide(
         }
         Command::Vanish => Ok(decide_vanish(state)),
         Command::Close(close) => Ok(decide_close(state, close, policy, now)),
-        Command::Wake { asleep_ms } => Ok(decide_wake(state, *asleep_ms, policy, now)),
+        Command::Wake { unread, asleep_ms } => Ok(decide_wake(state, *unread, *asleep_ms, policy, now)),
         Command::Complete(complete) => decide_complete(id, state, complete, now),
         Command::Fail { effect, why } => decide_fail(id, state, *effect, *why, policy, now),
         Command::Reindex => Ok(decide_reindex(state)),
@@ -80,7 +80,7 @@ fn decide_discover(state: &State, discover: &Discover, now: Timestamp) -> Result
             agent: discover.agent,
             path: discover.path.clone(),
             identity: discover.identity,
-            source: discover.source.clone(),
+            kind: discover.kind.clone(),
             at: now,
         }]);
     };
@@ -93,12 +93,7 @@ fn decide_discover(state: &State, discover: &Discover, now: Timestamp) -> Result
     Ok(vec![Event::Moved { path: discover.path.clone(), identity: discover.identity }])
 }
 
-fn decide_observe(
-    state: &State,
-    observe: &Observe,
-    policy: &Policy,
-    now: Timestamp,
-) -> Result<Vec<Event>, Rejection> {
+fn decide_observe(state: &State, observe: &Observe, policy: &Policy, now: Timestamp) -> Result<Vec<Event>, Rejection> {
     if observe.generation != state.generation
         || observe.from != state.read.offset
         || observe.to.offset < observe.from
@@ -110,8 +105,8 @@ fn decide_observe(
     if let (None, Some(place)) = (&state.place, &observe.place) {
         events.push(Event::Located { place: place.clone() });
     }
-    if let (Some(Source::Subagent { parent: None }), Some(parent)) =
-        (state.transcript.as_ref().map(|transcript| &transcript.source), &observe.parent)
+    if let (Some(Kind::Subagent { parent: None }), Some(parent)) =
+        (state.transcript.as_ref().map(|transcript| &transcript.kind), &observe.parent)
     {
         events.push(Event::ParentFound { parent: parent.clone() });
     }
@@ -125,7 +120,7 @@ fn decide_observe(
     events.push(Event::RecordsAppended {
         generation: observe.generation,
         from: observe.from,
-        to: observe.to.clone(),
+        to: Box::new(observe.to.clone()),
         tail: observe.tail,
         counts: observe.counts.clone(),
         first_at: observe.first_at,
@@ -183,7 +178,7 @@ fn decide_close(state: &State, close: &Close, policy: &Policy, now: Timestamp) -
             events.extend(end);
         }
         Phase::Active | Phase::Inactive | Phase::Failed | Phase::Unindexed(_)
-            if state.counts.messages == 0 && state.episode.is_none() =>
+            if state.counts.messages == 0 && state.episode.is_none() && !close.unread =>
         {
             events.extend(end);
             if state.phase != Phase::Unindexed(Why::Empty) {
@@ -206,7 +201,7 @@ fn start(state: &State, reason: CloseReason) -> Event {
     }
 }
 
-fn decide_wake(state: &State, asleep_ms: i64, policy: &Policy, now: Timestamp) -> Vec<Event> {
+fn decide_wake(state: &State, unread: bool, asleep_ms: i64, policy: &Policy, now: Timestamp) -> Vec<Event> {
     if !policy.tracked {
         return Vec::new();
     }
@@ -215,7 +210,7 @@ fn decide_wake(state: &State, asleep_ms: i64, policy: &Policy, now: Timestamp) -
         return match policy.timeout_disabled() {
             true => vec![Event::Abandoned { why: Why::TimeoutDisabled }],
             false => {
-                let close = Close { reason: CloseReason::InactivityTimeout, note: None, by_self: false };
+                let close = Close { reason: CloseReason::InactivityTimeout, note: None, by_self: false, unread };
                 decide_close(state, &close, policy, now)
             }
         };

@@ -2,7 +2,7 @@
 //!
 //! No text of a conversation is ever in an event: ids, paths, hashes, counts, times and enumerated reasons only.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
 use uuid::Uuid;
@@ -10,6 +10,8 @@ use uuid::Uuid;
 pub use crate::conversation::Agent;
 use crate::hash::ContentHash;
 use crate::record::{SessionId, Timestamp};
+pub use crate::transcript::Kind;
+use crate::transcript::{Cursor, MAX_UNKNOWN_KINDS, Observation};
 
 /// Something that happened to one session.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +25,7 @@ pub enum Event {
         /// The file behind the path.
         identity: FileIdentity,
         /// A session of its own or a subagent's.
-        source: Source,
+        kind: Kind,
         /// When.
         at: Timestamp,
     },
@@ -51,7 +53,7 @@ pub enum Event {
         /// First byte of the range.
         from: u64,
         /// Where reading stands now.
-        to: ReadPoint,
+        to: Box<Cursor>,
         /// Digest of the last bytes before `to`.
         tail: TailDigest,
         /// What was in the range.
@@ -151,18 +153,6 @@ pub enum Event {
     },
 }
 
-/// What kind of transcript it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// A session of its own.
-    Main,
-    /// A subagent's, with its parent where known.
-    Subagent {
-        /// The session that spawned it.
-        parent: Option<SessionId>,
-    },
-}
-
 /// The file behind a path: survives a rename, not a replacement. Zeros where the platform tells nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct FileIdentity {
@@ -179,21 +169,6 @@ pub struct Place {
     pub cwd: String,
     /// The project: the git top level of `cwd` when it existed at discovery, else `cwd`.
     pub project: String,
-}
-
-/// Where reading stands in a transcript, with what is needed to read on: ids and hashes, no text.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct ReadPoint {
-    /// Bytes read.
-    pub offset: u64,
-    /// Lines read.
-    pub line: u64,
-    /// The last line was taken without its newline, which may still come.
-    pub unterminated: bool,
-    /// Tool calls without an answer yet.
-    pub open_calls: BTreeSet<Box<str>>,
-    /// Hashes of the last message ids that were counted as messages.
-    pub recent_messages: Vec<u64>,
 }
 
 /// SHA-256 of up to 4,096 bytes that precede an offset.
@@ -226,7 +201,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds what was counted in the next range. At most 32 unknown types are told apart; the rest is `…`.
+    /// Adds what was counted in the next range. A bounded number of unknown types are told apart.
     pub fn add(&mut self, other: &Self) {
         self.records += other.records;
         self.conversation += other.conversation;
@@ -235,9 +210,23 @@ impl Counts {
         self.malformed += other.malformed;
         self.oversize += other.oversize;
         for (kind, count) in &other.unknown {
-            let known = self.unknown.contains_key(kind) || self.unknown.len() < 32;
-            let kind = if known { kind.as_str() } else { "…" };
+            let known = self.unknown.contains_key(kind) || self.unknown.len() < MAX_UNKNOWN_KINDS;
+            let kind = if known { kind.as_str() } else { "(other)" };
             *self.unknown.entry(kind.to_owned()).or_default() += count;
+        }
+    }
+}
+
+impl From<&Observation> for Counts {
+    fn from(seen: &Observation) -> Self {
+        Self {
+            records: seen.records,
+            conversation: seen.conversation,
+            messages: seen.messages,
+            prompts: seen.prompts,
+            malformed: seen.malformed,
+            oversize: seen.oversize,
+            unknown: seen.unknown.clone(),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! What is so now: one session folded from its events. `evolve` may not refuse, because what has happened has happened.
 
 use super::event::{
-    Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Place, ReadPoint, Source,
-    TailDigest, Why,
+    Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Kind, Place, TailDigest, Why,
 };
 use crate::hash::ContentHash;
 use crate::record::{SessionId, Timestamp};
+use crate::transcript::Cursor;
 
 /// The named phase of the state machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,7 +57,7 @@ pub struct State {
     /// How often the file was begun anew.
     pub generation: u32,
     /// Where reading stands in this generation.
-    pub read: ReadPoint,
+    pub read: Cursor,
     /// Digest of the bytes before that.
     pub tail: TailDigest,
     /// What was counted in this generation.
@@ -100,7 +100,7 @@ pub struct Transcript {
     /// The file behind it.
     pub identity: FileIdentity,
     /// Session or subagent.
-    pub source: Source,
+    pub kind: Kind,
 }
 
 /// See [`State::end`].
@@ -159,7 +159,7 @@ impl Default for State {
             place: None,
             group: None,
             generation: 1,
-            read: ReadPoint::default(),
+            read: Cursor::default(),
             tail: TailDigest::default(),
             counts: Counts::default(),
             first_at: None,
@@ -197,28 +197,24 @@ impl State {
 
     /// The parent, if this is a subagent's session that knows it.
     pub fn parent(&self) -> Option<&SessionId> {
-        match &self.transcript.as_ref()?.source {
-            Source::Main => None,
-            Source::Subagent { parent } => parent.as_ref(),
+        match &self.transcript.as_ref()?.kind {
+            Kind::Main => None,
+            Kind::Subagent { parent } => parent.as_ref(),
         }
     }
 
     /// Whether this is a subagent's session.
     pub fn is_subagent(&self) -> bool {
-        matches!(self.transcript.as_ref().map(|transcript| &transcript.source), Some(Source::Subagent { .. }))
+        matches!(self.transcript.as_ref().map(|transcript| &transcript.kind), Some(Kind::Subagent { .. }))
     }
 }
 
 /// Folds one event in. Total: any event in any state gives a state.
 pub fn evolve(mut state: State, event: &Event) -> State {
     match event {
-        Event::Discovered { agent, path, identity, source, at } => {
-            state.transcript = Some(Transcript {
-                agent: *agent,
-                path: path.clone(),
-                identity: *identity,
-                source: source.clone(),
-            });
+        Event::Discovered { agent, path, identity, kind, at } => {
+            state.transcript =
+                Some(Transcript { agent: *agent, path: path.clone(), identity: *identity, kind: kind.clone() });
             state.discovered_at = *at;
             state.phase = Phase::Active;
         }
@@ -231,11 +227,11 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         Event::Located { place } => state.place = Some(place.clone()),
         Event::ParentFound { parent } => {
             if let Some(transcript) = &mut state.transcript {
-                transcript.source = Source::Subagent { parent: Some(parent.clone()) };
+                transcript.kind = Kind::Subagent { parent: Some(parent.clone()) };
             }
         }
         Event::RecordsAppended { to, tail, counts, first_at, last_conversation_at, late_index_at, .. } => {
-            state.read = to.clone();
+            state.read = Cursor::clone(to);
             state.tail = *tail;
             state.counts.add(counts);
             state.first_at = state.first_at.or(*first_at);
@@ -331,7 +327,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
 
 fn begin_generation(state: &mut State, generation: u32) {
     state.generation = generation;
-    state.read = ReadPoint::default();
+    state.read = Cursor::default();
     state.tail = TailDigest::default();
     state.counts = Counts::default();
     state.first_at = None;

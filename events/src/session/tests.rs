@@ -5,7 +5,9 @@
 //! ```
 
 use super::*;
+use crate::hash::Mark;
 use crate::record::{Metadata, Position, StreamId};
+use crate::transcript::Cursor;
 
 struct World {
     aggregate: Aggregate,
@@ -65,28 +67,30 @@ impl World {
 
     fn command(&self, words: &[&str], now: Timestamp) -> Command {
         let state = self.aggregate.state();
-        let number = |key: &str| words.iter().find_map(|word| word.strip_prefix(key)).map(|n| n.parse::<i64>().unwrap());
-        let effect = EffectId { generation: state.generation, start: number("job=").map_or(state.starts, |n| n as u32) };
+        let number =
+            |key: &str| words.iter().find_map(|word| word.strip_prefix(key)).map(|n| n.parse::<i64>().unwrap());
+        let effect =
+            EffectId { generation: state.generation, start: number("job=").map_or(state.starts, |n| n as u32) };
         match words[0] {
             "discover" => Command::Discover(Discover {
                 agent: Agent::ClaudeCode,
                 path: words.get(1).unwrap_or(&"/t/a.jsonl").to_string(),
                 identity: FileIdentity { device: 1, inode: 1 },
-                source: Source::Main,
+                kind: Kind::Main,
                 takes_over: words.contains(&"takes_over"),
             }),
             "observe" => {
                 let records = number("records=").unwrap_or(1) as u64;
                 let from = number("from=").map_or(state.read.offset, |n| n as u64);
                 let spoken = if words.contains(&"meta") { 0 } else { records };
-                Command::Observe(Observe {
+                Command::Observe(Box::new(Observe {
                     generation: number("generation=").map_or(state.generation, |n| n as u32),
                     from,
-                    to: ReadPoint {
+                    to: Cursor {
                         offset: from + records * 100,
                         line: state.read.line + records,
-                        open_calls: words.contains(&"call").then(|| "toolu_1".into()).into_iter().collect(),
-                        ..ReadPoint::default()
+                        open_calls: words.contains(&"call").then_some(Mark(1)).into_iter().collect(),
+                        ..Cursor::default()
                     },
                     tail: TailDigest([1; 16]),
                     counts: Counts {
@@ -100,7 +104,7 @@ impl World {
                     last_conversation_at: number("at=").map(|s| Timestamp(s * 1000)).or(Some(now)),
                     place: Some(Place { cwd: "/p/sub".to_owned(), project: "/p".to_owned() }),
                     parent: None,
-                })
+                }))
             }
             "rewrite" => Command::Rewrite { identity: FileIdentity { device: 1, inode: 2 } },
             "vanish" => Command::Vanish,
@@ -108,8 +112,11 @@ impl World {
                 reason: CloseReason::parse(words[1]).unwrap(),
                 note: None,
                 by_self: words.contains(&"by_self"),
+                unread: words.contains(&"unread"),
             }),
-            "wake" => Command::Wake { asleep_ms: number("asleep=").unwrap_or(0) * 1000 },
+            "wake" => {
+                Command::Wake { unread: words.contains(&"unread"), asleep_ms: number("asleep=").unwrap_or(0) * 1000 }
+            }
             "complete" => {
                 let hash = ContentHash([number("hash=").unwrap_or(1) as u8; 32]);
                 let episode = episode_uuid(&session(), &hash);
@@ -327,10 +334,7 @@ fn a_new_filter_reindexes_on_close_and_never_by_itself() {
          33s complete hash=1 same     -> refused: wrong episode
          33s complete hash=2          -> indexed | indexed end=explicit episode=2",
     );
-    after(
-        INDEXED,
-        "30s reindex                  -> started | indexing end=explicit episode=1 owes=index..300",
-    );
+    after(INDEXED, "30s reindex                  -> started | indexing end=explicit episode=1 owes=index..300");
 }
 
 #[test]
@@ -460,6 +464,20 @@ fn an_empty_session_is_let_go_and_comes_back() {
          20s close explicit           -> requested ended abandoned | unindexed(empty) end=explicit
          21s close explicit           -> requested | unindexed(empty) end=explicit
          90s observe prompt           -> appended resumed | active wake=150s",
+    );
+}
+
+#[test]
+fn a_session_that_cannot_be_read_is_not_taken_for_an_empty_one() {
+    let retry = Policy::default().backoff_ms(&session(), 1) / 1000 + 21;
+    check(&format!(
+        "0s discover                  -> discovered | active wake=60s
+         20s close explicit unread    -> requested ended started | indexing end=explicit owes=index..0
+         21s fail unreadable          -> failed(1) | failed end=explicit wake={retry}s"
+    ));
+    check(
+        "0s discover                  -> discovered | active wake=60s
+         1800s wake unread            -> requested ended started | indexing end=inactivity_timeout owes=index..0",
     );
 }
 

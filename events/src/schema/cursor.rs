@@ -1,0 +1,117 @@
+//! Stored shape of a transcript cursor: part of an event and of a conversation's manifest. Marks are 16 hex digits.
+
+use serde::{Deserialize, Serialize};
+
+use crate::hash::Mark;
+use crate::transcript::{Cursor, Window};
+
+/// Where reading stands, as it is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CursorV1 {
+    offset: u64,
+    line: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unterminated: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    open_calls: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    own_calls: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    recent_messages: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    queued: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    working: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    queue_is_recorded: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cwd: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
+    /// By source: summary, model, person.
+    #[serde(default, skip_serializing_if = "no_titles")]
+    titles: [Option<String>; 3],
+}
+
+fn no_titles(titles: &[Option<String>; 3]) -> bool {
+    titles.iter().all(Option::is_none)
+}
+
+impl From<&Cursor> for CursorV1 {
+    fn from(cursor: &Cursor) -> Self {
+        Self {
+            offset: cursor.offset,
+            line: cursor.line,
+            unterminated: cursor.unterminated,
+            open_calls: written(&cursor.open_calls),
+            own_calls: written(&cursor.own_calls),
+            recent_messages: written(&cursor.recent_messages),
+            queued: written(&cursor.queued),
+            working: cursor.working,
+            queue_is_recorded: cursor.queue_is_recorded,
+            cwd: cursor.cwd.map(|mark| mark.to_string()),
+            branch: cursor.branch.map(|mark| mark.to_string()),
+            titles: cursor.titles.map(|title| title.map(|mark| mark.to_string())),
+        }
+    }
+}
+
+impl CursorV1 {
+    /// The cursor, if every mark is one.
+    pub fn read(&self) -> Option<Cursor> {
+        let one = |mark: &Option<String>| mark.as_deref().map_or(Some(None), |text| Mark::parse(text).map(Some));
+        let [summary, model, person] = &self.titles;
+        Some(Cursor {
+            offset: self.offset,
+            line: self.line,
+            unterminated: self.unterminated,
+            open_calls: read(&self.open_calls)?,
+            own_calls: read(&self.own_calls)?,
+            recent_messages: read(&self.recent_messages)?,
+            queued: read(&self.queued)?,
+            working: self.working,
+            queue_is_recorded: self.queue_is_recorded,
+            cwd: one(&self.cwd)?,
+            branch: one(&self.branch)?,
+            titles: [one(summary)?, one(model)?, one(person)?],
+        })
+    }
+}
+
+fn written<const MAX: usize>(marks: &Window<Mark, MAX>) -> Vec<String> {
+    marks.iter().map(|mark| mark.to_string()).collect()
+}
+
+fn read<const MAX: usize>(marks: &[String]) -> Option<Window<Mark, MAX>> {
+    marks.iter().map(|text| Mark::parse(text)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_survives_being_written_and_read() {
+        let full = Cursor {
+            offset: u64::MAX,
+            line: 7,
+            unterminated: true,
+            open_calls: (0..200).map(Mark).collect(),
+            own_calls: [Mark(1)].into_iter().collect(),
+            recent_messages: (0..100).map(Mark).collect(),
+            queued: (0..100).map(Mark).collect(),
+            working: true,
+            queue_is_recorded: true,
+            cwd: Some(Mark(u64::MAX)),
+            branch: None,
+            titles: [None, Some(Mark(2)), None],
+        };
+        for cursor in [full, Cursor::default()] {
+            let text = serde_json::to_string(&CursorV1::from(&cursor)).unwrap();
+            assert!(text.len() < 4096, "{} bytes in an event", text.len());
+            assert_eq!(serde_json::from_str::<CursorV1>(&text).unwrap().read(), Some(cursor));
+        }
+        let wrong = CursorV1 { queued: vec!["a sentence".to_owned()], ..CursorV1::default() };
+        assert_eq!(wrong.read(), None);
+    }
+}
