@@ -24,6 +24,7 @@ use crate::durable;
 mod batch;
 mod compression;
 mod manifest;
+mod note;
 
 #[cfg(test)]
 mod tests;
@@ -31,7 +32,7 @@ mod tests;
 pub use batch::Batch;
 pub use manifest::{ChunkRef, Header, Manifest, ManifestId};
 
-use manifest::name_of;
+use manifest::{file_name, name_of};
 
 /// Most bytes of lines in a chunk: what an append reads and writes again, at most.
 pub const CHUNK_BYTES: usize = 256 * 1024;
@@ -137,7 +138,7 @@ impl ChunkStore {
 
     /// A manifest, verified.
     pub fn manifest(&self, session: &SessionId, id: &ManifestId) -> Result<Manifest, Error> {
-        let path = self.folder_of(session).join(id.file_name());
+        let path = self.folder_of(session).join(file_name(id));
         let bytes = read_bounded(session, &path, MANIFEST_MAX_BYTES)?;
         Manifest::decode(&path, id, &bytes)
     }
@@ -168,14 +169,18 @@ impl ChunkStore {
         Ok((manifest, lines))
     }
 
-    /// Removes all files of a session that none of `keep` names, leftovers of interrupted writes included. If one of
+    /// Removes all files of a session that none of `keep` (manifests and notes) names, leftovers of interrupted writes included. If one of
     /// `keep` cannot be read, nothing is removed. No append of that session may be under way.
     pub fn collect(&self, session: &SessionId, keep: &[ManifestId]) -> Result<Removed, Error> {
         let folder = self.folder_of(session);
         let mut named = BTreeSet::new();
         for id in keep {
-            named.insert(id.file_name());
-            named.extend(self.manifest(session, id)?.chunks.iter().map(ChunkRef::file_name));
+            // Whether it is a conversation or a note: only one of them is there.
+            named.insert(note::file_name(id));
+            named.insert(file_name(id));
+            if !folder.join(note::file_name(id)).exists() {
+                named.extend(self.manifest(session, id)?.chunks.iter().map(ChunkRef::file_name));
+            }
         }
         self.remove(&folder, |name| !named.contains(name))
     }

@@ -26,3 +26,16 @@ pub fn create_private_folder(folder: &Path) -> io::Result<()> {
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
+
+/// Writes a whole file under a temporary name, syncs it, and gives it its own: a reader sees all of it or none.
+pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    use std::io::Write;
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".tmp");
+    let temporary = path.with_file_name(name);
+    let written = File::create(&temporary).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_data()
+    });
+    written.and_then(|()| std::fs::rename(&temporary, path)).inspect_err(|_| drop(std::fs::remove_file(&temporary)))
+}

@@ -1,8 +1,27 @@
-//! The shell of Baton: the only disk, socket, clock and network.
+//! The shell of Baton: thin actors around the core, and the only disk, socket, clock and network.
+//!
+//! [`System::start`] wires everything, in the order in which it may be used; [`System::stop`] takes it down in the
+//! opposite one.
 
 pub mod chunks;
+pub mod clock;
 pub mod durable;
+pub mod files;
+pub mod gateway;
+pub mod indexer;
 pub mod journal;
+pub mod limits;
 pub mod lock;
-//! x
 pub mod memory;
+pub mod place;
+pub mod reading;
+pub mod restart;
+pub mod session;
+pub mod slot;
+pub mod stream;
+pub mod supervisor;
+pub mod system;
+pub mod table;
+pub mod watcher;
+
+pub use system::System;

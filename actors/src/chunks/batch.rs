@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use baton_events::record::SessionId;
 
-use super::manifest::{ChunkRef, Header, Manifest, ManifestId, name_of};
+use super::manifest::{ChunkRef, Header, Manifest, ManifestId, file_name, name_of};
 use super::{CHUNK_BYTES, ChunkStore, Error, LINE_MAX_BYTES, compression, io_error};
 use crate::durable;
 
@@ -69,7 +69,7 @@ impl<'a> Batch<'a> {
         }
         let manifest = Manifest::new(header, chunks);
         let (id, bytes) = manifest.encode().map_err(|error| io_error("encode a manifest in", &folder)(error.into()))?;
-        self.write(&folder, &id.file_name(), &bytes)?;
+        self.write(&folder, &file_name(&id), &bytes)?;
         Ok(id)
     }
 

@@ -1,8 +1,9 @@
 //! The manifest: which chunks a conversation has, and how far its transcript was read for it.
 
-use std::fmt;
 use std::path::Path;
 
+use baton_events::hash::ContentHash;
+use baton_events::schema::cursor::CursorV1;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -10,39 +11,11 @@ use super::Error;
 
 const FORMAT: u32 = 1;
 
-/// The name of a manifest: the SHA-256 of its bytes. Written as 64 lower-case hex digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ManifestId([u8; 32]);
+/// The name of a manifest: the SHA-256 of its bytes.
+pub type ManifestId = ContentHash;
 
-impl ManifestId {
-    /// The id that `Display` wrote. `None` for anything else.
-    pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.as_bytes();
-        let mut id = [0; 32];
-        if digits.len() != 64 || digits.iter().any(|digit| !matches!(digit, b'0'..=b'9' | b'a'..=b'f')) {
-            return None;
-        }
-        for (byte, pair) in id.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-        }
-        Some(Self(id))
-    }
-
-    pub(super) fn file_name(&self) -> String {
-        format!("{self}.json")
-    }
-}
-
-impl fmt::Display for ManifestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for ManifestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ManifestId({self})")
-    }
+pub(super) fn file_name(id: &ManifestId) -> String {
+    format!("{id}.json")
 }
 
 /// What an append says about the transcript it was read from.
@@ -52,11 +25,9 @@ pub struct Header {
     pub generation: u32,
     /// The version of the filter that made the items.
     pub filter_version: u32,
-    /// The byte of the transcript up to which the items were read.
-    pub to: u64,
-    /// How many lines of the transcript that is: the next item is of a later one.
-    pub lines: u64,
-    /// Digest of the transcript's last bytes before `to`, as the transcript reader writes it.
+    /// Where reading the transcript stood behind the last item: the next index goes on from there.
+    pub cursor: CursorV1,
+    /// Digest of the transcript's last bytes before that, 32 hex digits.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tail: String,
 }
@@ -109,7 +80,7 @@ impl Manifest {
 
     pub(super) fn encode(&self) -> serde_json::Result<(ManifestId, Vec<u8>)> {
         let bytes = serde_json::to_vec(self)?;
-        Ok((ManifestId(digest(&bytes)), bytes))
+        Ok((ContentHash(digest(&bytes)), bytes))
     }
 
     pub(super) fn decode(path: &Path, id: &ManifestId, bytes: &[u8]) -> Result<Self, Error> {
@@ -131,7 +102,7 @@ impl Manifest {
 
 /// The name of some bytes: their SHA-256 as 64 lower-case hex digits.
 pub(super) fn name_of(bytes: &[u8]) -> String {
-    ManifestId(digest(bytes)).to_string()
+    ContentHash(digest(bytes)).to_string()
 }
 
 fn digest(bytes: &[u8]) -> [u8; 32] {

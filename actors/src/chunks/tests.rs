@@ -1,3 +1,6 @@
+use baton_events::schema::cursor::CursorV1;
+use baton_events::transcript::Cursor;
+
 use super::*;
 
 fn session() -> SessionId {
@@ -17,7 +20,8 @@ fn lines(lengths: &[usize]) -> Vec<Vec<u8>> {
 }
 
 fn header(to: u64) -> Header {
-    Header { generation: 1, filter_version: 2, to, lines: to / 10, tail: "abc".into() }
+    let cursor = CursorV1::from(&Cursor { offset: to, line: to / 10, ..Cursor::default() });
+    Header { generation: 1, filter_version: 2, cursor, tail: "abc".into() }
 }
 
 fn names(folder: &Path) -> Vec<String> {

@@ -1,0 +1,42 @@
+//! Notes: short free texts beside a conversation, each a file named by the hash of what it says.
+
+use std::path::PathBuf;
+
+use baton_events::hash::ContentHash;
+use baton_events::record::SessionId;
+use sha2::{Digest, Sha256};
+
+use super::{ChunkStore, Error, io_error, read_bounded};
+use crate::durable;
+
+/// Longest note, in bytes.
+const NOTE_MAX_BYTES: u64 = 64 * 1024;
+
+pub(super) fn file_name(hash: &ContentHash) -> String {
+    format!("{hash}.note")
+}
+
+impl ChunkStore {
+    /// Stores a note durably and names it. The same text has the same name.
+    pub fn put_note(&self, session: &SessionId, text: &str) -> Result<ContentHash, Error> {
+        let hash = ContentHash(Sha256::digest(text.as_bytes()).into());
+        let folder = self.folder_of(session);
+        let path = folder.join(file_name(&hash));
+        if path.exists() {
+            return Ok(hash);
+        }
+        durable::create_private_folder(&folder).map_err(io_error("create", &folder))?;
+        durable::write_file(&path, text.as_bytes()).map_err(io_error("write", &path))?;
+        durable::sync_folder(&folder).map_err(io_error("sync", &folder))?;
+        Ok(hash)
+    }
+
+    /// Reads a note back.
+    pub fn note(&self, session: &SessionId, hash: &ContentHash) -> Result<String, Error> {
+        let path: PathBuf = self.folder_of(session).join(file_name(hash));
+        let bytes = read_bounded(session, &path, NOTE_MAX_BYTES)?;
+        let intact = Sha256::digest(&bytes).as_slice() == hash.0;
+        let text = String::from_utf8(bytes).ok().filter(|_| intact);
+        text.ok_or_else(|| Error::Damaged { path, what: "it does not match its name".to_owned() })
+    }
+}

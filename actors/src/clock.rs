@@ -1,0 +1,159 @@
+//! The only clock. Everything that depends on time takes it from here, so tests can hold it.
+
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use baton_events::record::Timestamp;
+
+/// Tells the time, and how much of it the machine slept.
+pub trait Clock: Send + Sync {
+    /// Wall-clock time.
+    fn now(&self) -> Timestamp;
+
+    /// Milliseconds since `since` in which the machine was asleep, as far as this process has seen.
+    fn asleep_ms(&self, since: Timestamp) -> i64;
+
+    /// Completes when it is `at` or when it is worth looking again, whichever comes first.
+    fn sleep_until(&self, at: Timestamp) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+}
+
+/// The machine's clock.
+#[derive(Debug, Default)]
+pub struct SystemClock {
+    naps: Mutex<Naps>,
+}
+
+/// Times asleep, found by comparing a clock that stops in sleep with one that does not.
+#[derive(Debug, Default)]
+struct Naps {
+    slept_ms: Option<i64>,
+    /// Newest last: when it was noticed, and how long it was. The last hundred are enough for any timeout.
+    found: Vec<(Timestamp, i64)>,
+}
+
+/// Shorter differences are noise of reading two clocks.
+const NAP_MIN_MS: i64 = 2_000;
+const NAPS_MAX: usize = 100;
+
+impl Naps {
+    fn look(&mut self, now: Timestamp, slept_ms: Option<i64>) {
+        let (Some(before), Some(after)) = (self.slept_ms, slept_ms) else {
+            self.slept_ms = slept_ms;
+            return;
+        };
+        if after - before >= NAP_MIN_MS {
+            self.found.push((now, after - before));
+            if self.found.len() > NAPS_MAX {
+                self.found.remove(0);
+            }
+            self.slept_ms = slept_ms;
+        }
+    }
+
+    fn since(&self, since: Timestamp, now: Timestamp) -> i64 {
+        let slept: i64 = self.found.iter().filter(|(at, _)| *at > since).map(|(_, ms)| ms).sum();
+        slept.min(now.since_ms(since)).max(0)
+    }
+}
+
+/// How long the machine has slept since it was booted. Linux tells; elsewhere nobody does, and nothing is subtracted.
+#[cfg(target_os = "linux")]
+fn slept_since_boot_ms() -> Option<i64> {
+    use rustix::time::{ClockId, clock_gettime};
+    let ms = |clock| {
+        let time = clock_gettime(clock);
+        time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+    };
+    Some(ms(ClockId::Boottime) - ms(ClockId::Monotonic))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn slept_since_boot_ms() -> Option<i64> {
+    None
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    fn asleep_ms(&self, since: Timestamp) -> i64 {
+        let now = self.now();
+        let mut naps = self.naps.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        naps.look(now, slept_since_boot_ms());
+        naps.since(since, now)
+    }
+
+    fn sleep_until(&self, at: Timestamp) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        // Look at the two clocks often enough that a nap is noticed about when it happened.
+        self.asleep_ms(at);
+        let wait = Duration::from_millis(u64::try_from(at.since_ms(self.now())).unwrap_or(0));
+        Box::pin(tokio::time::sleep(wait.clamp(crate::limits::TIMER_MIN, crate::limits::TIMER)))
+    }
+}
+
+/// A clock that stands still until it is moved.
+#[derive(Debug)]
+pub struct ManualClock {
+    now: tokio::sync::watch::Sender<Timestamp>,
+}
+
+impl ManualClock {
+    /// Stands at `now`.
+    pub fn at(now: Timestamp) -> Self {
+        Self { now: tokio::sync::watch::Sender::new(now) }
+    }
+
+    /// Moves on; whoever sleeps until a moment that has come wakes.
+    pub fn advance(&self, by: Duration) {
+        let ms = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
+        self.now.send_modify(|now| *now = now.plus_ms(ms));
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        *self.now.borrow()
+    }
+
+    fn asleep_ms(&self, _since: Timestamp) -> i64 {
+        0
+    }
+
+    fn sleep_until(&self, at: Timestamp) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        let mut moved = self.now.subscribe();
+        Box::pin(async move {
+            // The sender lives as long as the clock, so waiting ends only when the moment has come.
+            let _ = moved.wait_for(|now| *now >= at).await;
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_asleep_is_told_from_time_awake() {
+        let mut naps = Naps::default();
+        naps.look(Timestamp(0), Some(500));
+        naps.look(Timestamp(1_000), Some(900));
+        naps.look(Timestamp(100_000), Some(60_500));
+        assert_eq!(naps.since(Timestamp(50_000), Timestamp(100_000)), 50_000, "never more than has passed");
+        assert_eq!(naps.since(Timestamp(0), Timestamp(100_000)), 60_000);
+        assert_eq!(naps.since(Timestamp(100_000), Timestamp(200_000)), 0);
+    }
+
+    #[tokio::test]
+    async fn a_manual_clock_wakes_those_whose_time_has_come() {
+        let clock = std::sync::Arc::new(ManualClock::at(Timestamp(0)));
+        let sleeper = {
+            let clock = clock.clone();
+            tokio::spawn(async move { clock.sleep_until(Timestamp(60_000)).await })
+        };
+        clock.advance(Duration::from_secs(60));
+        sleeper.await.unwrap();
+        assert_eq!(clock.now(), Timestamp(60_000));
+    }
+}

@@ -1,0 +1,149 @@
+//! The gateway: the socket that everybody else comes in by, and the lazy step before every search.
+//!
+//! Newline-delimited JSON-RPC 2.0. A connection that does not greet, sends too much, or does not take its answer is
+//! dropped; nothing that a client sends can make the daemon stop but `stop`. Calls run in tasks of their own, so the
+//! actor only opens and closes the socket.
+
+mod answers;
+mod calls;
+mod connection;
+mod lazy;
+mod resolve;
+mod socket;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use baton_events::record::Timestamp;
+use interprocess::local_socket::traits::tokio::Listener as _;
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use tokio::sync::{Semaphore, watch};
+
+use crate::chunks::ChunkStore;
+use crate::clock::Clock;
+use crate::indexer;
+use crate::journal::Journal;
+use crate::limits;
+use crate::slot::Slot;
+use crate::supervisor::{self, Progress};
+use crate::table::TableReader;
+use crate::watcher;
+
+pub use socket::{Endpoint, Error as SocketError};
+
+/// Everything that answering takes; shared by all connections.
+#[derive(Clone)]
+pub struct Services {
+    /// Where everything lies.
+    pub home: PathBuf,
+    /// Whose transcripts are read.
+    pub roots: Vec<PathBuf>,
+    /// The program's version, as `hello` says it.
+    pub version: String,
+    /// When the daemon was started.
+    pub started_at: Timestamp,
+    /// The log.
+    pub journal: Arc<dyn Journal>,
+    /// The session table.
+    pub table: TableReader,
+    /// Timeouts and switches.
+    pub policy: watch::Receiver<baton_events::session::Policy>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Conversations and notes.
+    pub chunks: Arc<ChunkStore>,
+    /// Finds sessions.
+    pub supervisor: supervisor::Handle,
+    /// Finds transcripts.
+    pub watcher: watcher::Handle,
+    /// Searches.
+    pub indexer: indexer::Handle,
+    /// How far the backlog is.
+    pub progress: watch::Receiver<Progress>,
+    /// Sessions that keep failing.
+    pub degraded: watch::Receiver<Vec<String>>,
+    /// What was found wrong when the log was opened.
+    pub log_problem: Option<String>,
+    /// Set to `true` to stop the daemon.
+    pub stop: watch::Sender<bool>,
+}
+
+/// Reaches the gateway.
+#[derive(Clone, Default)]
+pub struct Handle(pub(crate) Slot<Msg>);
+
+impl Handle {
+    /// Takes no more connections; calls that run are answered.
+    pub fn close(&self) {
+        self.0.cast(Msg::Close);
+    }
+}
+
+pub(crate) enum Msg {
+    Close,
+}
+
+pub(crate) struct GatewayActor;
+
+/// What the actor is started with.
+pub(crate) struct Arguments {
+    pub(crate) services: Services,
+    pub(crate) endpoint: Endpoint,
+}
+
+pub(crate) struct State {
+    accepting: tokio::task::JoinHandle<()>,
+    endpoint: Endpoint,
+}
+
+impl Actor for GatewayActor {
+    type Msg = Msg;
+    type State = State;
+    type Arguments = Arguments;
+
+    async fn pre_start(&self, _myself: ActorRef<Msg>, arguments: Arguments) -> Result<State, ActorProcessingErr> {
+        let Arguments { services, endpoint } = arguments;
+        let listener = socket::listen(&endpoint)?;
+        let permits = Arc::new(Semaphore::new(limits::CONNECTIONS));
+        let services = Arc::new(services);
+        let accepting = tokio::spawn(async move {
+            loop {
+                match listener.accept().await {
+                    Ok(stream) => match permits.clone().try_acquire_owned() {
+                        Ok(permit) => {
+                            let services = services.clone();
+                            tokio::spawn(async move {
+                                connection::serve(stream, &services).await;
+                                drop(permit);
+                            });
+                        }
+                        Err(_) => {
+                            tokio::spawn(connection::refuse(stream));
+                        }
+                    },
+                    Err(error) => {
+                        // Out of file descriptors, most likely: others must end first.
+                        tracing::warn!(%error, "connection not accepted");
+                        tokio::time::sleep(limits::GATHER).await;
+                    }
+                }
+            }
+        });
+        Ok(State { accepting, endpoint })
+    }
+
+    async fn handle(&self, _myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
+        match message {
+            Msg::Close => {
+                state.accepting.abort();
+                socket::remove(&state.endpoint);
+            }
+        }
+        Ok(())
+    }
+
+    async fn post_stop(&self, _myself: ActorRef<Msg>, state: &mut State) -> Result<(), ActorProcessingErr> {
+        state.accepting.abort();
+        Ok(())
+    }
+}

@@ -1,0 +1,234 @@
+//! States and episodes in the contract's words. Every text is redacted once more on its way out, with today's rules.
+
+use baton_events::conversation::Item;
+use baton_events::digest::{self, Pointed};
+use baton_events::projection::table::SessionTable;
+use baton_events::protocol::answer::{
+    Close, CommandLine, Episode, ErrorLine, FileModified, FileRead, Hit, Line, Problem, Row,
+};
+use baton_events::record::SessionId;
+use baton_events::redact::redact;
+use baton_events::session::{EpisodeRef, Phase, Policy, State, Why};
+use uuid::Uuid;
+
+use super::Services;
+use crate::memory;
+use crate::session::{Closed, Outcome};
+use crate::slot::CallError;
+use crate::watcher::Overview;
+
+fn out(text: &str) -> String {
+    redact(text).into_owned()
+}
+
+pub(super) fn row(services: &Services, policy: &Policy, id: &SessionId, state: &State) -> Row {
+    let note = state.close_note.and_then(|hash| services.chunks.note(id, &hash).ok());
+    Row {
+        session_id: id.to_string(),
+        file_path: state.transcript.as_ref().map(|transcript| out(&transcript.path)),
+        project: state.place.as_ref().map(|place| out(&place.project)),
+        group_id: state.group_id().map(out),
+        agent: state.transcript.as_ref().map(|transcript| transcript.agent.as_str().to_owned()),
+        tracked: policy.tracked && !matches!(state.phase, Phase::Unindexed(Why::Untracked) | Phase::Forgotten),
+        state: state.phase.as_str().to_owned(),
+        why: match (state.phase, &state.failure) {
+            (Phase::Unindexed(why), _) => Some(why.to_string()),
+            (Phase::Failed, Some(failure)) => Some(failure.why.to_string()),
+            _ => None,
+        },
+        content_hash: state.episode.as_ref().map(|episode| episode.hash.short()),
+        episode_uuid: state.episode.as_ref().map(|episode| episode.uuid.to_string()),
+        last_indexed_at: state.episode.as_ref().map(|episode| episode.at.to_string()),
+        last_activity: state.last_conversation_at.map(|at| at.to_string()),
+        message_count: state.counts.messages,
+        close_reason: state.last_close.map(|reason| reason.to_string()),
+        close_note: note.map(|text| out(&text)),
+        end: state.end.map(|end| end.reason.to_string()),
+        retry_at: state.failure.map(|failure| failure.retry_at.to_string()),
+        parent_session_id: state.parent().map(ToString::to_string),
+        malformed_lines: state.counts.malformed,
+        unknown_types: state.counts.unknown.clone(),
+    }
+}
+
+pub(super) fn hit(table: &SessionTable, hit: memory::Hit) -> Hit {
+    let row = table.get(&hit.session_id);
+    Hit {
+        rank: u32::try_from(hit.rank).unwrap_or(u32::MAX),
+        score: hit.score,
+        kind: hit.kind.as_str().to_owned(),
+        session_id: hit.session_id.to_string(),
+        episode_uuid: hit.episode_uuid.to_string(),
+        project: hit.project.as_deref().map(out),
+        title: out(&hit.title),
+        snippet: out(&hit.snippet),
+        line: hit.line,
+        timestamp: hit.at.map(|at| at.to_string()),
+        role: hit.role.map(|role| role.as_str().to_owned()),
+        parent_session_id: row.and_then(|row| row.state.parent()).map(ToString::to_string),
+    }
+}
+
+pub(super) fn episode(id: &SessionId, current: &EpisodeRef, items: &[Item]) -> Episode {
+    let episode = digest::digest(items);
+    let content = out(&episode.content());
+    Episode {
+        uuid: current.uuid.to_string(),
+        tier: current.tier.as_str().to_owned(),
+        name: format!("session_{}", id.short()),
+        title: out(&episode.title),
+        objective: out(&episode.objective),
+        work_completed: episode
+            .work_completed
+            .into_iter()
+            .map(|(category, lines)| (category, lines.iter().map(line).collect()))
+            .collect(),
+        errors: episode
+            .errors
+            .iter()
+            .map(|error| ErrorLine {
+                error: Line { text: out(&error.text), line: error.line, at: error.at.map(|at| at.to_string()) },
+                resolution: error.resolution.as_ref().map(line),
+            })
+            .collect(),
+        files_read: episode
+            .files_read
+            .iter()
+            .map(|file| FileRead { path: out(&file.path), line: file.line, count: file.count })
+            .collect(),
+        files_modified: episode
+            .files_modified
+            .iter()
+            .map(|file| FileModified {
+                path: out(&file.path),
+                line: file.line,
+                added: file.added,
+                removed: file.removed,
+            })
+            .collect(),
+        commands: episode
+            .commands
+            .iter()
+            .map(|command| CommandLine {
+                text: out(&command.text),
+                line: command.line,
+                outcome: command.outcome.to_owned(),
+                exit_code: command.exit_code,
+                count: command.count,
+            })
+            .collect(),
+        continuation_context: out(&episode.continuation_context),
+        content,
+    }
+}
+
+fn line(pointed: &Pointed) -> Line {
+    Line { text: out(&pointed.text), line: pointed.line, at: pointed.at.map(|at| at.to_string()) }
+}
+
+/// What a close came to, in a sentence that says what to do next where something is to be done.
+pub(super) fn close(id: &SessionId, closed: Result<Closed, CallError>) -> Close {
+    let (success, episode, message) = match closed {
+        Ok(closed) => told(id, &closed),
+        Err(CallError::TimedOut) => {
+            (false, None, format!("the session is still being indexed; ask `baton show {id}` in a moment"))
+        }
+        Err(CallError::Gone) => {
+            (false, None, "the session's actor is not to be had; see `baton status`, then try again".to_owned())
+        }
+    };
+    Close {
+        status: if success { "success" } else { "error" }.to_owned(),
+        session_id: Some(id.to_string()),
+        episode_uuid: episode.map(|uuid| uuid.to_string()),
+        message: out(&message),
+    }
+}
+
+fn told(id: &SessionId, closed: &Closed) -> (bool, Option<Uuid>, String) {
+    let messages = closed.messages;
+    match &closed.outcome {
+        Outcome::Stored => (true, closed.episode, format!("session closed and indexed: {messages} messages")),
+        Outcome::Replaced(old) => {
+            (true, closed.episode, format!("session closed; its new episode ({messages} messages) replaces {old}"))
+        }
+        Outcome::Unchanged => {
+            (true, closed.episode, "session closed; unchanged since its last index, episode kept".to_owned())
+        }
+        Outcome::Empty => (true, None, "session closed; it has no conversation to index".to_owned()),
+        Outcome::Gone => (
+            false,
+            closed.episode,
+            match closed.episode {
+                Some(_) => "the transcript has vanished; what was indexed before stays searchable".to_owned(),
+                None => "the transcript vanished before it was read; there is nothing to index".to_owned(),
+            },
+        ),
+        Outcome::Failed { why, reason, retry_at } => (
+            false,
+            closed.episode,
+            format!(
+                "the session could not be indexed ({why}: {reason}); it is tried again at {retry_at}, or close again"
+            ),
+        ),
+        Outcome::Unreadable { reason } => {
+            (false, None, format!("the transcript cannot be read: {reason}; mend that and close again"))
+        }
+        Outcome::Refused(rejection) => (false, closed.episode, format!("session {id} not closed: {rejection}")),
+        Outcome::NotRecorded { reason } => {
+            (false, closed.episode, format!("nothing was recorded: {reason}; mend that and close again"))
+        }
+        Outcome::Broken { reason } => (false, None, format!("the session's history cannot be read: {reason}")),
+        Outcome::Busy => (false, closed.episode, "too many wait for this session; try again in a moment".to_owned()),
+    }
+}
+
+/// What is wrong, each with its fix.
+pub(super) fn problems(overview: &Overview, table: &SessionTable, given_up: &[String]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut tell = |what: String, fix: &str| problems.push(Problem { what: out(&what), fix: fix.to_owned() });
+    for (path, exists, watched) in &overview.roots {
+        if !exists {
+            tell(
+                format!("there is no {}", path.display()),
+                "start Claude Code once, or set CLAUDE_CONFIG_DIR and run `baton stop`; the next command starts anew",
+            );
+        } else if !watched {
+            tell(
+                format!("changes below {} are not announced", path.display()),
+                "nothing is lost: it is swept every 30 s and before each search; raise fs.inotify.max_user_watches",
+            );
+        }
+    }
+    for path in &overview.unreachable {
+        tell(format!("cannot look into {path}"), "make the directory readable for you");
+    }
+    for path in &overview.second_files {
+        tell(
+            format!("{path} has the name of a session that is read from another file"),
+            "remove or rename one of them",
+        );
+    }
+    if overview.left_out > 0 {
+        tell(format!("{} transcripts are beyond the bound", overview.left_out), "move old projects out of the root");
+    }
+    if table.skipped() > 0 {
+        tell(
+            format!("{} events of the log were written by a newer version", table.skipped()),
+            "install the newer version again",
+        );
+    }
+    for session in given_up {
+        tell(
+            format!("session {session} keeps failing and is left alone"),
+            "see `daemon.log`; it is tried again in a minute",
+        );
+    }
+    for (id, row) in table.iter() {
+        if let (Phase::Failed, Some(failure)) = (row.state.phase, &row.state.failure) {
+            let what = format!("session {id} could not be indexed: {}; next try {}", failure.why, failure.retry_at);
+            tell(what, "see `daemon.log` for the reason; `baton close` tries at once");
+        }
+    }
+    problems
+}

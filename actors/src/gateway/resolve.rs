@@ -1,0 +1,169 @@
+//! Which session, which project: what a person or an agent wrote, against what is known.
+
+use baton_events::projection::table::SessionTable;
+use baton_events::protocol::{CloseParams, Failure, code};
+use baton_events::record::SessionId;
+use baton_events::session::{Phase, State};
+
+use super::connection::failure;
+use super::{Services, lazy};
+
+/// Candidates that an error names.
+const NAMED: usize = 8;
+
+/// The session that a close means.
+pub(super) async fn meant(services: &Services, asked: &CloseParams) -> Result<SessionId, Failure> {
+    if let Some(text) = &asked.session {
+        return session(services, text).await;
+    }
+    if let Some(id) = &asked.agent_session {
+        return session(services, id).await;
+    }
+    let Some(directory) = &asked.directory else {
+        return Err(failure(code::NOT_FOUND, "which session? Give its id; `baton sessions` lists them"));
+    };
+    lazy::look(services).await;
+    let settled = services.supervisor.settle().await;
+    settled.map_err(|error| failure(code::INTERNAL, error.to_string()))?;
+    in_directory(&services.table.borrow(), directory)
+}
+
+/// The session that a text names: an id, or a prefix that fits only one. One that is not known may have begun a moment
+/// ago: then every folder is looked at first.
+pub(super) async fn session(services: &Services, text: &str) -> Result<SessionId, Failure> {
+    let found = by_text(&services.table.borrow(), text);
+    match found {
+        Ok(Some(id)) => return Ok(id),
+        Ok(None) => {}
+        Err(failure) => return Err(failure),
+    }
+    if let Ok(grown) = services.watcher.refresh().await {
+        let fits: Vec<&SessionId> = grown
+            .iter()
+            .map(|file| &file.session)
+            .filter(|id| !text.is_empty() && id.as_str().starts_with(text))
+            .collect();
+        let exact = fits.iter().copied().find(|id| id.as_str() == text);
+        let fit = exact.or(fits.first().copied().filter(|_| fits.len() == 1)).cloned();
+        services.supervisor.seen(grown.clone());
+        if let Some(id) = fit {
+            // Its actor must have taken the file in before anything can be asked of it.
+            if let (Ok(session), Some(file)) =
+                (services.supervisor.resolve(id.clone()).await, grown.into_iter().find(|file| file.session == id))
+            {
+                session.seen(file);
+                return Ok(id);
+            }
+        }
+    }
+    by_text(&services.table.borrow(), text)?.ok_or_else(|| unknown(&services.table.borrow(), text))
+}
+
+fn by_text(table: &SessionTable, text: &str) -> Result<Option<SessionId>, Failure> {
+    if let Some(id) = SessionId::new(text)
+        && table.get(&id).is_some()
+    {
+        return Ok(Some(id));
+    }
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let fits: Vec<&SessionId> = table.iter().map(|(id, _)| id).filter(|id| id.as_str().starts_with(text)).collect();
+    match fits.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(Some((*only).clone())),
+        several => Err(failure(
+            code::NOT_FOUND,
+            format!("{text:?} fits {} sessions: {}; give more of the id", several.len(), names(several)),
+        )),
+    }
+}
+
+fn names(ids: &[&SessionId]) -> String {
+    let mut named: Vec<&str> = ids.iter().take(NAMED).map(|id| id.as_str()).collect();
+    if ids.len() > NAMED {
+        named.push("…");
+    }
+    named.join(", ")
+}
+
+/// The sentence for a session that nobody knows, with ids that look like it.
+pub(super) fn unknown(table: &SessionTable, text: &str) -> Failure {
+    let shared = |id: &SessionId| id.as_str().bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();
+    let mut near: Vec<&SessionId> = table.iter().map(|(id, _)| id).filter(|id| shared(id) >= 3).collect();
+    near.sort_by_key(|id| std::cmp::Reverse(shared(id)));
+    near.truncate(3);
+    let near = if near.is_empty() { String::new() } else { format!(" Near: {}.", names(&near)) };
+    failure(code::NOT_FOUND, format!("no session {text:?} is known.{near} `baton sessions` lists all"))
+}
+
+/// The only open session of a directory's project, else the newest of it if it is alone.
+fn in_directory(table: &SessionTable, directory: &str) -> Result<SessionId, Failure> {
+    let place = crate::place::of(directory);
+    let mut candidates: Vec<(&SessionId, &State)> = table
+        .iter()
+        .map(|(id, row)| (id, &row.state))
+        .filter(|(_, state)| !state.is_subagent() && is_in(state, &place.project))
+        .filter(|(_, state)| state.end.is_none() && state.phase != Phase::Forgotten)
+        .collect();
+    if candidates.iter().any(|(_, state)| state.place.as_ref().is_some_and(|at| at.cwd == directory)) {
+        candidates.retain(|(_, state)| state.place.as_ref().is_some_and(|at| at.cwd == directory));
+    }
+    candidates.sort_by_key(|(_, state)| std::cmp::Reverse(state.last_activity()));
+    match candidates.as_slice() {
+        [] => Err(failure(
+            code::NOT_FOUND,
+            format!("no open session works in {directory}; give a session's id; `baton sessions` lists them"),
+        )),
+        [(only, _)] => Ok((*only).clone()),
+        several => {
+            let ids: Vec<&SessionId> = several.iter().map(|(id, _)| *id).collect();
+            let message =
+                format!("{} open sessions work in {directory}: {}; give the id of one", several.len(), names(&ids));
+            Err(failure(code::NOT_FOUND, message))
+        }
+    }
+}
+
+/// The project that a text names: a directory, a group, or the last part of exactly one.
+pub(super) fn project(table: &SessionTable, text: &str) -> Result<String, Failure> {
+    let mut projects: Vec<&str> = table
+        .iter()
+        .flat_map(|(_, row)| [row.state.group_id(), row.state.place.as_ref().map(|place| place.project.as_str())])
+        .flatten()
+        .collect();
+    projects.sort_unstable();
+    projects.dedup();
+    let trimmed = if text.len() > 1 { text.trim_end_matches('/') } else { text };
+    if projects.binary_search(&trimmed).is_ok() {
+        return Ok(trimmed.to_owned());
+    }
+    let by_place = crate::place::of(trimmed).project;
+    if projects.binary_search(&by_place.as_str()).is_ok() {
+        return Ok(by_place);
+    }
+    let last = |project: &&&str| project.rsplit(['/', '\\']).next() == Some(trimmed);
+    let fits: Vec<&str> = projects.iter().filter(last).copied().collect();
+    match fits.as_slice() {
+        [only] => Ok((*only).to_owned()),
+        [] => {
+            let known: Vec<&str> = projects.iter().take(NAMED).copied().collect();
+            let known = if known.is_empty() { String::new() } else { format!("; known: {}", known.join(", ")) };
+            Err(failure(code::NOT_FOUND, format!("no project {text:?} is known{known}")))
+        }
+        several => {
+            let message =
+                format!("{text:?} fits {} projects: {}; give the directory", several.len(), several.join(", "));
+            Err(failure(code::NOT_FOUND, message))
+        }
+    }
+}
+
+/// Whether a session belongs to a project or group, or works in a directory of it.
+pub(super) fn is_in(state: &State, project: &str) -> bool {
+    let of_place = state
+        .place
+        .as_ref()
+        .is_some_and(|place| place.project == project || std::path::Path::new(&place.project).starts_with(project));
+    state.group_id() == Some(project) || of_place
+}

@@ -1,0 +1,274 @@
+//! The indexer: a bounded pool of index jobs, at most one per session, and the memory that follows the journal.
+//!
+//! Jobs run in the blocking pool and report to their session, which records the fact; the projector thread then takes it
+//! from the journal into the searchable memory. A job that breaks is reported as failed. If this actor fails, the jobs in
+//! flight are lost with it: their sessions still owe them, and hand them out again when they are woken.
+
+mod episode;
+mod fresh;
+mod job;
+mod projector;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::PathBuf;
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use baton_events::conversation::{Agent, Item};
+use baton_events::hash::ContentHash;
+use baton_events::record::{Position, SessionId};
+use baton_events::session::{Complete, EffectId, EpisodeRef, FailureWhy, FileIdentity, IndexJob};
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use tokio::sync::oneshot;
+
+use crate::chunks::ChunkStore;
+use crate::journal::Journal;
+use crate::memory::Searcher;
+use crate::session;
+use crate::slot::{CallError, Slot};
+use crate::table::TableReader;
+
+pub use episode::Error as EpisodeError;
+use fresh::Fresh;
+use projector::{Port, Projector};
+
+/// What the indexer needs.
+#[derive(Clone)]
+pub struct Options {
+    /// The log that the memory follows.
+    pub journal: Arc<dyn Journal>,
+    /// Which episode is current.
+    pub table: TableReader,
+    /// Conversations.
+    pub chunks: Arc<ChunkStore>,
+    /// Directory of the memory.
+    pub memory: PathBuf,
+    /// Jobs at once.
+    pub jobs_at_once: usize,
+}
+
+/// One job, as a session hands it out.
+pub struct JobRequest {
+    /// The session.
+    pub session: SessionId,
+    /// Who wrote the transcript.
+    pub agent: Agent,
+    /// Whether the whole file is a subagent's.
+    pub subagent: bool,
+    /// What to read.
+    pub job: IndexJob,
+    /// The episode that is current: its conversation is continued if it can be.
+    pub prior: Option<EpisodeRef>,
+    /// Filter to use.
+    pub filter_version: u32,
+    /// Who wants to know.
+    pub reply: session::Handle,
+}
+
+/// What became of a job.
+#[derive(Clone, Debug)]
+pub enum JobOutcome {
+    /// The conversation is stored, or unchanged.
+    Complete(Box<Complete>),
+    /// It could not be read or stored.
+    Failed {
+        /// The job.
+        effect: EffectId,
+        /// Why.
+        why: FailureWhy,
+        /// In words.
+        reason: String,
+    },
+    /// The file no longer continues what was observed.
+    Rewritten {
+        /// The job.
+        effect: EffectId,
+        /// The file as it is now.
+        identity: FileIdentity,
+    },
+}
+
+impl JobOutcome {
+    /// The job it is of.
+    pub fn effect(&self) -> EffectId {
+        match self {
+            Self::Complete(complete) => complete.effect,
+            Self::Failed { effect, .. } | Self::Rewritten { effect, .. } => *effect,
+        }
+    }
+}
+
+/// Reaches the indexer and its memory.
+#[derive(Clone)]
+pub struct Handle {
+    slot: Slot<Msg>,
+    port: Arc<RwLock<Option<Port>>>,
+    chunks: Arc<ChunkStore>,
+}
+
+impl Handle {
+    /// A handle to an indexer that is still to be started.
+    pub fn new(chunks: Arc<ChunkStore>) -> Self {
+        Self { slot: Slot::default(), port: Arc::default(), chunks }
+    }
+
+    pub(crate) fn slot(&self) -> &Slot<Msg> {
+        &self.slot
+    }
+
+    /// Hands out a job.
+    pub(crate) fn index(&self, request: JobRequest) {
+        self.slot.cast(Msg::Index(Box::new(request)));
+    }
+
+    fn port(&self) -> Result<Port, CallError> {
+        self.port.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone().ok_or(CallError::Gone)
+    }
+
+    /// Waits until searches cover the log up to `at_least`, and whatever else was taken in by then.
+    pub async fn caught_up(&self, at_least: Position, within: Duration) -> Result<Position, CallError> {
+        let (reply, covered) = oneshot::channel();
+        self.port()?.ensure(at_least, reply);
+        match tokio::time::timeout(within, covered).await {
+            Ok(Ok(position)) => Ok(position),
+            Ok(Err(_)) => Err(CallError::Gone),
+            Err(_) => Err(CallError::TimedOut),
+        }
+    }
+
+    /// Asks the memory as of the last time it caught up.
+    pub fn searcher(&self) -> Result<Searcher, CallError> {
+        Ok(self.port()?.searcher())
+    }
+
+    /// How far searches cover the log, and what is wrong with the memory.
+    pub fn memory(&self) -> (Position, Option<String>) {
+        self.port().map_or((Position(0), Some("the memory is not open".to_owned())), |port| port.state())
+    }
+
+    /// The conversation behind an episode. Blocks for disk reads.
+    pub fn conversation(&self, id: &SessionId, episode: &EpisodeRef) -> Result<Vec<Item>, EpisodeError> {
+        episode::conversation(&self.chunks, id, episode)
+    }
+
+    /// Makes the memory durable and lets go of it. Jobs in flight are not waited for: they are owed still.
+    pub async fn close(&self) {
+        if let Ok(port) = self.port() {
+            port.close().await;
+        }
+    }
+}
+
+pub(crate) enum Msg {
+    Index(Box<JobRequest>),
+    Finished {
+        session: SessionId,
+        manifest: Option<ContentHash>,
+    },
+    /// The memory has taken in a newer episode of the session: what it no longer names can go.
+    Collect(SessionId),
+}
+
+pub(crate) struct IndexerActor;
+
+/// What the actor is started with.
+pub(crate) struct Arguments {
+    pub(crate) options: Options,
+    pub(crate) handle: Handle,
+}
+
+pub(crate) struct State {
+    options: Options,
+    fresh: Arc<Fresh>,
+    waiting: VecDeque<Box<JobRequest>>,
+    running: BTreeSet<SessionId>,
+    /// Conversations that jobs have stored and of which it is not known whether an event names them.
+    unanswered: BTreeMap<SessionId, ContentHash>,
+}
+
+impl Actor for IndexerActor {
+    type Msg = Msg;
+    type State = State;
+    type Arguments = Arguments;
+
+    async fn pre_start(&self, myself: ActorRef<Msg>, arguments: Arguments) -> Result<State, ActorProcessingErr> {
+        let Arguments { options, handle } = arguments;
+        let fresh = Arc::new(Fresh::default());
+        let for_thread = (options.clone(), fresh.clone(), myself.clone());
+        let port = tokio::task::spawn_blocking(move || {
+            let (options, fresh, indexer) = for_thread;
+            Projector::start(options, fresh, move |session| drop(indexer.send_message(Msg::Collect(session))))
+        })
+        .await??;
+        projector::follow(options.table.clone(), port.clone());
+        *handle.port.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(port);
+        Ok(State { options, fresh, waiting: VecDeque::new(), running: BTreeSet::new(), unanswered: BTreeMap::new() })
+    }
+
+    async fn handle(&self, myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
+        match message {
+            Msg::Index(request) => {
+                // A session that was rewritten or restarted hands out anew what it owes; only the newest counts.
+                state.waiting.retain(|waiting| waiting.session != request.session);
+                state.waiting.push_back(request);
+            }
+            Msg::Finished { session, manifest } => {
+                state.running.remove(&session);
+                if let Some(manifest) = manifest {
+                    state.unanswered.insert(session, manifest);
+                }
+            }
+            Msg::Collect(session) => state.collect(&myself, session),
+        }
+        state.dispatch(&myself);
+        Ok(())
+    }
+}
+
+impl State {
+    fn dispatch(&mut self, myself: &ActorRef<Msg>) {
+        while self.running.len() < self.options.jobs_at_once {
+            let next = self.waiting.iter().position(|request| !self.running.contains(&request.session));
+            let Some(request) = next.and_then(|index| self.waiting.remove(index)) else { return };
+            self.running.insert(request.session.clone());
+            let (chunks, fresh, myself) = (self.options.chunks.clone(), self.fresh.clone(), myself.clone());
+            tokio::spawn(async move {
+                let (session, reply, effect) = (request.session.clone(), request.reply.clone(), request.job.effect);
+                let outcome = tokio::task::spawn_blocking(move || job::run(&request, &chunks, &fresh)).await;
+                let outcome = outcome.unwrap_or_else(|error| JobOutcome::Failed {
+                    effect,
+                    why: FailureWhy::Broken,
+                    reason: error.to_string(),
+                });
+                let manifest = match &outcome {
+                    JobOutcome::Complete(complete) => complete.stored.as_ref().map(|stored| stored.manifest),
+                    _ => None,
+                };
+                // In this order, so that nothing is collected between the job's end and its session's word.
+                let _ = myself.send_message(Msg::Finished { session, manifest });
+                reply.done(outcome);
+            });
+        }
+    }
+
+    /// Removes chunks that no event names. Counts as a job, so that no other writes chunks of the session meanwhile.
+    fn collect(&mut self, myself: &ActorRef<Msg>, session: SessionId) {
+        let busy = self.running.contains(&session) || self.waiting.iter().any(|waiting| waiting.session == session);
+        let named = episode::named(&self.options.table.borrow(), &session);
+        if self.unanswered.get(&session).is_some_and(|manifest| named.contains(manifest)) {
+            self.unanswered.remove(&session);
+        }
+        // The next index of the session will bring us here again.
+        if busy || self.unanswered.contains_key(&session) {
+            return;
+        }
+        self.running.insert(session.clone());
+        let (chunks, myself) = (self.options.chunks.clone(), myself.clone());
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = chunks.collect(&session, &named) {
+                tracing::warn!(%session, %error, "superseded chunks not removed");
+            }
+            let _ = myself.send_message(Msg::Finished { session, manifest: None });
+        });
+    }
+}

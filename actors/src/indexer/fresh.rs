@@ -1,0 +1,60 @@
+//! Conversations that a job has just stored, kept until the memory takes them in: it need not read them back.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use baton_events::conversation::Item;
+use baton_events::hash::ContentHash;
+
+use crate::limits;
+
+#[derive(Default)]
+pub(super) struct Fresh(Mutex<VecDeque<(ContentHash, Arc<Vec<Item>>)>>);
+
+impl Fresh {
+    /// Keeps a conversation under its manifest's name. The oldest go when there are too many items.
+    pub(super) fn put(&self, manifest: ContentHash, items: Arc<Vec<Item>>) {
+        let mut kept = self.lock();
+        kept.push_back((manifest, items));
+        while kept.iter().map(|(_, items)| items.len()).sum::<usize>() > limits::FRESH_ITEMS {
+            kept.pop_front();
+        }
+    }
+
+    /// Takes a conversation out.
+    pub(super) fn take(&self, manifest: &ContentHash) -> Option<Arc<Vec<Item>>> {
+        let mut kept = self.lock();
+        let index = kept.iter().position(|(name, _)| name == manifest)?;
+        kept.remove(index).map(|(_, items)| items)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<(ContentHash, Arc<Vec<Item>>)>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_events::conversation::{Body, Meta};
+
+    #[test]
+    fn a_conversation_is_taken_once_and_the_oldest_make_room() {
+        let item = Item {
+            line: 1,
+            at: None,
+            uuid: None,
+            message: None,
+            sidechain: false,
+            body: Body::Meta(Meta::Branch("main".to_owned())),
+        };
+        let (a, b) = (ContentHash([1; 32]), ContentHash([2; 32]));
+        let fresh = Fresh::default();
+        fresh.put(a, Arc::new(vec![item.clone(); limits::FRESH_ITEMS]));
+        assert_eq!(fresh.take(&a).map(|items| items.len()), Some(limits::FRESH_ITEMS));
+        assert!(fresh.take(&a).is_none());
+        fresh.put(a, Arc::new(vec![item.clone(); limits::FRESH_ITEMS]));
+        fresh.put(b, Arc::new(vec![item]));
+        assert!(fresh.take(&a).is_none() && fresh.take(&b).is_some());
+    }
+}

@@ -1,0 +1,132 @@
+//! One index job: the transcript's new part in, the stored conversation out.
+//!
+//! Reads from where the stored conversation ends, if the transcript still continues it and the filter is the same; else
+//! from the beginning. Unchanged content stores nothing. Runs in the blocking pool.
+
+use std::sync::Arc;
+
+use baton_events::conversation::Item;
+use baton_events::hash::ContentHash;
+use baton_events::schema::cursor::CursorV1;
+use baton_events::schema::{hex, item};
+use baton_events::session::{Complete, FailureWhy, FileIdentity, Stored, TailDigest, episode_uuid};
+use baton_events::transcript::{Cursor, OpenCalls, Source};
+
+use super::fresh::Fresh;
+use super::{JobOutcome, JobRequest, episode};
+use crate::chunks::{ChunkStore, Header};
+use crate::reading::{self, Done, Pass, Start};
+
+/// Why a job did not complete.
+enum Stop {
+    Failed(FailureWhy, String),
+    Rewritten(FileIdentity),
+}
+
+pub(super) fn run(request: &JobRequest, chunks: &ChunkStore, fresh: &Fresh) -> JobOutcome {
+    let effect = request.job.effect;
+    match index(request, chunks, fresh) {
+        Ok(complete) => JobOutcome::Complete(Box::new(complete)),
+        Err(Stop::Failed(why, reason)) => JobOutcome::Failed { effect, why, reason },
+        Err(Stop::Rewritten(identity)) => JobOutcome::Rewritten { effect, identity },
+    }
+}
+
+fn index(request: &JobRequest, chunks: &ChunkStore, fresh: &Fresh) -> Result<Complete, Stop> {
+    let job = &request.job;
+    let (mut items, mut start, continued) = match stored(request, chunks) {
+        Some((items, start)) => (items, start, true),
+        None => (Vec::new(), beginning(request), false),
+    };
+    let kept = items.len();
+    let done = read(request, &mut items, &start)?;
+    (start.cursor, start.tail) = (done.cursor, done.tail);
+    let hash = ContentHash::of(&items);
+    let complete = |stored| Complete {
+        effect: job.effect,
+        generation: job.generation,
+        to: job.to,
+        hash,
+        filter_version: request.filter_version,
+        stored,
+    };
+    let unchanged = |prior: &&_| same_content(prior, &hash, request.filter_version);
+    if request.prior.as_ref().filter(unchanged).is_some() {
+        return Ok(complete(None));
+    }
+    let header = Header {
+        generation: job.generation,
+        filter_version: request.filter_version,
+        cursor: CursorV1::from(&start.cursor),
+        tail: hex::encode(&start.tail.0),
+    };
+    let prior = request.prior.as_ref().filter(|_| continued).map(|prior| prior.manifest);
+    let manifest = store(request, chunks, prior.as_ref(), &items[kept..], header)?;
+    let stored = Stored { episode: episode_uuid(&request.session, &hash), manifest, items: items.len() as u64 };
+    fresh.put(manifest, Arc::new(items));
+    Ok(complete(Some(stored)))
+}
+
+fn same_content(prior: &baton_events::session::EpisodeRef, hash: &ContentHash, filter_version: u32) -> bool {
+    prior.hash == *hash && prior.filter_version == filter_version
+}
+
+fn source(request: &JobRequest) -> Source {
+    Source { agent: request.agent, subagent: request.subagent }
+}
+
+fn beginning(request: &JobRequest) -> Start {
+    Start {
+        source: source(request),
+        path: request.job.path.clone(),
+        cursor: Cursor::default(),
+        tail: TailDigest::default(),
+    }
+}
+
+/// The stored conversation and where its transcript was left, if this job continues it. A stored conversation that
+/// cannot be read is no reason to fail while the transcript is there.
+fn stored(request: &JobRequest, chunks: &ChunkStore) -> Option<(Vec<Item>, Start)> {
+    let prior = request.prior.as_ref()?;
+    if prior.generation != request.job.generation || prior.filter_version != request.filter_version {
+        return None;
+    }
+    let read = chunks.read(&request.session, &prior.manifest).map_err(|error| error.to_string());
+    let decoded = read.and_then(|(manifest, lines)| {
+        let items = episode::decode(&prior.manifest, &lines).map_err(|error| error.to_string())?;
+        let cursor = manifest.header.cursor.read().ok_or("its cursor is not readable")?;
+        let tail = hex::decode(&manifest.header.tail).map(TailDigest).ok_or("its digest is not readable")?;
+        Ok((items, Start { cursor, tail, ..beginning(request) }))
+    });
+    decoded
+        .inspect_err(|reason| tracing::warn!(session = %request.session, %reason, "stored conversation read anew"))
+        .ok()
+}
+
+fn read(request: &JobRequest, items: &mut Vec<Item>, start: &Start) -> Result<Done, Stop> {
+    let open: OpenCalls = items.iter().collect();
+    match reading::items(start, open, request.job.to, items) {
+        Pass::Read(done) => Ok(*done),
+        Pass::Rewritten { identity } => Err(Stop::Rewritten(identity)),
+        Pass::Gone => Err(Stop::Failed(FailureWhy::Gone, format!("{} is gone", start.path))),
+        Pass::Unreadable { reason } => Err(Stop::Failed(FailureWhy::Unreadable, reason)),
+    }
+}
+
+fn store(
+    request: &JobRequest,
+    chunks: &ChunkStore,
+    prior: Option<&ContentHash>,
+    new: &[Item],
+    header: Header,
+) -> Result<ContentHash, Stop> {
+    let not_stored = |error: String| Stop::Failed(FailureWhy::NotStored, error);
+    let mut lines = Vec::with_capacity(new.len());
+    for item in new {
+        let mut line = Vec::new();
+        item::encode(item, &mut line).map_err(|error| not_stored(error.to_string()))?;
+        line.pop();
+        lines.push(line);
+    }
+    chunks.append(&request.session, prior, &lines, header).map_err(|error| not_stored(error.to_string()))
+}

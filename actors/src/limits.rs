@@ -1,0 +1,91 @@
+//! Every bound of the shell: unit last in the name, reason beside it.
+
+use std::time::Duration;
+
+/// Session actors kept alive although nothing is owed: a working day's sessions, at 7 KB each.
+pub const IDLE_SESSIONS: usize = 64;
+
+/// Sessions of the backlog that are read or indexed at once. Reading is cheaper than indexing, so two keep one core
+/// busy without starving queries.
+pub const BACKLOG_IN_FLIGHT: usize = 4;
+
+/// Transcript reads at once, in the blocking pool: disks like a few, memory is one buffer each.
+pub const READS_AT_ONCE: usize = 4;
+
+/// Bytes that one reading covers before it is recorded: bounds how long a session's mailbox waits, about 0.1 s.
+pub const READ_PASS_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Block of one `read` call: where larger ones no longer gain.
+pub const READ_BLOCK_BYTES: usize = 256 * 1024;
+
+/// Longest line that is held in memory. Real lines reach 7 MB; longer ones are counted and passed over.
+pub const LINE_BYTES: usize = 16 * 1024 * 1024;
+
+/// Bytes before an offset whose digest tells whether a file still continues what was read.
+pub const TAIL_BYTES: u64 = 4096;
+
+/// Callers that may wait for one session's index at once; more are told to come back.
+pub const WAITERS_PER_SESSION: usize = 256;
+
+/// Commands that wait while a session reads; the caller's own deadline bounds each.
+pub const SESSION_CALL: Duration = Duration::from_secs(60);
+
+/// Connections served at once: agents, their hooks and a person.
+pub const CONNECTIONS: usize = 128;
+
+/// A client that has not said hello by then is dropped.
+pub const HELLO: Duration = Duration::from_secs(5);
+
+/// A client that does not take its answer is dropped.
+pub const WRITE: Duration = Duration::from_secs(10);
+
+/// Longest request line. Queries are words, not files.
+pub const REQUEST_BYTES: usize = 1024 * 1024;
+
+/// Longest wait that a client may ask of `close`.
+pub const CLOSE_DEADLINE: Duration = Duration::from_secs(600);
+
+/// Sessions that one lazy step reads and indexes at once.
+pub const LAZY_AT_ONCE: usize = 8;
+
+/// Unread bytes that a query which does not wait for history still reads first.
+pub const LAZY_BYTES: u64 = 16 * 1024 * 1024;
+
+/// How long a change of a file is gathered before it is looked at: one turn of an agent writes several lines.
+pub const GATHER: Duration = Duration::from_millis(30);
+
+/// How often everything is looked at, because change notification misses things (new nested directories above all).
+pub const SWEEP: Duration = Duration::from_secs(30);
+
+/// Transcripts looked at; beyond that the rest is counted and named in `status`.
+pub const TRANSCRIPTS: usize = 200_000;
+
+/// Paths that change notification may gather before everything is looked at instead.
+pub const GATHERED_PATHS: usize = 10_000;
+
+/// Failures of one child within [`RESTART_WINDOW`] after which it is left alone and named in `status`.
+pub const RESTARTS: usize = 5;
+
+/// See [`RESTARTS`].
+pub const RESTART_WINDOW: Duration = Duration::from_secs(60);
+
+/// Longest sleep of the timer wheel: the wall clock may be set meanwhile.
+pub const TIMER: Duration = Duration::from_secs(60);
+
+/// Smallest distance of two looks at the table for what is due.
+pub const TIMER_MIN: Duration = Duration::from_millis(250);
+
+/// How long a stopping daemon waits for its sessions and jobs.
+pub const DRAIN: Duration = Duration::from_secs(10);
+
+/// Characters of a free-text note that are kept.
+pub const NOTE_CHARS: usize = 500;
+
+/// Events that the memory takes in before it looks for waiting queries.
+pub const MEMORY_STEP: usize = 32;
+
+/// How long the memory gathers changes before it commits them without being asked: a commit costs about 8 ms.
+pub const MEMORY_COMMIT: Duration = Duration::from_secs(1);
+
+/// Conversations of finished jobs that wait in memory for the search index, in items; others are read back from disk.
+pub const FRESH_ITEMS: usize = 50_000;

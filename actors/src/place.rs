@@ -1,0 +1,89 @@
+//! Which project a working directory belongs to: the top of its git work tree, worktrees joined, else itself.
+//!
+//! Read from the file system and not from `git`: it must work where git is not installed, and cost nothing.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use baton_events::session::Place;
+
+/// Directories above the working directory that are looked at.
+const LEVELS: usize = 64;
+/// A `.git` file is one line; anything longer is none.
+const GIT_FILE_BYTES: u64 = 4096;
+
+/// The place of a working directory as it is on disk now. A directory that is gone is its own project.
+pub fn of(cwd: &str) -> Place {
+    let project = git_top_level(Path::new(cwd)).and_then(|top| top.to_str().map(str::to_owned));
+    Place { cwd: cwd.to_owned(), project: project.unwrap_or_else(|| cwd.to_owned()) }
+}
+
+fn git_top_level(cwd: &Path) -> Option<PathBuf> {
+    if !cwd.is_absolute() {
+        return None;
+    }
+    cwd.ancestors().take(LEVELS).find_map(|directory| {
+        let git = directory.join(".git");
+        let metadata = fs::metadata(&git).ok()?;
+        match metadata.is_dir() {
+            true => Some(directory.to_owned()),
+            false if metadata.len() <= GIT_FILE_BYTES => joined_worktree(directory, &git),
+            false => None,
+        }
+    })
+}
+
+/// A worktree's `.git` is a file: `gitdir: /repo/.git/worktrees/name`. It joins the project at `/repo`. A submodule's
+/// points into `modules/` and stays a project of its own.
+fn joined_worktree(directory: &Path, git: &Path) -> Option<PathBuf> {
+    let text = fs::read_to_string(git).ok()?;
+    let pointed = PathBuf::from(text.strip_prefix("gitdir:")?.trim());
+    let pointed = plain(&if pointed.is_absolute() { pointed } else { directory.join(pointed) });
+    let common = pointed.parent().filter(|parent| parent.ends_with("worktrees")).and_then(Path::parent);
+    Some(match common {
+        // `/repo/.git` belongs to `/repo`; a bare repository is its own top.
+        Some(common) if common.ends_with(".git") => common.parent()?.to_owned(),
+        Some(common) => common.to_owned(),
+        None => directory.to_owned(),
+    })
+}
+
+/// Resolves `.` and `..` in the text alone.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project(cwd: &Path) -> PathBuf {
+        PathBuf::from(of(cwd.to_str().unwrap()).project)
+    }
+
+    #[test]
+    fn a_directory_belongs_to_its_git_top_level_and_worktrees_join() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path();
+        for directory in ["repo/.git/worktrees/fix", "repo/src/deep", "trees/fix/src", "plain/sub", "repo/module/lib"] {
+            fs::create_dir_all(root.join(directory)).unwrap();
+        }
+        let pointer = format!("gitdir: {}\n", root.join("repo/.git/worktrees/fix").display());
+        fs::write(root.join("trees/fix/.git"), pointer).unwrap();
+        fs::write(root.join("repo/module/.git"), "gitdir: ../.git/modules/module\n").unwrap();
+        assert_eq!(project(&root.join("repo/src/deep")), root.join("repo"));
+        assert_eq!(project(&root.join("trees/fix/src")), root.join("repo"));
+        assert_eq!(project(&root.join("repo/module/lib")), root.join("repo/module"));
+        assert_eq!(project(&root.join("plain/sub")), root.join("plain/sub"));
+        assert_eq!(project(Path::new("/no/such/place")), Path::new("/no/such/place"));
+        assert_eq!(of("relative").project, "relative");
+    }
+}

@@ -1,0 +1,343 @@
+//! The one way in which a transcript is read: from an offset to the end of the file as it stood when reading began.
+//!
+//! A session reads for counting, an index job for items; both through [`read`]. Before anything is read, the bytes before
+//! the offset must be those that were there the last time: a file that does not continue what was read is a rewritten
+//! one, not a failed one. Memory is one block and one line, whatever the file.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek, SeekFrom};
+
+use baton_events::session::{FileIdentity, TailDigest};
+use baton_events::transcript::{Cursor, NullSink, Observation, OpenCalls, Reader, Sink, Source};
+use sha2::{Digest, Sha256};
+
+use crate::files;
+use crate::limits;
+
+/// Where to begin.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// How the file is to be read.
+    pub source: Source,
+    /// Absolute path.
+    pub path: String,
+    /// Where reading stands.
+    pub cursor: Cursor,
+    /// Digest of the bytes before that.
+    pub tail: TailDigest,
+}
+
+/// What became of a reading.
+#[derive(Debug)]
+pub enum Pass {
+    /// Something was read, perhaps nothing new.
+    Read(Box<Done>),
+    /// The file does not continue what was read.
+    Rewritten {
+        /// The file as it is now.
+        identity: FileIdentity,
+    },
+    /// There is no file.
+    Gone,
+    /// The file cannot be read.
+    Unreadable {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A reading that came to its end.
+#[derive(Debug)]
+pub struct Done {
+    /// Where reading stands now.
+    pub cursor: Cursor,
+    /// What was in the range.
+    pub seen: Observation,
+    /// Digest of the bytes before the cursor.
+    pub tail: TailDigest,
+    /// There is more: the bound of one pass was reached.
+    pub more: bool,
+}
+
+/// Counts what came since the start, at most [`limits::READ_PASS_BYTES`] and the line at that border.
+pub fn observe(start: &Start) -> Pass {
+    pass(read(start, OpenCalls::default(), &mut NullSink, End::AfterPass))
+}
+
+/// Gives the items between the start and byte `to` to the sink. `to` is where an observation had ended: a file in which
+/// that is no longer the end of a line is a rewritten one.
+pub fn items(start: &Start, open: OpenCalls, to: u64, sink: &mut impl Sink) -> Pass {
+    match read(start, open, sink, End::At(to)) {
+        Ok(Pass::Read(done)) if done.cursor.offset != to => match identity_of(&start.path) {
+            Ok(identity) => Pass::Rewritten { identity },
+            Err(error) => failed(&error),
+        },
+        read => pass(read),
+    }
+}
+
+/// Whether the file at `path` may take over a session that was read from `known` up to `offset`: the known one is gone,
+/// or the other is longer and has the same bytes before the offset.
+pub fn continues(known: &str, path: &str, offset: u64, tail: TailDigest) -> bool {
+    let Ok(known) = std::fs::metadata(known) else { return true };
+    let compare = || -> io::Result<bool> {
+        let mut file = open(path)?;
+        let size = file.metadata()?.len();
+        Ok(offset > 0 && size > known.len() && size >= offset && digest_before(&mut file, offset)? == tail)
+    };
+    compare().unwrap_or(false)
+}
+
+fn pass(read: io::Result<Pass>) -> Pass {
+    read.unwrap_or_else(|error| failed(&error))
+}
+
+fn failed(error: &io::Error) -> Pass {
+    match error.kind() {
+        io::ErrorKind::NotFound => Pass::Gone,
+        _ => Pass::Unreadable { reason: error.to_string() },
+    }
+}
+
+fn identity_of(path: &str) -> io::Result<FileIdentity> {
+    Ok(files::identity(&std::fs::metadata(path)?))
+}
+
+/// Opens a regular file. A pipe would wait for its writer, so the system is told not to.
+fn open(path: &str) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let flags = rustix::fs::OFlags::NONBLOCK.bits();
+        options.custom_flags(i32::try_from(flags).unwrap_or(0));
+    }
+    let file = options.open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("not a regular file")),
+    }
+}
+
+enum End {
+    /// At the end of the file, or at the first line border after one pass.
+    AfterPass,
+    /// At this byte.
+    At(u64),
+}
+
+fn read<S: Sink>(start: &Start, open_calls: OpenCalls, sink: &mut S, end: End) -> io::Result<Pass> {
+    let mut file = open(&start.path)?;
+    let metadata = file.metadata()?;
+    let (offset, size) = (start.cursor.offset, metadata.len());
+    let needed = match end {
+        End::AfterPass => offset,
+        End::At(to) => to,
+    };
+    if size < needed || (offset > 0 && digest_before(&mut file, offset)? != start.tail) {
+        return Ok(Pass::Rewritten { identity: files::identity(&metadata) });
+    }
+    let end = match end {
+        End::AfterPass => size,
+        End::At(to) => to,
+    };
+    file.seek(SeekFrom::Start(offset))?;
+    let mut reader = Reader::new(start.source, start.cursor.clone(), open_calls, sink);
+    let more = Lines { file: &mut file, left: end.saturating_sub(offset), held: Vec::new() }.feed(&mut reader)?;
+    let (cursor, seen) = reader.into_parts();
+    let tail = digest_before(&mut file, cursor.offset)?;
+    Ok(Pass::Read(Box::new(Done { cursor, seen, tail, more })))
+}
+
+/// The digest of up to [`limits::TAIL_BYTES`] before `offset`.
+fn digest_before(file: &mut File, offset: u64) -> io::Result<TailDigest> {
+    let from = offset.saturating_sub(limits::TAIL_BYTES);
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(offset - from).read_to_end(&mut bytes)?;
+    let mut digest = [0; 16];
+    digest.copy_from_slice(&Sha256::digest(&bytes)[..16]);
+    Ok(TailDigest(digest))
+}
+
+/// Feeds blocks of a file to a reader, holding back what is not a whole line yet.
+struct Lines<'a> {
+    file: &'a mut File,
+    /// Bytes up to the end as it stood.
+    left: u64,
+    held: Vec<u8>,
+}
+
+impl Lines<'_> {
+    /// Whether there is more beyond the bound of one pass.
+    fn feed<S: Sink>(mut self, reader: &mut Reader<'_, S>) -> io::Result<bool> {
+        let mut passed = 0;
+        while self.fill()? {
+            let consumed = reader.feed(&self.held);
+            self.held.drain(..consumed);
+            passed += consumed as u64;
+            if self.held.len() > limits::LINE_BYTES {
+                match self.pass_over_line()? {
+                    Some((head, length)) => {
+                        reader.oversize(&head, length);
+                        passed += length;
+                    }
+                    // The giant has no end yet: held back like any other torn line.
+                    None => return Ok(false),
+                }
+            }
+            if passed >= limits::READ_PASS_BYTES && self.left > 0 {
+                return Ok(true);
+            }
+        }
+        if !self.held.is_empty() {
+            reader.finish(&self.held);
+        }
+        Ok(false)
+    }
+
+    /// Reads one more block. `false` at the end.
+    fn fill(&mut self) -> io::Result<bool> {
+        let block = self.left.min(limits::READ_BLOCK_BYTES as u64);
+        let read = self.file.by_ref().take(block).read_to_end(&mut self.held)?;
+        // Somebody is truncating the file: what is left of it is its end now.
+        self.left = if read == 0 { 0 } else { self.left - read as u64 };
+        Ok(read > 0)
+    }
+
+    /// Passes over the rest of a line that is too long to hold. Its beginning, and its length with its newline.
+    fn pass_over_line(&mut self) -> io::Result<Option<(Vec<u8>, u64)>> {
+        let mut head = std::mem::take(&mut self.held);
+        let mut length = head.len() as u64;
+        head.truncate(limits::READ_BLOCK_BYTES);
+        while self.fill()? {
+            if let Some(end) = self.held.iter().position(|byte| *byte == b'\n') {
+                length += end as u64 + 1;
+                self.held.drain(..=end);
+                return Ok(Some((head, length)));
+            }
+            length += self.held.len() as u64;
+            self.held.clear();
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_events::conversation::{Agent, Item};
+    use std::io::Write;
+
+    const SOURCE: Source = Source { agent: Agent::ClaudeCode, subagent: false };
+
+    fn prompt(text: &str) -> String {
+        format!(
+            r#"{{"type":"user","uuid":"u-{}","sessionId":"s","timestamp":"2026-03-14T09:26:53.589Z","cwd":"/p","message":{{"role":"user","content":"{text}"}}}}"#,
+            text.len()
+        )
+    }
+
+    struct Transcript {
+        file: tempfile::NamedTempFile,
+        start: Start,
+    }
+
+    impl Transcript {
+        fn new(content: &[u8]) -> Self {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(content).unwrap();
+            let path = file.path().to_str().unwrap().to_owned();
+            let start = Start { source: SOURCE, path, cursor: Cursor::default(), tail: TailDigest::default() };
+            Self { file, start }
+        }
+
+        fn append(&mut self, bytes: &[u8]) {
+            self.file.write_all(bytes).unwrap();
+        }
+
+        fn observe(&mut self) -> Observation {
+            match observe(&self.start) {
+                Pass::Read(done) => {
+                    (self.start.cursor, self.start.tail) = (done.cursor, done.tail);
+                    done.seen
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn reading_goes_on_where_it_stood_and_holds_back_a_torn_line() {
+        let mut transcript = Transcript::new(format!("{}\n{}", prompt("one"), &prompt("two")[..40]).as_bytes());
+        assert_eq!(transcript.observe().messages, 1);
+        assert_eq!(transcript.observe().lines, 0);
+        transcript.append(&prompt("two").as_bytes()[40..]);
+        assert_eq!(transcript.observe().messages, 1, "whole, although its newline is still to come");
+        transcript.append(b"\n");
+        let seen = transcript.observe();
+        assert_eq!((seen.messages, seen.lines), (0, 0));
+        assert_eq!(transcript.start.cursor.line, 2);
+    }
+
+    #[test]
+    fn a_file_that_does_not_continue_what_was_read_is_rewritten() {
+        let mut transcript = Transcript::new(format!("{}\n", prompt("one")).as_bytes());
+        transcript.observe();
+        std::fs::write(transcript.file.path(), format!("{}\n{}\n", prompt("eno"), prompt("more"))).unwrap();
+        assert!(matches!(observe(&transcript.start), Pass::Rewritten { .. }), "same length, other bytes");
+        std::fs::write(transcript.file.path(), "").unwrap();
+        assert!(matches!(observe(&transcript.start), Pass::Rewritten { .. }), "shorter");
+        std::fs::remove_file(transcript.file.path()).unwrap();
+        assert!(matches!(observe(&transcript.start), Pass::Gone));
+    }
+
+    #[test]
+    fn a_directory_is_no_transcript() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().to_str().unwrap().to_owned();
+        let start = Start { source: SOURCE, path, cursor: Cursor::default(), tail: TailDigest::default() };
+        assert!(matches!(observe(&start), Pass::Unreadable { .. }));
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_to_hold_is_counted_and_passed_over() {
+        let giant = format!("{{\"type\":\"progress\",\"data\":\"{}\"}}", "x".repeat(limits::LINE_BYTES + 100));
+        let content = format!("{}\n{giant}\n{}\n", prompt("one"), prompt("after"));
+        let mut transcript = Transcript::new(content.as_bytes());
+        let seen = transcript.observe();
+        assert_eq!((seen.messages, seen.oversize, seen.malformed), (2, 1, 0));
+        assert_eq!(transcript.start.cursor.offset, content.len() as u64);
+        let mut items: Vec<Item> = Vec::new();
+        let start = Start { cursor: Cursor::default(), tail: TailDigest::default(), ..transcript.start.clone() };
+        assert!(matches!(super::items(&start, OpenCalls::default(), content.len() as u64, &mut items), Pass::Read(_)));
+        assert_eq!(items.last().map(|item| item.line), Some(3));
+    }
+
+    #[test]
+    fn items_end_exactly_where_the_observation_ended() {
+        let mut transcript = Transcript::new(format!("{}\n", prompt("one")).as_bytes());
+        transcript.observe();
+        let to = transcript.start.cursor.offset;
+        transcript.append(format!("{}\n", prompt("later")).as_bytes());
+        let start = Start { cursor: Cursor::default(), tail: TailDigest::default(), ..transcript.start.clone() };
+        let mut read: Vec<Item> = Vec::new();
+        assert!(matches!(items(&start, OpenCalls::default(), to, &mut read), Pass::Read(_)));
+        assert!(read.iter().all(|item| item.line == 1));
+        assert!(matches!(items(&start, OpenCalls::default(), to - 1, &mut read), Pass::Rewritten { .. }));
+    }
+
+    #[test]
+    fn another_file_takes_over_when_it_continues_the_first_or_the_first_is_gone() {
+        let mut first = Transcript::new(format!("{}\n", prompt("one")).as_bytes());
+        first.observe();
+        let (known, point, tail) = (first.start.path.clone(), first.start.cursor.offset, first.start.tail);
+        let longer = Transcript::new(format!("{}\n{}\n", prompt("one"), prompt("two")).as_bytes());
+        let other = Transcript::new(format!("{}\n{}\n", prompt("eno"), prompt("two")).as_bytes());
+        assert!(continues(&known, &longer.start.path, point, tail));
+        assert!(!continues(&known, &other.start.path, point, tail));
+        drop(first);
+        assert!(continues(&known, &other.start.path, point, tail));
+    }
+}

@@ -1,0 +1,594 @@
+//! The session actor: owns one aggregate, its offset, and the reading of its file.
+//!
+//! Every handler goes the same way: read what must be known, propose, record (durable), start what is owed, answer. It
+//! trusts nobody's idea of its state; after a restart it rebuilds from the journal, and what was owed is owed again.
+//! It keeps no text: index jobs read the file again.
+
+mod answer;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_events::conversation::Agent;
+use baton_events::hash::ContentHash;
+use baton_events::record::{CommandId, Metadata, Position, SessionId};
+use baton_events::session::{
+    Aggregate, Close, CloseReason, Command, Counts, Discover, Effect, EffectId, Event, Observe, Phase, Policy,
+    Rejection, Why,
+};
+use baton_events::transcript;
+use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
+use tokio::sync::{Semaphore, watch};
+use uuid::Uuid;
+
+pub use answer::{Closed, Outcome};
+
+use crate::chunks::ChunkStore;
+use crate::clock::Clock;
+use crate::files::FileSeen;
+use crate::indexer::{self, JobOutcome};
+use crate::journal::{AppendError, Journal};
+use crate::limits;
+use crate::place;
+use crate::reading::{self, Pass, Start};
+use crate::slot::{self, CallError};
+use crate::stream::SessionStream;
+use crate::supervisor;
+use crate::watcher;
+
+/// What a session needs of the world; the same for all of them.
+#[derive(Clone)]
+pub struct Options {
+    /// The log.
+    pub journal: Arc<dyn Journal>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Timeouts and switches, as configured now.
+    pub policy: watch::Receiver<Policy>,
+    /// Bounds the reads of all sessions together.
+    pub reads: Arc<Semaphore>,
+    /// Where notes are kept.
+    pub chunks: Arc<ChunkStore>,
+    /// Takes index jobs.
+    pub indexer: indexer::Handle,
+    /// Is told how far a file was read.
+    pub watcher: watcher::Handle,
+    /// Is told when nothing is owed.
+    pub supervisor: supervisor::Handle,
+}
+
+/// Reaches one incarnation of a session.
+#[derive(Clone)]
+pub struct Handle(pub(crate) ActorRef<Msg>);
+
+/// A close, as a caller asks for it.
+#[derive(Clone, Debug)]
+pub struct CloseCall {
+    /// Which layer.
+    pub reason: CloseReason,
+    /// The closer's words, redacted and bounded by the caller.
+    pub note: Option<String>,
+    /// Whether the session itself asks.
+    pub by_self: bool,
+    /// Identity of the wish.
+    pub command: CommandId,
+}
+
+impl Handle {
+    /// A transcript file of the session was found, or has changed.
+    pub fn seen(&self, file: FileSeen) {
+        let _ = self.0.send_message(Msg::Seen(file));
+    }
+
+    /// Applies what time alone brings about.
+    pub fn wake(&self) {
+        let _ = self.0.send_message(Msg::Wake);
+    }
+
+    /// Reports a finished index job.
+    pub(crate) fn done(&self, outcome: JobOutcome) {
+        let _ = self.0.send_message(Msg::Done(Box::new(outcome)));
+    }
+
+    /// Closes, and waits until the episode is durable, at most `within`.
+    pub async fn close(&self, call: CloseCall, within: Duration) -> Result<Closed, CallError> {
+        slot::call(&self.0, |reply| Msg::Close(call, reply), within).await
+    }
+
+    /// Reads to the end of the file as it stands, then closes for a query.
+    pub async fn refresh(
+        &self,
+        seen: Option<FileSeen>,
+        call: CloseCall,
+        within: Duration,
+    ) -> Result<Closed, CallError> {
+        if let Some(file) = seen {
+            self.seen(file);
+        }
+        self.close(call, within).await
+    }
+}
+
+/// What the actor is sent.
+pub(crate) enum Msg {
+    Seen(FileSeen),
+    Close(CloseCall, RpcReplyPort<Closed>),
+    Wake,
+    Done(Box<JobOutcome>),
+}
+
+/// The actor. Everything it knows is in its [`State`].
+pub(crate) struct SessionActor;
+
+pub(crate) struct State {
+    id: SessionId,
+    options: Options,
+    stream: SessionStream,
+    /// Rebuilt by the first message.
+    aggregate: Option<Aggregate>,
+    /// Why the history cannot be read; then every call is answered with it.
+    broken: Option<String>,
+    /// The job that this incarnation has handed out.
+    in_flight: Option<EffectId>,
+    waiting: Vec<Waiter>,
+    /// The file has changed and was not read since.
+    dirty: Option<FileSeen>,
+    /// When the file was last read, for the pace of recording.
+    read_at: Option<tokio::time::Instant>,
+    /// A wake-up is on its way.
+    timer: bool,
+    /// Why the file could not be read the last time.
+    unreadable: Option<String>,
+    /// What the last record of this incarnation was stored at.
+    position: Position,
+}
+
+struct Waiter {
+    reply: RpcReplyPort<Closed>,
+    before: Option<Uuid>,
+}
+
+impl Actor for SessionActor {
+    type Msg = Msg;
+    type State = State;
+    type Arguments = (SessionId, Options);
+
+    async fn pre_start(
+        &self,
+        _myself: ActorRef<Msg>,
+        (id, options): Self::Arguments,
+    ) -> Result<State, ActorProcessingErr> {
+        let stream = SessionStream::new(options.journal.clone(), id.clone());
+        Ok(State {
+            id,
+            options,
+            stream,
+            aggregate: None,
+            broken: None,
+            in_flight: None,
+            waiting: Vec::new(),
+            dirty: None,
+            read_at: None,
+            timer: false,
+            unreadable: None,
+            position: Position(0),
+        })
+    }
+
+    async fn handle(&self, myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
+        state.rehydrate().await?;
+        if let Some(reason) = state.broken.clone() {
+            if let Msg::Close(_, reply) = message {
+                let _ = reply.send(state.closed(Outcome::Broken { reason }));
+            }
+            state.settle(&myself);
+            return Ok(());
+        }
+        let handled = match message {
+            Msg::Seen(file) => state.seen(&myself, file).await,
+            Msg::Close(call, reply) => state.close(call, reply).await,
+            Msg::Wake => state.wake().await,
+            Msg::Done(outcome) => state.done(*outcome).await,
+        };
+        match handled {
+            Ok(()) => {}
+            Err(AppendError::Conflict { actual }) => {
+                // Somebody else wrote to this stream: what we believe is worth nothing.
+                return Err(
+                    format!("session {} is at version {}, another writer is at work", state.id, actual.0).into()
+                );
+            }
+            Err(AppendError::Closed) => {}
+            Err(error) => {
+                tracing::error!(session = %state.id, %error, "event not recorded");
+                state.wake_later(&myself, RETRY_RECORDING);
+            }
+        }
+        state.start_effects(&myself);
+        state.answer_waiters();
+        state.settle(&myself);
+        Ok(())
+    }
+}
+
+/// When the log refuses a write, try what was owed again after this long.
+const RETRY_RECORDING: Duration = Duration::from_secs(5);
+
+impl State {
+    async fn rehydrate(&mut self) -> Result<(), ActorProcessingErr> {
+        if self.aggregate.is_some() || self.broken.is_some() {
+            return Ok(());
+        }
+        let stream = self.stream.clone();
+        match tokio::task::spawn_blocking(move || stream.rehydrate()).await? {
+            Ok(aggregate) => self.aggregate = Some(aggregate),
+            Err(error) => {
+                tracing::error!(session = %self.id, %error, "session not started");
+                self.broken = Some(error.to_string());
+            }
+        }
+        Ok(())
+    }
+
+    fn aggregate(&self) -> &Aggregate {
+        self.aggregate.as_ref().expect("rehydrated before any message is handled")
+    }
+
+    fn policy(&self) -> Policy {
+        self.options.policy.borrow().clone()
+    }
+
+    /// Proposes, and records what follows.
+    async fn submit(
+        &mut self,
+        command: &Command,
+        id: Option<&CommandId>,
+    ) -> Result<Result<(), Rejection>, AppendError> {
+        let now = self.options.clock.now();
+        let events = match self.aggregate().propose(command, id, &self.policy(), now) {
+            Ok(events) => events,
+            Err(rejection) => return Ok(Err(rejection)),
+        };
+        if events.is_empty() {
+            return Ok(Ok(()));
+        }
+        let metadata = Metadata { correlation: id.cloned(), cause: id.cloned() };
+        for event in &events {
+            self.tell(event);
+        }
+        let aggregate = self.aggregate.as_mut().expect("rehydrated before any message is handled");
+        self.position = self.stream.record(aggregate, events, &metadata, now).await?;
+        Ok(Ok(()))
+    }
+
+    /// The log line of an event that people ask about.
+    fn tell(&self, event: &Event) {
+        let (session, state) = (&self.id, self.aggregate().state());
+        match event {
+            Event::Discovered { .. } => tracing::info!(%session, "session discovered"),
+            Event::Rewritten { generation, .. } => {
+                tracing::info!(%session, generation, "transcript rewritten, read anew");
+            }
+            Event::CloseRequested { reason, .. } => tracing::info!(%session, %reason, "close requested"),
+            Event::Indexed { episode, .. } => match &state.episode {
+                Some(old) => tracing::info!(
+                    %session, hash = %episode.hash.short(), old = %old.uuid, new = %episode.uuid, "episode replaced"
+                ),
+                None => tracing::info!(%session, hash = %episode.hash.short(), new = %episode.uuid, "episode stored"),
+            },
+            Event::IndexSkipped { episode, .. } => {
+                tracing::info!(%session, %episode, "content unchanged, index skipped");
+            }
+            Event::IndexingFailed { why, attempts, retry_at, .. } => {
+                tracing::warn!(%session, %why, attempts, %retry_at, "index failed");
+            }
+            Event::Abandoned { why } => tracing::info!(%session, %why, "session let go without an index"),
+            _ => {}
+        }
+    }
+
+    async fn seen(&mut self, myself: &ActorRef<Msg>, file: FileSeen) -> Result<(), AppendError> {
+        if !self.discover(&file).await? {
+            return Ok(());
+        }
+        self.dirty = Some(file);
+        let interval = Duration::from_millis(u64::try_from(self.policy().check_interval_ms).unwrap_or(0));
+        let too_soon = self.read_at.map(|at| at.elapsed()).filter(|since| *since < interval);
+        match too_soon {
+            Some(since) => self.wake_later(myself, interval - since),
+            None => {
+                self.read_to_end().await?;
+                self.apply_time().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the file is the one this session is read from.
+    async fn discover(&mut self, file: &FileSeen) -> Result<bool, AppendError> {
+        let state = self.aggregate().state();
+        let takes_over = match &state.transcript {
+            Some(known) if known.path != file.path => {
+                let (known, file, offset, tail) =
+                    (known.path.clone(), file.path.clone(), state.read.offset, state.tail);
+                tokio::task::spawn_blocking(move || reading::continues(&known, &file, offset, tail))
+                    .await
+                    .unwrap_or(false)
+            }
+            _ => false,
+        };
+        let discover = Command::Discover(Discover {
+            agent: file.agent,
+            path: file.path.clone(),
+            identity: file.identity,
+            kind: file.kind.clone(),
+            takes_over,
+        });
+        Ok(match self.submit(&discover, None).await? {
+            Ok(()) => true,
+            Err(Rejection::SecondFile { known }) => {
+                tracing::warn!(session = %self.id, %known, second = %file.path, "second file of one session passed over");
+                self.options.watcher.second_file(file);
+                false
+            }
+            Err(_) => false,
+        })
+    }
+
+    /// Reads from the own offset to the end of the file as it stands now, recording what was counted.
+    async fn read_to_end(&mut self) -> Result<(), AppendError> {
+        let seen = self.dirty.take();
+        let resting = matches!(self.aggregate().state().phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked));
+        if resting || !self.policy().tracked {
+            self.checked(seen);
+            return Ok(());
+        }
+        loop {
+            let state = self.aggregate().state();
+            let Some(transcript) = &state.transcript else { return Ok(()) };
+            let source = transcript::Source { agent: transcript.agent, subagent: state.is_subagent() };
+            let start = Start { source, path: transcript.path.clone(), cursor: state.read.clone(), tail: state.tail };
+            let generation = state.generation;
+            let (has_place, has_parent) = (state.place.is_some(), state.parent().is_some());
+            let permit = self.options.reads.clone().acquire_owned().await;
+            let pass = tokio::task::spawn_blocking(move || {
+                let _permit = permit;
+                let pass = reading::observe(&start);
+                let place = match &pass {
+                    Pass::Read(done) if !has_place => done.seen.cwd.as_deref().map(place::of),
+                    _ => None,
+                };
+                (start, pass, place)
+            })
+            .await;
+            let Ok((start, pass, place)) = pass else {
+                self.unreadable = Some("reading broke".to_owned());
+                tracing::error!(session = %self.id, "reading the transcript broke");
+                return Ok(());
+            };
+            self.read_at = Some(tokio::time::Instant::now());
+            match pass {
+                Pass::Read(done) => {
+                    self.unreadable = None;
+                    let more = done.more;
+                    let parent = done.seen.agent_session.as_deref().and_then(SessionId::new);
+                    let observe = Command::Observe(Box::new(Observe {
+                        generation,
+                        from: start.cursor.offset,
+                        to: done.cursor,
+                        tail: done.tail,
+                        counts: Counts::from(&done.seen),
+                        first_at: done.seen.first_at,
+                        last_conversation_at: done.seen.last_conversation_at,
+                        place,
+                        parent: parent.filter(|_| !has_parent),
+                    }));
+                    if let Err(rejection) = self.submit(&observe, None).await? {
+                        tracing::warn!(session = %self.id, %rejection, "what was read was refused");
+                        return Ok(());
+                    }
+                    if !more {
+                        self.checked(seen);
+                        return Ok(());
+                    }
+                }
+                Pass::Rewritten { identity } => {
+                    if self.submit(&Command::Rewrite { identity }, None).await?.is_err() {
+                        return Ok(());
+                    }
+                    self.in_flight = None;
+                }
+                Pass::Gone => {
+                    self.unreadable = None;
+                    let _ = self.submit(&Command::Vanish, None).await?;
+                    return Ok(());
+                }
+                Pass::Unreadable { reason } => {
+                    if self.unreadable.as_ref() != Some(&reason) {
+                        tracing::warn!(session = %self.id, path = %start.path, %reason, "transcript not readable");
+                    }
+                    self.unreadable = Some(reason);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn checked(&self, seen: Option<FileSeen>) {
+        if let Some(file) = seen {
+            self.options.watcher.checked(file);
+        }
+    }
+
+    /// Applies the rules of time to what is known now.
+    async fn apply_time(&mut self) -> Result<(), AppendError> {
+        let asleep_ms = self.options.clock.asleep_ms(self.aggregate().state().last_activity());
+        let wake = Command::Wake { unread: self.unreadable.is_some(), asleep_ms };
+        let _ = self.submit(&wake, None).await?;
+        Ok(())
+    }
+
+    async fn wake(&mut self) -> Result<(), AppendError> {
+        self.timer = false;
+        // Before time closes a session, make sure that nothing has come that nobody told us of.
+        self.read_to_end().await?;
+        self.apply_time().await
+    }
+
+    async fn close(&mut self, call: CloseCall, reply: RpcReplyPort<Closed>) -> Result<(), AppendError> {
+        if self.waiting.len() >= limits::WAITERS_PER_SESSION {
+            let _ = reply.send(self.closed(Outcome::Busy));
+            return Ok(());
+        }
+        let before = self.aggregate().state().episode.as_ref().map(|episode| episode.uuid);
+        let closed = match self.read_to_end().await {
+            Ok(()) => self.submit_close(&call).await,
+            Err(error) => Err(error),
+        };
+        match closed {
+            Ok(None) => self.waiting.push(Waiter { reply, before }),
+            Ok(Some(outcome)) => {
+                let _ = reply.send(self.closed(outcome));
+            }
+            Err(error) => {
+                let _ = reply.send(self.closed(Outcome::NotRecorded { reason: error.to_string() }));
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Records the wish. `None`: the answer comes with the state.
+    async fn submit_close(&mut self, call: &CloseCall) -> Result<Option<Outcome>, AppendError> {
+        let state = self.aggregate().state();
+        let current = state.phase == Phase::Indexed && state.unindexed == 0;
+        if call.reason == CloseReason::LazyQuery && current && state.filter_is(self.policy().filter_version) {
+            // A query that finds nothing to do leaves no trace: it may come a thousand times an hour.
+            return Ok(None);
+        }
+        if let (Some(reason), Phase::New) = (&self.unreadable, state.phase) {
+            return Ok(Some(Outcome::Unreadable { reason: reason.clone() }));
+        }
+        let note = match &call.note {
+            Some(text) => Some(self.store_note(text.clone()).await?),
+            None => None,
+        };
+        let close = Command::Close(Close {
+            reason: call.reason,
+            note,
+            by_self: call.by_self,
+            unread: self.unreadable.is_some(),
+        });
+        Ok(self.submit(&close, Some(&call.command)).await?.err().map(Outcome::Refused))
+    }
+
+    /// A note is text, so it lies beside the conversation and not in the log; durable before it is named.
+    async fn store_note(&self, text: String) -> Result<ContentHash, AppendError> {
+        let (chunks, id) = (self.options.chunks.clone(), self.id.clone());
+        let stored = tokio::task::spawn_blocking(move || chunks.put_note(&id, &text)).await;
+        let refused = |reason| AppendError::Refused { reason, retriable: true };
+        match stored {
+            Ok(Ok(hash)) => Ok(hash),
+            Ok(Err(error)) => Err(refused(error.to_string())),
+            Err(error) => Err(refused(error.to_string())),
+        }
+    }
+
+    async fn done(&mut self, outcome: JobOutcome) -> Result<(), AppendError> {
+        if self.in_flight != Some(outcome.effect()) {
+            tracing::debug!(session = %self.id, "result of a job that is no longer wanted");
+            return Ok(());
+        }
+        self.in_flight = None;
+        match outcome {
+            JobOutcome::Complete(complete) => {
+                let effect = complete.effect;
+                if let Err(rejection) = self.submit(&Command::Complete(*complete), None).await? {
+                    tracing::warn!(session = %self.id, ?effect, %rejection, "result of an index job refused");
+                }
+            }
+            JobOutcome::Failed { effect, why, reason } => {
+                tracing::warn!(session = %self.id, %why, %reason, "index job failed");
+                self.unreadable = Some(reason);
+                let _ = self.submit(&Command::Fail { effect, why }, None).await?;
+            }
+            JobOutcome::Rewritten { identity, .. } => self.begin_anew(identity).await?,
+        }
+        Ok(())
+    }
+
+    /// The job found a file that no longer continues what was observed: observe it anew, and repeat the wish.
+    async fn begin_anew(&mut self, identity: baton_events::session::FileIdentity) -> Result<(), AppendError> {
+        let reason = self.aggregate().state().job.map(|job| job.again.unwrap_or(job.reason));
+        if self.submit(&Command::Rewrite { identity }, None).await?.is_err() {
+            return Ok(());
+        }
+        self.read_to_end().await?;
+        if let Some(reason) = reason {
+            let close = Close { reason, note: None, by_self: false, unread: self.unreadable.is_some() };
+            let _ = self.submit(&Command::Close(close), None).await?;
+        }
+        Ok(())
+    }
+
+    /// Starts what is owed and not in flight. Wake-ups are the supervisor's: it reads them from the session table.
+    fn start_effects(&mut self, myself: &ActorRef<Msg>) {
+        let policy = self.policy();
+        for effect in self.aggregate().pending(&policy) {
+            let Effect::Index(job) = effect else { continue };
+            if self.in_flight == Some(job.effect) {
+                continue;
+            }
+            self.in_flight = Some(job.effect);
+            let state = self.aggregate().state();
+            self.options.indexer.index(indexer::JobRequest {
+                session: self.id.clone(),
+                agent: state.transcript.as_ref().map_or(Agent::ClaudeCode, |transcript| transcript.agent),
+                subagent: state.is_subagent(),
+                job,
+                prior: state.episode.clone(),
+                filter_version: policy.filter_version,
+                reply: Handle(myself.clone()),
+            });
+        }
+    }
+
+    /// Answers everybody whose answer the state now tells.
+    fn answer_waiters(&mut self) {
+        let state = self.aggregate().state();
+        if state.phase == Phase::Indexing || self.waiting.is_empty() {
+            return;
+        }
+        let reason = self.unreadable.clone();
+        for waiter in std::mem::take(&mut self.waiting) {
+            let outcome = answer::outcome(self.aggregate().state(), waiter.before, reason.as_deref());
+            let _ = waiter.reply.send(self.closed(outcome));
+        }
+    }
+
+    fn closed(&self, outcome: Outcome) -> Closed {
+        let state = self.aggregate.as_ref().map(Aggregate::state);
+        Closed {
+            episode: state.and_then(|state| state.episode.as_ref()).map(|episode| episode.uuid),
+            messages: state.map_or(0, |state| state.counts.messages),
+            position: self.position.max(self.options.journal.tail().position),
+            outcome,
+        }
+    }
+
+    fn wake_later(&mut self, myself: &ActorRef<Msg>, after: Duration) {
+        if !self.timer {
+            self.timer = true;
+            myself.send_after(after, || Msg::Wake);
+        }
+    }
+
+    /// Tells the supervisor that this incarnation may be put to rest, or that it may not.
+    fn settle(&self, myself: &ActorRef<Msg>) {
+        let busy = self.in_flight.is_some() || !self.waiting.is_empty();
+        let waits = self.dirty.is_some() || self.timer;
+        if !busy {
+            self.options.supervisor.settled(self.id.clone(), myself.get_id(), !waits);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! One session's events in the journal: domain events on this side, stored records on the other.
+
+use std::sync::Arc;
+
+use baton_events::envelope::{NewRecord, StoredRecord};
+use baton_events::record::{Metadata, Position, Recorded, SequenceNumber, SessionId, StreamId, Timestamp};
+use baton_events::schema;
+use baton_events::session::{Aggregate, Event, GapInHistory};
+
+use crate::journal::{AppendError, Journal, ReadError};
+
+/// Why a session's history could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The journal could not be read.
+    #[error(transparent)]
+    Journal(#[from] ReadError),
+    /// An event is of a newer program, or damaged.
+    #[error(transparent)]
+    Event(#[from] schema::session::Error),
+    /// The history has a hole.
+    #[error(transparent)]
+    Gap(#[from] GapInHistory),
+}
+
+/// Reads an event back from its record.
+pub fn decode(record: &StoredRecord) -> Result<Recorded<Event>, schema::session::Error> {
+    Ok(Recorded {
+        position: record.position,
+        stream: record.stream.clone(),
+        sequence: record.sequence,
+        at: record.at,
+        metadata: record.metadata.clone(),
+        event: schema::session::decode(&record.kind, record.v, &record.data)?,
+    })
+}
+
+/// The stream of one session.
+#[derive(Clone)]
+pub struct SessionStream {
+    journal: Arc<dyn Journal>,
+    id: SessionId,
+    stream: StreamId,
+}
+
+impl SessionStream {
+    /// The stream of `id` in `journal`.
+    pub fn new(journal: Arc<dyn Journal>, id: SessionId) -> Self {
+        let stream = StreamId::session(&id);
+        Self { journal, id, stream }
+    }
+
+    /// Rebuilds the session from its events. Blocks for short disk reads.
+    pub fn rehydrate(&self) -> Result<Aggregate, Error> {
+        const STEP: usize = 512;
+        let mut aggregate = Aggregate::new(self.id.clone());
+        loop {
+            let records = self.journal.read_stream(&self.stream, aggregate.version(), STEP)?;
+            for record in &records {
+                aggregate.commit(&decode(record)?)?;
+            }
+            if records.is_empty() {
+                return Ok(aggregate);
+            }
+        }
+    }
+
+    /// Makes events durable at the end of the stream and takes them into the aggregate. On an error the aggregate is
+    /// as it was; whether the events are stored is then only known after a rehydration.
+    pub async fn record(
+        &self,
+        aggregate: &mut Aggregate,
+        events: Vec<Event>,
+        metadata: &Metadata,
+        now: Timestamp,
+    ) -> Result<Position, AppendError> {
+        let batch = events
+            .iter()
+            .map(|event| {
+                let encoded = schema::session::encode(event);
+                NewRecord {
+                    kind: encoded.kind.to_owned(),
+                    v: encoded.v,
+                    at: now,
+                    metadata: metadata.clone(),
+                    data: encoded.data,
+                }
+            })
+            .collect();
+        let before = aggregate.version();
+        let appended = self.journal.append(self.stream.clone(), before, batch).await?;
+        for (index, event) in (1..).zip(events) {
+            let sequence = SequenceNumber(before.0 + index);
+            let position = Position(appended.first.0 + index - 1);
+            let (stream, metadata) = (self.stream.clone(), metadata.clone());
+            let recorded = Recorded { position, stream, sequence, at: now, metadata, event };
+            // The sequences were counted from the aggregate's own version: there is no gap to find.
+            aggregate.commit(&recorded).map_err(|_| AppendError::Conflict { actual: appended.last_sequence })?;
+        }
+        Ok(appended.last)
+    }
+}

@@ -1,0 +1,65 @@
+//! The actors there is one of: indexer, watcher, gateway. Started in the order of who calls whom, restarted one by one.
+
+use ractor::{Actor, ActorCell, ActorId, SpawnErr};
+
+use crate::gateway::{self, Endpoint, GatewayActor, Services};
+use crate::indexer::{self, IndexerActor};
+use crate::watcher::{self, WatcherActor};
+
+/// What each is started with, and where its callers find it.
+pub struct Children {
+    /// The indexer.
+    pub indexer: (indexer::Handle, indexer::Options),
+    /// The watcher.
+    pub watcher: (watcher::Handle, watcher::Options),
+    /// The gateway.
+    pub gateway: (gateway::Handle, Services, Endpoint),
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Child {
+    Indexer,
+    Watcher,
+    Gateway,
+}
+
+impl Child {
+    pub(super) const ALL: [Self; 3] = [Self::Indexer, Self::Watcher, Self::Gateway];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Indexer => "indexer",
+            Self::Watcher => "watcher",
+            Self::Gateway => "gateway",
+        }
+    }
+}
+
+impl Children {
+    /// Starts one, linked to its supervisor, and puts it where its callers look.
+    pub(super) async fn start(&self, child: Child, supervisor: ActorCell) -> Result<ActorId, SpawnErr> {
+        match child {
+            Child::Indexer => {
+                let (handle, options) = &self.indexer;
+                let arguments = indexer::Arguments { options: options.clone(), handle: handle.clone() };
+                let (actor, _) = Actor::spawn_linked(None, IndexerActor, arguments, supervisor).await?;
+                handle.slot().put(actor.clone());
+                Ok(actor.get_id())
+            }
+            Child::Watcher => {
+                let (handle, options) = &self.watcher;
+                let (actor, _) = Actor::spawn_linked(None, WatcherActor, options.clone(), supervisor).await?;
+                handle.0.put(actor.clone());
+                Ok(actor.get_id())
+            }
+            Child::Gateway => {
+                let (handle, services, endpoint) = &self.gateway;
+                let arguments = gateway::Arguments { services: services.clone(), endpoint: endpoint.clone() };
+                let (actor, _) = Actor::spawn_linked(None, GatewayActor, arguments, supervisor).await?;
+                handle.0.put(actor.clone());
+                Ok(actor.get_id())
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The whole daemon as one value: everything wired on one screen, and taken down in the opposite order.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use baton_events::record::Timestamp;
+use baton_events::session::Policy;
+use ractor::{Actor, ActorRef};
+use tokio::sync::{Semaphore, watch};
+
+use crate::chunks::{self, ChunkStore};
+use crate::clock::Clock;
+use crate::gateway::{self, Endpoint, Services};
+use crate::indexer;
+use crate::journal::{self, DiskJournal, Journal, OpenError};
+use crate::limits;
+use crate::lock::{HomeLock, LockError};
+use crate::session;
+use crate::supervisor::{self, Progress, SupervisorActor};
+use crate::table::{TableFold, TableReader};
+use crate::watcher::{self, Root};
+
+/// What a daemon is started with.
+pub struct Options {
+    /// Where everything lies.
+    pub home: PathBuf,
+    /// Where transcripts are looked for.
+    pub roots: Vec<Root>,
+    /// Timeouts and switches; may change while the daemon runs.
+    pub policy: watch::Receiver<Policy>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The program's version, as clients are told.
+    pub version: String,
+}
+
+/// Why a daemon could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The home is not ours.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The log could not be opened.
+    #[error(transparent)]
+    Log(#[from] OpenError),
+    /// The conversations could not be reached.
+    #[error(transparent)]
+    Chunks(#[from] chunks::Error),
+    /// The actors could not be started.
+    #[error("the daemon could not be started: {reason}")]
+    Actors {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A running daemon.
+pub struct System {
+    services: Services,
+    gateway: gateway::Handle,
+    journal: Arc<dyn Journal>,
+    supervisor: ActorRef<supervisor::Msg>,
+    /// Given back last.
+    _lock: HomeLock,
+}
+
+impl System {
+    /// Takes the home's lock, opens the log, rebuilds the session table from it, and starts the actors: supervisor,
+    /// indexer, watcher, and the gateway last.
+    pub async fn start(options: Options) -> Result<Self, StartError> {
+        let Options { home, roots, policy, clock, version } = options;
+        let lock = HomeLock::acquire(&home)?;
+        let started_at = clock.now();
+        let (journal, table, log_problem) = open_journal(&home, started_at).await?;
+        let chunks = Arc::new(ChunkStore::open(home.join("blobs"))?);
+
+        let (supervisor, watcher) = (supervisor::Handle::default(), watcher::Handle::default());
+        let (indexer, gateway) = (indexer::Handle::new(chunks.clone()), gateway::Handle::default());
+        let (progress, degraded) = (watch::Sender::new(Progress::default()), watch::Sender::new(Vec::new()));
+        let services = Services {
+            home: home.clone(),
+            roots: roots.iter().map(|root| root.projects.clone()).collect(),
+            version,
+            started_at,
+            journal: journal.clone(),
+            table: table.clone(),
+            policy: policy.clone(),
+            clock: clock.clone(),
+            chunks: chunks.clone(),
+            supervisor: supervisor.clone(),
+            watcher: watcher.clone(),
+            indexer: indexer.clone(),
+            progress: progress.subscribe(),
+            degraded: degraded.subscribe(),
+            log_problem,
+            stop: watch::Sender::new(false),
+        };
+        let sessions = session::Options {
+            journal: journal.clone(),
+            clock,
+            policy,
+            reads: Arc::new(Semaphore::new(limits::READS_AT_ONCE)),
+            chunks: chunks.clone(),
+            indexer: indexer.clone(),
+            watcher: watcher.clone(),
+            supervisor: supervisor.clone(),
+        };
+        let memory = indexer::Options {
+            journal: journal.clone(),
+            table: table.clone(),
+            chunks,
+            memory: home.join("memory"),
+            jobs_at_once: std::thread::available_parallelism().map_or(1, usize::from).min(4),
+        };
+        let children = supervisor::Children {
+            indexer: (indexer.clone(), memory),
+            watcher: (watcher, watcher::Options { roots, table: table.clone(), supervisor: supervisor.clone() }),
+            gateway: (gateway.clone(), services.clone(), Endpoint::of(&home)),
+        };
+        let options = supervisor::Options { sessions, table, progress, degraded, children };
+        let (actor, _) = Actor::spawn(None, SupervisorActor, (options, supervisor))
+            .await
+            .map_err(|error| StartError::Actors { reason: error.to_string() })?;
+        tracing::info!(home = %home.display(), sessions = services.table.borrow().len(), "daemon started");
+        Ok(Self { services, gateway, journal, supervisor: actor, _lock: lock })
+    }
+
+    /// Completes when a client has asked the daemon to stop.
+    pub async fn stop_asked(&self) {
+        let mut stop = self.services.stop.subscribe();
+        // The sender lives as long as the services do.
+        let _ = stop.wait_for(|stop| *stop).await;
+    }
+
+    /// What the gateway answers with, for callers in this process.
+    pub fn services(&self) -> &Services {
+        &self.services
+    }
+
+    /// Takes no more calls, lets sessions finish what they have begun, commits the memory, closes the log, and gives
+    /// the home back. What is not done by then is owed, and done after the next start.
+    pub async fn stop(self) {
+        self.services.stop.send_replace(true);
+        self.gateway.close();
+        if let Err(error) = self.services.supervisor.drain().await {
+            tracing::warn!(%error, "sessions not drained in time");
+        }
+        self.services.indexer.close().await;
+        self.supervisor.stop(None);
+        let _ = self.supervisor.wait(Some(limits::DRAIN)).await;
+        let journal = self.journal.clone();
+        let _ = tokio::task::spawn_blocking(move || journal.close()).await;
+        tracing::info!("daemon stopped");
+    }
+}
+
+/// Opens the log and says what was found.
+async fn open_journal(
+    home: &std::path::Path,
+    now: Timestamp,
+) -> Result<(Arc<dyn Journal>, TableReader, Option<String>), StartError> {
+    let (fold, table) = TableFold::new();
+    let options = journal::Options::new(home.join("log"), now);
+    let opened = tokio::task::spawn_blocking(move || DiskJournal::open(options, Box::new(fold))).await;
+    let journal = opened.map_err(|error| StartError::Actors { reason: error.to_string() })??;
+    let found = journal.recovery();
+    let mut problem = None;
+    if let Some(cut) = &found.cut {
+        let told = format!(
+            "a torn tail of {} bytes was cut from {} at byte {}; it is kept in {}",
+            cut.bytes,
+            cut.segment,
+            cut.offset,
+            cut.kept.display()
+        );
+        tracing::warn!(position = cut.position.0, "{told}");
+        problem = Some(told);
+    }
+    if let Some((reason, kept)) = &found.index_put_aside {
+        tracing::warn!(%reason, kept = %kept.display(), events = found.caught_up, "log index put aside and rebuilt");
+    }
+    if found.restored > 0 {
+        tracing::warn!(events = found.restored, "events restored to the log from its index");
+    }
+    tracing::info!(events = found.events, caught_up = found.caught_up, "log opened");
+    Ok((Arc::new(journal), table, problem))
+}
