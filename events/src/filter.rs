@@ -49,6 +49,34 @@ pub fn kept_head(text: &str, chars: usize) -> Option<String> {
     kept(text).map(|text| head(text, chars))
 }
 
+/// The text without the escape sequences by which programs colour their output.
+pub(crate) fn without_colours(text: &str) -> Cow<'_, str> {
+    let Some(mut escape) = text.find('\u{1b}') else {
+        return Cow::Borrowed(text);
+    };
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    loop {
+        out.push_str(&rest[..escape]);
+        let sequence = &rest[escape + 1..];
+        rest = match sequence.strip_prefix('[') {
+            // Parameters, then one final byte.
+            Some(body) => {
+                let body = body.trim_start_matches(|c: char| matches!(c, '\u{20}'..='\u{3f}'));
+                body.strip_prefix(|c: char| c.is_ascii()).unwrap_or(body)
+            }
+            None => sequence,
+        };
+        match rest.find('\u{1b}') {
+            Some(next) => escape = next,
+            None => {
+                out.push_str(rest);
+                return Cow::Owned(out);
+            }
+        }
+    }
+}
+
 /// One line of a text as it is kept: blanks and line ends become one blank each.
 pub fn one_line(text: &str, chars: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -103,6 +131,19 @@ mod tests {
             ("<private>p</private>", Some("[redacted:private]")),
         ] {
             assert_eq!(kept(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn colours_are_dropped() {
+        for (text, expected) in [
+            ("plain", "plain"),
+            ("\u{1b}[1;31mred\u{1b}[0m!", "red!"),
+            ("\u{1b}[?2026hx\u{1b}", "x"),
+            ("a\u{1b}[é", "aé"),
+            ("\u{1b}[31", ""),
+        ] {
+            assert_eq!(without_colours(text), expected, "{text:?}");
         }
     }
 

@@ -146,37 +146,30 @@ impl<'a, S: Sink> Reader<'a, S> {
     fn line(&mut self, bytes: &[u8]) {
         self.count_line();
         let bytes = if self.scribe.cursor.offset == 0 { bytes.strip_prefix(BOM).unwrap_or(bytes) } else { bytes };
-        let before = self.scribe.seen.records;
-        if self.records(bytes) && self.scribe.seen.records > before {
-            return;
-        }
-        // A power loss leaves NUL anywhere: without them the line may make sense.
-        let repaired = memchr(0, bytes).map(|_| bytes.iter().copied().filter(|byte| *byte != 0).collect::<Vec<_>>());
-        let nothing_lost = match repaired {
-            Some(bytes) => self.records(&bytes) && self.scribe.seen.records > before,
-            None => bytes.trim_ascii().is_empty(),
+        // A power loss leaves runs of NUL anywhere: without them the line may make sense.
+        let nul = memchr(0, bytes).is_some();
+        let bytes = if nul {
+            Cow::Owned(bytes.iter().copied().filter(|byte| *byte != 0).collect())
+        } else {
+            Cow::Borrowed(bytes)
         };
-        self.scribe.seen.malformed += u64::from(!nothing_lost);
+        let lost = nul && !self.scribe.cursor.unterminated && bytes.trim_ascii().is_empty();
+        self.scribe.seen.malformed += u64::from(lost || !self.records(&bytes));
     }
 
-    /// Reads the objects of a line: mostly one, but writers that do not wait for each other leave more. Whether at
-    /// least one was read, or nothing but blanks stood there.
+    /// Reads the objects of a line: mostly one, but writers that do not wait for each other leave more. Whether nothing
+    /// else stood there.
     fn records(&mut self, mut bytes: &[u8]) -> bool {
-        let mut any = false;
         loop {
             match json::first_object(bytes) {
                 Found::Nothing => return true,
                 Found::Object(fields) => match self.record(fields) {
                     Some(end) => bytes = &bytes[end..],
-                    None => break,
+                    None => return false,
                 },
-                Found::Garbage => break,
+                Found::Garbage => return false,
             }
-            any = true;
         }
-        // Something was read, and something is broken behind it.
-        self.scribe.seen.malformed += u64::from(any);
-        any
     }
 
     /// Reads one object, if it is whole. Where it ends, counted from the first byte given to `first_object`.

@@ -155,9 +155,9 @@ fn exit_code(head: &str) -> Option<i32> {
 
 /// The first line that says what went wrong: the first that speaks of an error, else the first that says anything.
 fn telling_line(head: &str) -> Option<String> {
-    let private = super::kept(head)?;
+    let clean = super::kept(&super::without_colours(head))?;
     let lines = || {
-        private
+        clean
             .lines()
             .map(|line| line.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>").trim())
             .filter(|line| line.chars().any(char::is_alphanumeric) && !line.starts_with("Exit code "))
@@ -167,7 +167,7 @@ fn telling_line(head: &str) -> Option<String> {
 }
 
 fn speaks_of_error(line: &str) -> bool {
-    const STARTS: &[&str] = &["error", "Error", "ERROR", "fatal", "FATAL", "panic", "E   ", "FAIL"];
+    const STARTS: &[&str] = &["error", "Error", "ERROR", "fatal", "FATAL", "panic", "E   ", "FAIL", "** ("];
     const PARTS: &[&str] = &[
         "error:",
         "Error:",
@@ -176,12 +176,14 @@ fn speaks_of_error(line: &str) -> bool {
         "Exception:",
         "panicked at",
         "FAILED",
+        "Assertion",
         "No such file",
         "not found",
         "cannot ",
         "denied",
     ];
-    STARTS.iter().any(|start| line.starts_with(start)) || PARTS.iter().any(|part| line.contains(part))
+    let failures = line.contains(" failed") && !line.contains(" 0 failed");
+    failures || STARTS.iter().any(|start| line.starts_with(start)) || PARTS.iter().any(|part| line.contains(part))
 }
 
 fn counted(count: usize, what: &str) -> String {
@@ -256,7 +258,7 @@ mod tests {
             "Bash cargo test: exit 101, error[E0308]: mismatched types",
         );
         assert_eq!((result.exit_code, result.error.as_deref()), (Some(101), Some("error[E0308]: mismatched types")));
-        failed(("Bash", "x"), r#""Exit code 2\n\u001b[31m\nhm""#, "Bash x: exit 2, \u{1b}[31m");
+        failed(("Bash", "x"), r#""Exit code 2\n\u001b[31m\nhm""#, "Bash x: exit 2, hm");
         failed(("Bash", "x"), r#""Exit code 1""#, "Bash x: exit 1");
         failed(
             ("Edit", "a.rs"),

@@ -7,7 +7,9 @@ use std::borrow::Cow;
 
 use crate::conversation::{Body, Call, Item, Meta, Outcome, TitleSource};
 use crate::filter::result::{Output, summarise};
-use crate::filter::{MAX_NAME_CHARS, MAX_NOTICE_CHARS, edit, input, is_own_tool, kept, kept_head, one_line};
+use crate::filter::{
+    MAX_NAME_CHARS, MAX_NOTICE_CHARS, edit, input, is_own_tool, kept, kept_head, one_line, without_colours,
+};
 use crate::hash::Mark;
 use crate::record::Timestamp;
 use crate::redact::redact_owned;
@@ -236,7 +238,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
 
     /// The harness had news.
     pub(crate) fn notice(&mut self, stamp: &Stamp<'_>, text: &str) {
-        self.say(stamp, || kept_head(text, MAX_NOTICE_CHARS).map(|text| Body::Notice { text }));
+        self.say(stamp, || kept_head(&without_colours(text), MAX_NOTICE_CHARS).map(|text| Body::Notice { text }));
     }
 
     /// A prompt was counted when it was queued; it is not to be counted when it is delivered.
