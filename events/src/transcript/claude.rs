@@ -386,7 +386,8 @@ fn has_prompt(text: &str, author: Author) -> bool {
 
 fn say_part<S: Sink>(text: &str, author: Author, delivery: Delivery, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     let parts = words::take_apart(text, author == Author::Person);
-    let by_harness = author == Author::Harness && parts.len() == 1;
+    // A subagent's prompts come from other agents: to it they are what a person's are to the main one.
+    let by_harness = author == Author::Harness && parts.len() == 1 && !scribe.is_subagent();
     for words in parts {
         match words {
             Words::Prompt(text) if by_harness => scribe.notice(stamp, &text),

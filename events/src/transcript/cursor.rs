@@ -15,7 +15,7 @@ pub const MAX_QUEUED: usize = 8;
 
 /// Where reading stands. Reading on from a cursor gives what reading at once would have given.
 ///
-/// Holds numbers and fingerprints only. At its fullest it has 93 of them: about 2 KB as JSON.
+/// Holds numbers and fingerprints only. At its fullest it has some 160 of them: about 3 KB as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Cursor {
     /// Bytes read: just after a newline, unless `unterminated`.

@@ -404,6 +404,7 @@ impl<'a> Scan<'a> {
 }
 
 #[cfg(test)]
+<<<<<<< HEAD
 mod tests {
     use super::*;
 
@@ -520,3 +521,6 @@ mod tests {
         }
     }
 }
+=======
+mod tests;
+>>>>>>> 83f0793 (Measure reading and redaction; move the scanner's tests beside it)

@@ -90,6 +90,11 @@ impl<'a, S: Sink> Scribe<'a, S> {
         }
     }
 
+    /// Whether the whole file is a subagent's.
+    pub(crate) fn is_subagent(&self) -> bool {
+        self.subagent
+    }
+
     /// Whether the record belongs to a subagent's conversation inside another's file.
     pub(crate) fn aside(&self, stamp: &Stamp<'_>) -> bool {
         stamp.sidechain && !self.subagent

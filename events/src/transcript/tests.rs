@@ -117,6 +117,9 @@ fn each_kind_of_user_line_is_what_it_is() {
     let line = with(r#""isSidechain":true"#, r#""look for b""#);
     let (items, _, seen) = read_as(Source { subagent: true, ..MAIN }, format!("{line}\n").as_bytes());
     assert_eq!((shown(&items[0]).as_str(), seen.prompts), ("1 prompt look for b", 1));
+    let line = with(r#""origin":{"kind":"coordinator"}"#, r#""look for b""#);
+    let (items, ..) = read_as(Source { subagent: true, ..MAIN }, format!("{line}\n").as_bytes());
+    assert_eq!(shown(&items[0]), "1 prompt look for b");
 }
 
 #[test]
