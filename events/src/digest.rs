@@ -39,11 +39,13 @@ const LINE_CHARS: usize = 300;
 const SHORT_CHARS: usize = 120;
 /// A first prompt of fewer characters ("hi", "continue") says nothing of the purpose: the next one joins it.
 const TELLING_PROMPT_CHARS: usize = 12;
+/// A first sentence of fewer characters is no title.
+const TELLING_TITLE_CHARS: usize = 20;
 
 /// What one session comes to, as `show` prints it. Field order is the order of the contract.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Episode {
-    /// The title: the best that the transcript gives, else the first line of the objective.
+    /// The title: the best that the transcript gives, else the first sentence of the objective, else of the first reply.
     pub title: String,
     /// What the session was for: its first typed prompt, after the title when the transcript gives one.
     pub objective: String,
@@ -134,8 +136,10 @@ pub fn digest(items: &[Item]) -> Episode {
     let timeline = Timeline::of(items);
     let objective = objective(&timeline);
     let failures = failure::failures(&timeline);
+    let first_reply = || timeline.rounds.iter().find_map(|round| round.replies.first()).map_or("", |said| said.text);
+    let purpose = if objective.is_empty() { first_reply() } else { &objective };
     let mut episode = Episode {
-        title: timeline.title.clone().unwrap_or_else(|| first_line(&objective)),
+        title: timeline.title.clone().unwrap_or_else(|| first_line(purpose)),
         objective: match &timeline.title {
             Some(title) => titled(title, objective),
             None => objective,
@@ -183,10 +187,11 @@ fn is_bare_slash_command(text: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':'))
 }
 
-/// A title from an objective: its first sentence, bounded.
-fn first_line(objective: &str) -> String {
-    let sentence = sentence::sentences(objective).first().map_or(objective, |sentence| sentence.text);
-    one_line(sentence, TITLE_CHARS)
+/// A title from a text: its first sentence, or more when that is too short to tell sessions apart.
+fn first_line(text: &str) -> String {
+    let sentence = sentence::sentences(text).first().map_or(text, |sentence| sentence.text);
+    let telling = sentence.chars().count() >= TELLING_TITLE_CHARS;
+    one_line(if telling { sentence } else { text }, TITLE_CHARS)
 }
 
 /// Shortens a list to its bound: first the oldest that are not worth keeping go, then the oldest. Order is kept.

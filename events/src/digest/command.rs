@@ -200,7 +200,8 @@ impl<'a> Step<'a> {
     }
 
     fn checks(&self) -> bool {
-        let checking = |name: &str| CHECKING.iter().any(|part| name.contains(part));
+        let tells = |word: &str| CHECKING.iter().any(|part| word.trim_end_matches('s').ends_with(part));
+        let checking = |name: &str| self.program != "git" && name.split(|c: char| !c.is_alphanumeric()).any(tells);
         CHECKERS.contains(&&*self.program) || self.subcommand.as_deref().is_some_and(checking)
     }
 }

@@ -1,7 +1,7 @@
 //! What failed, and the later success that resolved it.
 //!
 //! A failure is a failed result of a tool that works: a command that only looks finds nothing without anything being
-//! wrong, what a person denied or interrupted did not fail, and a slip of the agent's own tools (text to replace not
+//! wrong, what a person or the harness did not allow did not fail, and a slip of the agent's own tools (text to replace not
 //! found, file not read yet) that it made good on the same file is not worth remembering.
 
 use std::collections::BTreeMap;
@@ -18,8 +18,16 @@ const MAX_OPEN: usize = 200;
 const MAX_EDITS_BETWEEN: usize = 400;
 /// Most files that a resolution names.
 const MAX_FILES_NAMED: usize = 5;
-/// Results that only tell of another call's failure.
-const ECHOES: [&str; 3] = ["Sibling tool call errored", "Cancelled: parallel tool call", "Tool use was cancelled"];
+/// Results in which the harness speaks: another call failed, nobody allowed this one, there is no such tool.
+const HARNESS: [&str; 7] = [
+    "Sibling tool call errored",
+    "Cancelled: parallel tool call",
+    "Tool use was cancelled",
+    "This command requires approval",
+    "The following part requires approval",
+    "you haven't granted it yet",
+    "No such tool available",
+];
 
 /// A failure, and whether it stands against the work as long as it is not resolved.
 pub(super) struct Failure {
@@ -83,7 +91,7 @@ fn fail<'a>(
         return;
     }
     let complaint = complaint(deed);
-    if ECHOES.iter().any(|echo| complaint.contains(echo)) {
+    if HARNESS.iter().any(|words| complaint.contains(words)) {
         return;
     }
     let (subject, name, of_the_work) = match deed.command() {

@@ -133,12 +133,18 @@ fn followed_by_a_start(rest: &str) -> bool {
     next.is_empty() || (next.len() < rest.len() && !next.starts_with(char::is_lowercase))
 }
 
-/// Whether a text that a stop follows ends in an abbreviation, a single initial or nothing at all.
+/// Whether a text that a stop follows ends in an abbreviation, a single initial, or the number of a point (`: 1.`).
 fn is_abbreviation(before: &str) -> bool {
-    let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"')).next().unwrap_or_default();
+    let split = |c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"');
+    let (rest, word) = match before.rfind(split) {
+        Some(at) => (before[..at].trim_end(), before[at..].trim_start_matches(split)),
+        None => ("", before),
+    };
     let mut chars = word.chars();
     let initial = matches!((chars.next(), chars.next()), (Some(c), None) if c.is_uppercase() && c != 'I');
-    initial || (word.len() <= 6 && ABBREVIATIONS.contains(&word.to_lowercase().as_str()))
+    let number = (1..=2).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit());
+    let point = number && (rest.is_empty() || rest.ends_with([':', ';', ',', '.', '!', '?', ')', '-']));
+    initial || point || (word.len() <= 6 && ABBREVIATIONS.contains(&word.to_lowercase().as_str()))
 }
 
 #[cfg(test)]
@@ -163,6 +169,10 @@ mod tests {
         check("He said \"done.\" Then left.", &["He said \"done.\"", "Then left."]);
         check("**All green.** Next step.", &["**All green.**", "Next step."]);
         check("修正しました。テストは通ります！本当？", &["修正しました。", "テストは通ります！", "本当？"]);
+        check(
+            "Explain: 1. How it works, 2. Why. Go to step 3. Then",
+            &["Explain: 1. How it works, 2. Why.", "Go to step 3.", "Then"],
+        );
         check("and I. Then", &["and I.", "Then"]);
         check("...", &[]);
         check("", &[]);

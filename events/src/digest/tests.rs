@@ -205,6 +205,7 @@ fn noise_is_no_error() {
         Session::default().call("Read", json!({ "file_path": "x" }), None).result(Outcome::Failed, None, Some("gone")),
         &[],
     );
+    check_errors(Session::default().failed("make", 1, "This command requires approval"), &[]);
     let echo = Some("<tool_use_error>Sibling tool call errored</tool_use_error>");
     check_errors(
         Session::default().call("Bash", json!({ "command": "make" }), None).result(Outcome::Failed, None, echo),
@@ -223,7 +224,12 @@ fn title_and_objective_come_from_the_best_source() {
     use TitleSource::{Model, Person, Summary};
     let start = Session::default;
     check_purpose(start(), "", "");
-    check_purpose(start().reply("Hello there."), "", "");
+    check_purpose(start().reply("Hello there."), "Hello there.", "");
+    check_purpose(
+        start().prompt("Very thorough. And more of it."),
+        "Very thorough. And more of it.",
+        "Very thorough. And more of it.",
+    );
     check_purpose(start().prompt("/clear").prompt("Fix it now please"), "Fix it now please", "Fix it now please");
     check_purpose(start().prompt("/review the auth module"), "/review the auth module", "/review the auth module");
     check_purpose(start().prompt("/init"), "/init", "/init");

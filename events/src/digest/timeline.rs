@@ -212,7 +212,16 @@ impl<'a> Deed<'a> {
     pub(super) fn only_looks(&self) -> bool {
         matches!(
             self.tool(),
-            "Read" | "NotebookRead" | "Grep" | "Glob" | "LS" | "BashOutput" | "TaskOutput" | "ToolSearch"
+            "Read"
+                | "NotebookRead"
+                | "Grep"
+                | "Glob"
+                | "LS"
+                | "BashOutput"
+                | "TaskOutput"
+                | "ToolSearch"
+                | "KillShell"
+                | "KillBash"
         )
     }
 

@@ -81,6 +81,12 @@ fn a_call_and_its_result_are_one_line_without_repetition() {
         ("Bash", json!({ "command": "ls", "description": "List" }), "something else", "Bash: ls\nList\nsomething else"),
         ("Bash", json!({ "command": "x…[+9 chars #01234567]" }), "Bash x: ok", "Bash: x\nok"),
         (
+            "Bash",
+            json!({ "command": "a: b\n  && c: d" }),
+            "Bash a: b && c…: ok, 3 lines",
+            "Bash: a: b\n  && c: d\nok, 3 lines",
+        ),
+        (
             "mcp__a__b",
             json!({ "id": 3, "zeta": "last", "alpha": "first" }),
             "mcp__a__b: 3 lines",

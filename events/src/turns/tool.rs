@@ -77,12 +77,10 @@ fn news<'a>(call: &str, result: &'a str, name: &str) -> &'a str {
     let Some(rest) = result.strip_prefix(name).filter(|_| !name.is_empty() && call.starts_with(name)) else {
         return result;
     };
-    let mut ends = rest.match_indices(": ").map(|(at, _)| at);
-    let repeats = |end: &usize| call.contains(rest[..*end].trim().trim_end_matches('…'));
-    match ends.by_ref().take(8).take_while(repeats).last() {
-        Some(end) => rest[end + 2..].trim(),
-        None => result,
-    }
+    let call = call.split_whitespace().collect::<Vec<_>>().join(" ");
+    let repeats = |end: &usize| call.contains(rest[..*end].trim().trim_end_matches('…').trim_end());
+    let ends = rest.match_indices(": ").map(|(at, _)| at).take(8);
+    ends.take_while(repeats).last().map_or(result, |end| rest[end + 2..].trim())
 }
 
 /// Texts of a parameter: strings, and the strings inside of lists and objects (questions, todo items under way).

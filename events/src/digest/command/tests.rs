@@ -127,6 +127,23 @@ fn looking_is_told_from_working() {
     }
 }
 
+#[test]
+fn checks_are_told_from_other_work() {
+    for (text, checks) in [
+        ("cargo test", true),
+        ("npm run typecheck", true),
+        ("yarn test:unit", true),
+        ("npx eslint .", true),
+        ("ty check", true),
+        ("git checkout main", false),
+        ("npm install", false),
+        ("cargo run", false),
+        ("ls", false),
+    ] {
+        assert_eq!(Command::read(text).checks(), checks, "{text}");
+    }
+}
+
 proptest::proptest! {
     #[test]
     fn any_text_is_a_command(text in ".{0,200}", junk in "[ a'\"\\\\|&;<>(){}#=$\n-]{0,60}") {

@@ -96,7 +96,7 @@ pub(super) const ASKING: [&str; 11] = [
     "--fixtures",
     "--no-run",
 ];
-/// Parts of a subcommand's name that tell a check.
+/// Ends of a word in a subcommand's name that tell a check: `typecheck`, `test:unit`, `e2e-tests`.
 pub(super) const CHECKING: [&str; 13] = [
     "test", "check", "build", "lint", "clippy", "vet", "compile", "fmt", "format", "dialyzer", "credo", "spec",
     "verify",
