@@ -47,6 +47,8 @@ pub const APPEND_MAX_RECORDS: usize = 256;
 pub const APPEND_MAX_BYTES: usize = 1024 * 1024;
 /// Most records one read gives, whatever was asked for: what a reader holds at once.
 pub const READ_MAX_RECORDS: usize = 4096;
+/// A read ends with the record that reaches this many bytes: what a reader holds at once, whatever the records' size.
+pub const READ_MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// The append-only log of every event.
 ///
@@ -66,8 +68,8 @@ pub trait Journal: Send + Sync {
     /// room; else the future waits for room. Dropping the future of a queued append does not take it back.
     fn append(&self, stream: StreamId, expected: SequenceNumber, batch: Vec<NewRecord>) -> Ack;
 
-    /// Records from position `from` (included) on, at most `limit` and at most [`READ_MAX_RECORDS`], none behind
-    /// [`Journal::tail`]. Empty at the end. Blocks for a short disk read.
+    /// Records from position `from` (included) on, at most `limit`, and no more than about [`READ_MAX_RECORDS`] or
+    /// [`READ_MAX_BYTES`], none behind [`Journal::tail`]. Empty only at the end. Blocks for a short disk read.
     fn read(&self, from: Position, limit: usize) -> Result<Vec<StoredRecord>, ReadError>;
 
     /// Records of one stream after sequence `after` (0: from the first), bounded like [`Journal::read`]. A stream

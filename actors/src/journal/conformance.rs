@@ -6,8 +6,8 @@ use baton_events::envelope::{self, ChainHash, NewRecord, StoredRecord, Tail};
 use baton_events::record::{CommandId, Metadata, Position, SequenceNumber, StreamId, Timestamp};
 
 use super::{
-    APPEND_MAX_BYTES, APPEND_MAX_RECORDS, AppendError, Appended, Fold, Journal, READ_MAX_RECORDS, RECORD_MAX_BYTES,
-    ReadError, STREAM_MAX_BYTES,
+    APPEND_MAX_BYTES, APPEND_MAX_RECORDS, AppendError, Appended, Fold, Journal, READ_MAX_BYTES, READ_MAX_RECORDS,
+    RECORD_MAX_BYTES, ReadError, STREAM_MAX_BYTES,
 };
 
 /// A fold that remembers everything it was told.
@@ -101,7 +101,15 @@ pub(super) fn check_whole(journal: &dyn Journal) -> Vec<StoredRecord> {
     assert_eq!(journal.stats().events, all.len() as u64);
     for stream in heads.keys() {
         let expected: Vec<_> = all.iter().filter(|record| record.stream == *stream).cloned().collect();
-        assert_eq!(journal.read_stream(stream, SequenceNumber(0), usize::MAX).unwrap(), expected);
+        let mut found: Vec<StoredRecord> = Vec::new();
+        loop {
+            let part = journal.read_stream(stream, SequenceNumber(found.len() as u64), usize::MAX).unwrap();
+            if part.is_empty() {
+                break;
+            }
+            found.extend(part);
+        }
+        assert_eq!(found, expected);
     }
     all
 }
@@ -113,6 +121,7 @@ pub(super) fn suite(make: impl Fn(Box<dyn Fold>) -> Arc<dyn Journal>) {
     a_wrong_version_is_a_conflict_and_writes_nothing(&*make(Box::new(())));
     bad_appends_are_refused_and_write_nothing(&*make(Box::new(())));
     reads_begin_and_end_anywhere(&*make(Box::new(())));
+    a_read_holds_a_bounded_number_of_bytes(&*make(Box::new(())));
     stream_names_do_not_run_into_each_other(&*make(Box::new(())));
     a_checkpoint_is_judged_by_its_chain(&*make(Box::new(())));
     let witness = Witness::default();
@@ -217,6 +226,19 @@ fn reads_begin_and_end_anywhere(journal: &dyn Journal) {
     assert_eq!(journal.read(Position(1), usize::MAX).unwrap().len(), READ_MAX_RECORDS);
     let many = journal.read_stream(&stream("many"), SequenceNumber(0), usize::MAX).unwrap();
     assert_eq!(many.len(), READ_MAX_RECORDS);
+}
+
+fn a_read_holds_a_bounded_number_of_bytes(journal: &dyn Journal) {
+    let large = NewRecord { data: format!("\"{}\"", "x".repeat(RECORD_MAX_BYTES - 300)), ..event(1) };
+    let enough = (READ_MAX_BYTES / RECORD_MAX_BYTES + 2) as u64;
+    for number in 0..enough * 2 {
+        append(journal, &stream("a"), number, vec![large.clone()]).unwrap();
+    }
+    let read = journal.read(Position(1), usize::MAX).unwrap().len() as u64;
+    let of_stream = journal.read_stream(&stream("a"), SequenceNumber(0), usize::MAX).unwrap().len() as u64;
+    assert_eq!(read, of_stream);
+    assert!((enough - 2..enough).contains(&read), "{read} of {enough}");
+    assert_eq!(check_whole(journal).len() as u64, enough * 2);
 }
 
 fn stream_names_do_not_run_into_each_other(journal: &dyn Journal) {

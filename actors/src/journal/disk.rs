@@ -18,7 +18,7 @@ use super::ledger::measure;
 use super::recovery::{self, OpenError, Recovery};
 use super::sled::{self, Index};
 use super::writer::Writer;
-use super::{Ack, AppendError, Fold, Journal, READ_MAX_RECORDS, ReadError, Stats, segment};
+use super::{Ack, AppendError, Fold, Journal, READ_MAX_BYTES, READ_MAX_RECORDS, ReadError, Stats, segment};
 
 /// A full segment: large enough that a year of log is a handful of files, small enough to read at once.
 const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
@@ -95,6 +95,12 @@ impl DiskJournal {
         let queue = Queue { room: Arc::new(Semaphore::new(QUEUE_MAX_KIB)), sender: Mutex::new(Some(sender)) };
         let committer = Mutex::new(Some(thread));
         Ok(Self { queue: Arc::new(queue), shared, committer, recovery: recovered.report })
+    }
+
+    /// Goes on as after a write that the index refused.
+    #[cfg(test)]
+    pub(super) fn lose_index(&self) {
+        self.shared.use_index(|_| Err(std::io::Error::other("lost on purpose").into()));
     }
 
     /// What was found and repaired while it was opened.
@@ -304,14 +310,17 @@ impl Shared {
         limit: usize,
         wanted: impl Fn(&StoredRecord) -> bool,
     ) -> Result<Vec<StoredRecord>, ReadError> {
-        let (mut records, mut bad) = (Vec::new(), None);
+        let (mut records, mut bytes, mut bad) = (Vec::new(), 0, None);
         let streamed = segment::stream(&self.segments, from, to, |position, frame| {
             match envelope::decode(frame.record) {
-                Ok(record) if wanted(&record) => records.push(record),
+                Ok(record) if wanted(&record) => {
+                    bytes += frame.record.len();
+                    records.push(record);
+                }
                 Ok(_) => {}
                 Err(error) => bad = Some((position, error.to_string())),
             }
-            records.len() < limit && bad.is_none()
+            records.len() < limit && bytes < READ_MAX_BYTES && bad.is_none()
         });
         let failed = streamed.err().map(|reason| (from, reason)).or(bad);
         failed.map_or(Ok(records), |(position, reason)| Err(ReadError::Failed { position, reason }))

@@ -6,7 +6,7 @@ use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
 use baton_events::record::{Position, SequenceNumber, StreamId};
 
 use super::ledger::{Ledger, Placed, measure};
-use super::{Ack, AppendError, Appended, Fold, Journal, READ_MAX_RECORDS, ReadError, Stats};
+use super::{Ack, AppendError, Appended, Fold, Journal, READ_MAX_BYTES, READ_MAX_RECORDS, ReadError, Stats};
 
 /// The journal in memory. An append is decided, stored, folded and published when `append` returns.
 pub struct MemoryJournal {
@@ -58,6 +58,16 @@ impl State {
     }
 }
 
+fn bounded<'a>(placed: impl Iterator<Item = &'a Placed>, limit: usize) -> Vec<StoredRecord> {
+    let mut room = READ_MAX_BYTES;
+    let within = |placed: &&Placed| {
+        let goes_on = room > 0;
+        room = room.saturating_sub(placed.bytes.len());
+        goes_on
+    };
+    placed.take(limit.min(READ_MAX_RECORDS)).take_while(within).map(|placed| placed.record.clone()).collect()
+}
+
 impl Journal for MemoryJournal {
     fn append(&self, stream: StreamId, expected: SequenceNumber, batch: Vec<NewRecord>) -> Ack {
         let answer = self.lock().append(&stream, expected, batch);
@@ -67,8 +77,7 @@ impl Journal for MemoryJournal {
     fn read(&self, from: Position, limit: usize) -> Result<Vec<StoredRecord>, ReadError> {
         let state = self.lock();
         let skip = usize::try_from(from.0.saturating_sub(1)).unwrap_or(usize::MAX);
-        let records = state.open()?.iter().skip(skip).take(limit.min(READ_MAX_RECORDS));
-        Ok(records.map(|placed| placed.record.clone()).collect())
+        Ok(bounded(state.open()?.iter().skip(skip), limit))
     }
 
     fn read_stream(
@@ -78,9 +87,8 @@ impl Journal for MemoryJournal {
         limit: usize,
     ) -> Result<Vec<StoredRecord>, ReadError> {
         let state = self.lock();
-        let records = state.open()?.iter().map(|placed| &placed.record);
-        let wanted = records.filter(|record| record.stream == *stream && record.sequence > after);
-        Ok(wanted.take(limit.min(READ_MAX_RECORDS)).cloned().collect())
+        let wanted = |placed: &&Placed| placed.record.stream == *stream && placed.record.sequence > after;
+        Ok(bounded(state.open()?.iter().filter(wanted), limit))
     }
 
     fn tail(&self) -> Tail {

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use baton_events::envelope::{self, ChainHash, StoredRecord, Tail};
 use baton_events::record::{Position, SequenceNumber, StreamId};
 
+use super::READ_MAX_BYTES;
 use super::ledger::Placed;
 
 /// Advisory: sled's floor is about 130 MB while it scans a log of 1 GB, whatever is set.
@@ -27,7 +28,7 @@ const BATCH_RECORDS: usize = 63;
 const BROKEN_KEPT: usize = 2;
 
 /// A closed sled lets go of its lock a moment later, when its threads have ended.
-const LOCK_WAIT: Duration = Duration::from_secs(1);
+const LOCK_WAIT: Duration = Duration::from_secs(3);
 /// How often that is looked at.
 const LOCK_RETRY: Duration = Duration::from_millis(5);
 
@@ -124,10 +125,10 @@ impl Index {
         })
     }
 
-    /// The entries of `from..=to`, at most `limit`, without a hole.
+    /// The entries of `from..=to`, at most `limit` and about [`READ_MAX_BYTES`], without a hole.
     pub(super) fn entries(&self, from: Position, to: Position, limit: usize) -> Result<Vec<Entry>, Error> {
         guarded(|| {
-            let mut entries = Vec::new();
+            let (mut entries, mut bytes) = (Vec::new(), 0);
             let mut expected = from;
             let range = position_key(from)..=position_key(to);
             for pair in self.db.range(range).take(limit) {
@@ -137,6 +138,10 @@ impl Index {
                 }
                 entries.push(entry(&value)?);
                 expected = expected.next();
+                bytes += value.len();
+                if bytes >= READ_MAX_BYTES {
+                    return Ok(entries);
+                }
             }
             if entries.len() < limit && expected <= to {
                 return Err(Error::Hole(expected));
@@ -159,7 +164,7 @@ impl Index {
         limit: usize,
     ) -> Result<Vec<StoredRecord>, Error> {
         guarded(|| {
-            let mut records = Vec::new();
+            let (mut records, mut bytes) = (Vec::new(), 0);
             let mut expected = SequenceNumber(after.0.saturating_add(1));
             let range = stream_key(stream, expected)..=stream_key(stream, SequenceNumber(u64::MAX));
             for pair in self.db.range(range).take(limit) {
@@ -174,6 +179,10 @@ impl Index {
                 expected = expected.next();
                 let found = self.db.get(position_key(position))?.ok_or(Error::Hole(position))?;
                 records.push(decode(&entry(&found)?, position)?);
+                bytes += found.len();
+                if bytes >= READ_MAX_BYTES {
+                    break;
+                }
             }
             Ok(records)
         })

@@ -11,6 +11,7 @@ use super::conformance::{Witness, append, check_whole, event, read_all, stream, 
 use super::segment::{HEADER_BYTES, path_of};
 use super::{AppendError, DiskJournal, Journal, OpenError, Options};
 
+mod crash;
 mod faults;
 
 const NOW: Timestamp = Timestamp(1_773_480_413_589);
@@ -397,6 +398,25 @@ fn the_index_is_flushed_after_so_many_records() {
     let recovery = check_opens_with(crashed.path(), &all, "crashed");
     assert!(recovery.caught_up <= 10, "{recovery:?}");
     assert_eq!(recovery.index_put_aside, None);
+}
+
+#[test]
+fn an_index_that_fails_while_running_costs_speed_and_nothing_else() {
+    let home = tempfile::tempdir().unwrap();
+    let small = Options { segment_bytes: 1000, ..options(home.path()) };
+    let journal = DiskJournal::open(small, Box::new(())).unwrap();
+    for number in 0..10 {
+        append(&journal, &stream("a"), number * 2, vec![event(number), event(number)]).unwrap();
+        if number == 4 {
+            journal.lose_index();
+        }
+    }
+    let all = check_whole(&journal);
+    assert_eq!(all.len(), 20);
+    assert!(journal.stats().problem.expect("told").contains("restart the daemon"));
+    journal.close();
+    let recovery = check_opens_with(home.path(), &all, "after the loss");
+    assert_eq!((recovery.caught_up, recovery.index_put_aside), (10, None));
 }
 
 #[test]
