@@ -20,7 +20,7 @@ fn child() {
         let writer: usize = record.stream.as_str().strip_prefix("session:w").unwrap().parse().unwrap();
         heads[writer] = record.sequence.0;
     }
-    println!("\nopen");
+    writeln!(std::io::stdout(), "\nopen").unwrap();
     super::super::conformance::runtime().block_on(async {
         let writers = heads.into_iter().enumerate().map(|(writer, head)| {
             let journal = Arc::clone(&journal);
