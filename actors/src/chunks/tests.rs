@@ -199,7 +199,7 @@ fn a_manifest_cannot_name_files_elsewhere_and_a_newer_one_says_so() {
     store.append(&session(), None, &lines(&[50]), header(1)).unwrap();
     let check = |text: &str, expected: &str| {
         let id = ManifestId::parse(&name_of(text.as_bytes())).unwrap();
-        fs::write(store.folder_of(&session()).join(id.file_name()), text).unwrap();
+        fs::write(store.folder_of(&session()).join(file_name(&id)), text).unwrap();
         let error = store.read(&session(), &id).expect_err(text).to_string();
         assert!(error.contains(expected), "{error:?} lacks {expected:?}");
     };

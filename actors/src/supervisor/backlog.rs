@@ -121,7 +121,7 @@ mod tests {
     fn a_few_at_a_time_in_order_and_never_the_same_twice_at_once() {
         let mut backlog = Backlog::new(2);
         backlog.push(vec![wake("a"), wake("b"), wake("c"), wake("a")]);
-        let mut take = |backlog: &mut Backlog| backlog.next().map(|work| work.session().to_string());
+        let take = |backlog: &mut Backlog| backlog.next().map(|work| work.session().to_string());
         assert_eq!(take(&mut backlog).as_deref(), Some("a"));
         backlog.push(vec![wake("a")]);
         assert_eq!(take(&mut backlog).as_deref(), Some("b"), "a is in flight, b is not");
