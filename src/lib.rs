@@ -1,1 +1,11 @@
-//! x
+//! The program: how people and programs reach Baton's daemon.
+//!
+//! Everything here is a thin client of the daemon but [`daemon`] itself, which only wires `baton-actors` to a process.
+
+pub mod cli;
+pub mod client;
+pub mod daemon;
+pub mod environment;
+pub mod examples;
+pub mod logfile;
+pub mod print;

@@ -303,7 +303,10 @@ mod tests {
 
     #[test]
     fn a_line_that_is_too_long_to_hold_is_counted_and_passed_over() {
-        let giant = format!("{{\"type\":\"progress\",\"data\":\"{}\"}}", "x".repeat(limits::LINE_BYTES + 100));
+        let giant = format!(
+            "{{\"type\":\"progress\",\"data\":\"{}\"}}",
+            "x".repeat(limits::LINE_BYTES + 2 * limits::READ_BLOCK_BYTES)
+        );
         let content = format!("{}\n{giant}\n{}\n", prompt("one"), prompt("after"));
         let mut transcript = Transcript::new(content.as_bytes());
         let seen = transcript.observe();
@@ -325,7 +328,7 @@ mod tests {
         let mut read: Vec<Item> = Vec::new();
         assert!(matches!(items(&start, OpenCalls::default(), to, &mut read), Pass::Read(_)));
         assert!(read.iter().all(|item| item.line == 1));
-        assert!(matches!(items(&start, OpenCalls::default(), to - 1, &mut read), Pass::Rewritten { .. }));
+        assert!(matches!(items(&start, OpenCalls::default(), to - 5, &mut read), Pass::Rewritten { .. }));
     }
 
     #[test]

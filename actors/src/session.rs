@@ -379,6 +379,7 @@ impl State {
                         tail: done.tail,
                         counts: Counts::from(&done.seen),
                         first_at: done.seen.first_at,
+                        last_at: done.seen.last_at,
                         last_conversation_at: done.seen.last_conversation_at,
                         place,
                         parent: parent.filter(|_| !has_parent),

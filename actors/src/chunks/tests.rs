@@ -205,7 +205,7 @@ fn a_manifest_cannot_name_files_elsewhere_and_a_newer_one_says_so() {
     };
     let with = |format: u32, name: &str| {
         format!(
-            "{{\"format\":{format},\"generation\":0,\"filter_version\":1,\"to\":1,\"lines\":1,\"items\":1,\"bytes\":9,\
+            "{{\"format\":{format},\"generation\":0,\"filter_version\":1,\"cursor\":{{\"offset\":1,\"line\":1}},\"items\":1,\"bytes\":9,\
              \"chunks\":[{{\"name\":\"{name}\",\"items\":1,\"bytes\":9}}]}}"
         )
     };

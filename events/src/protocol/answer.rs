@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Result of `search`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Search {
     /// Ordered by session rank, best turns inside.
     pub hits: Vec<Hit>,
@@ -15,6 +16,7 @@ pub struct Search {
 
 /// One place that fits the query.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Hit {
     /// The session's rank, from 1.
     pub rank: u32,
@@ -46,6 +48,7 @@ pub struct Hit {
 
 /// What an answer covers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Freshness {
     /// Sessions that were indexed for this answer.
     pub indexed_now: u64,
@@ -57,6 +60,7 @@ pub struct Freshness {
 
 /// Result of `sessions`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Sessions {
     /// Latest activity first.
     pub sessions: Vec<Row>,
@@ -64,6 +68,7 @@ pub struct Sessions {
 
 /// One session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Row {
     /// The session.
     pub session_id: String,
@@ -114,6 +119,7 @@ pub struct Row {
 
 /// Result of `show`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Show {
     /// The session.
     #[serde(flatten)]
@@ -124,6 +130,7 @@ pub struct Show {
 
 /// An episode, of either tier.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Episode {
     /// The episode's uuid: the same content always has the same one.
     pub uuid: String,
@@ -153,6 +160,7 @@ pub struct Episode {
 
 /// A text and the transcript line that says it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Line {
     /// The text.
     pub text: String,
@@ -164,6 +172,7 @@ pub struct Line {
 
 /// A failure.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ErrorLine {
     /// What failed.
     #[serde(flatten)]
@@ -175,6 +184,7 @@ pub struct ErrorLine {
 
 /// A file that was read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct FileRead {
     /// The path.
     pub path: String,
@@ -186,6 +196,7 @@ pub struct FileRead {
 
 /// A file that was changed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct FileModified {
     /// The path.
     pub path: String,
@@ -199,6 +210,7 @@ pub struct FileModified {
 
 /// A command that was run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct CommandLine {
     /// The command.
     pub text: String,
@@ -215,6 +227,7 @@ pub struct CommandLine {
 
 /// Result of `close`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Close {
     /// `success` only when the episode is durable and findable.
     pub status: String,
@@ -228,6 +241,7 @@ pub struct Close {
 
 /// Result of `status`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Status {
     /// The daemon's process.
     pub pid: u32,
@@ -257,6 +271,7 @@ pub struct Status {
 
 /// A directory that is watched.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Root {
     /// The directory.
     pub path: String,
@@ -268,6 +283,7 @@ pub struct Root {
 
 /// How far the reading of history is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Progress {
     /// Sessions done since the daemon started.
     pub done: u64,
@@ -277,6 +293,7 @@ pub struct Progress {
 
 /// The event log.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Log {
     /// Last durable position.
     pub position: u64,
@@ -290,6 +307,7 @@ pub struct Log {
 
 /// The searchable memory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Memory {
     /// Position in the log that searches cover.
     pub position: u64,
@@ -301,6 +319,7 @@ pub struct Memory {
 
 /// Something that is wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Problem {
     /// What.
     pub what: String,

@@ -213,6 +213,8 @@ struct RecordsAppendedV1 {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     first_at: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     last_conversation_at: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     late_index_at: Option<i64>,
@@ -343,6 +345,7 @@ pub fn encode(event: &Event) -> Encoded {
             tail,
             counts,
             first_at,
+            last_at,
             last_conversation_at,
             late_index_at,
         } => write(&RecordsAppendedV1 {
@@ -358,6 +361,7 @@ pub fn encode(event: &Event) -> Encoded {
             oversize: counts.oversize,
             unknown: counts.unknown.clone(),
             first_at: first_at.map(|at| at.0),
+            last_at: last_at.map(|at| at.0),
             last_conversation_at: last_conversation_at.map(|at| at.0),
             late_index_at: late_index_at.map(|at| at.0),
         }),
@@ -521,6 +525,7 @@ fn records_appended(shape: RecordsAppendedV1, fields: &Fields) -> Result<Event, 
             unknown: shape.unknown,
         },
         first_at: shape.first_at.map(Timestamp),
+        last_at: shape.last_at.map(Timestamp),
         last_conversation_at: shape.last_conversation_at.map(Timestamp),
         late_index_at: shape.late_index_at.map(Timestamp),
     })

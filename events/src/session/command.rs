@@ -90,6 +90,8 @@ pub struct Observe {
     pub counts: Counts,
     /// Time of the first record of the range that has one.
     pub first_at: Option<Timestamp>,
+    /// Time of the last record of the range that has one.
+    pub last_at: Option<Timestamp>,
     /// Time of the last conversation record of the range that has one.
     pub last_conversation_at: Option<Timestamp>,
     /// Where the session works, once the transcript has said so.

@@ -124,6 +124,7 @@ fn decide_observe(state: &State, observe: &Observe, policy: &Policy, now: Timest
         tail: observe.tail,
         counts: observe.counts.clone(),
         first_at: observe.first_at,
+        last_at: observe.last_at.map(|at| at.min(now)),
         last_conversation_at,
         late_index_at: (late && state.phase != Phase::Active && state.phase != Phase::Inactive)
             .then(|| now.plus_ms(policy.check_interval_ms)),

@@ -60,6 +60,8 @@ pub enum Event {
         counts: Counts,
         /// Time of the first record of the range that has one.
         first_at: Option<Timestamp>,
+        /// Time of the last record that has one, never later than the moment of reading.
+        last_at: Option<Timestamp>,
         /// Time of the last conversation record, never later than the moment of reading; `None` when the range has none.
         last_conversation_at: Option<Timestamp>,
         /// For records that belong to an end already noted: when to index them at the latest.

@@ -66,6 +66,8 @@ pub struct State {
     pub first_at: Option<Timestamp>,
     /// When it was discovered.
     pub discovered_at: Timestamp,
+    /// Time of the last record that has one, in any generation.
+    pub last_at: Option<Timestamp>,
     /// Time of the last conversation record, in any generation.
     pub last_conversation_at: Option<Timestamp>,
     /// The end, kept apart from the phase: who said that the session is over, and when.
@@ -164,6 +166,7 @@ impl Default for State {
             counts: Counts::default(),
             first_at: None,
             discovered_at: Timestamp::default(),
+            last_at: None,
             last_conversation_at: None,
             end: None,
             last_close: None,
@@ -180,9 +183,10 @@ impl Default for State {
 }
 
 impl State {
-    /// The moment from which idleness is measured: the last conversation record, else the discovery.
+    /// The moment from which idleness is measured: the last conversation record, else the last record of a session that
+    /// has none, else the discovery.
     pub fn last_activity(&self) -> Timestamp {
-        self.last_conversation_at.unwrap_or(self.discovered_at)
+        self.last_conversation_at.or(self.last_at).unwrap_or(self.discovered_at)
     }
 
     /// Whether the episode was made by this version of the filter, if there is one.
@@ -230,11 +234,12 @@ pub fn evolve(mut state: State, event: &Event) -> State {
                 transcript.kind = Kind::Subagent { parent: Some(parent.clone()) };
             }
         }
-        Event::RecordsAppended { to, tail, counts, first_at, last_conversation_at, late_index_at, .. } => {
+        Event::RecordsAppended { to, tail, counts, first_at, last_at, last_conversation_at, late_index_at, .. } => {
             state.read = Cursor::clone(to);
             state.tail = *tail;
             state.counts.add(counts);
             state.first_at = state.first_at.or(*first_at);
+            state.last_at = state.last_at.max(*last_at);
             state.last_conversation_at = state.last_conversation_at.max(*last_conversation_at);
             state.unindexed += counts.conversation;
             state.late_index_at = late_index_at.or(state.late_index_at);

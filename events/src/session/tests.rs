@@ -101,6 +101,7 @@ impl World {
                         ..Counts::default()
                     },
                     first_at: None,
+                    last_at: None,
                     last_conversation_at: number("at=").map(|s| Timestamp(s * 1000)).or(Some(now)),
                     place: Some(Place { cwd: "/p/sub".to_owned(), project: "/p".to_owned() }),
                     parent: None,

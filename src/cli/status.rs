@@ -1,0 +1,52 @@
+//! `baton status`: how the daemon, the log and the memory are.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::Status;
+use baton_events::protocol::method;
+use clap::Args;
+
+use super::Error;
+use crate::client::{self, Client};
+use crate::environment::Environment;
+use crate::print::{self, Output, Style};
+
+#[derive(Debug, Args)]
+pub(super) struct Typed {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let result = Client::connect_or_start(environment)?.call_raw(method::STATUS, &(), |_| {})?;
+    let output = Output::new();
+    if typed.json {
+        output.json(&result);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let status: Status =
+        serde_json::from_str(result.get()).map_err(|error| client::Error::Garbled(error.to_string()))?;
+    let fact = |name: &str, value: String| {
+        output.line(&format!("{} {}", output.styled(Style::Faint, &format!("{name:9}")), print::plain(&value)));
+    };
+    fact("daemon", format!("process {}, version {}, since {}", status.pid, status.version, status.started_at));
+    fact("home", status.home.clone());
+    for root in &status.roots {
+        let how = if root.exists { root.watched_by.as_str() } else { "not there" };
+        fact("root", format!("{} ({how})", root.path));
+    }
+    let states: Vec<String> = status.sessions.iter().map(|(state, count)| format!("{count} {state}")).collect();
+    fact("sessions", if states.is_empty() { "none".to_owned() } else { states.join(", ") });
+    fact("files", format!("{} transcripts, {} still to read", status.transcripts, status.backlog.pending));
+    let log = &status.log;
+    fact("log", format!("{} events in {} segments, {} KB", log.position, log.segments, log.bytes.div_ceil(1024)));
+    let memory = &status.memory;
+    fact("memory", format!("{} documents, {} events behind the log", memory.documents, memory.lag));
+    for problem in &status.problems {
+        output.line("");
+        output.line(&output.styled(Style::Bad, &print::plain(&problem.what)));
+        output.line(&format!("  {}", print::plain(&problem.fix)));
+    }
+    Ok(ExitCode::SUCCESS)
+}

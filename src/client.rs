@@ -1,0 +1,274 @@
+//! A client of the daemon: finds it, starts it if need be, and calls it. Synchronous and small: every command but
+//! `daemon` is one of these.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use baton_actors::gateway::Endpoint;
+use baton_actors::lock;
+use baton_events::protocol::{self, Call, Failure, Hello, Incoming, Progress, Welcome, method};
+use interprocess::local_socket::traits::Stream as _;
+use interprocess::local_socket::{GenericFilePath, Stream, ToFsName};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use crate::daemon::READY;
+use crate::environment::Environment;
+
+/// How long a daemon may take to be ready: it opens its log first.
+const START: Duration = Duration::from_secs(60);
+/// How long a daemon may take to stop.
+const STOP: Duration = Duration::from_secs(30);
+/// How long the greeting may take.
+const GREET: Duration = Duration::from_secs(10);
+/// How long a daemon may be silent while it works; it tells its progress more often.
+const SILENT: Duration = Duration::from_secs(120);
+/// How often it is looked whether a process has gone.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Why a call has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The daemon refuses the call; its message says what to do.
+    #[error("{}", .0.message)]
+    Refused(Failure),
+    /// The connection broke.
+    #[error(
+        "the connection to the daemon broke ({0}); run the command again, and see `daemon.log` if it happens again"
+    )]
+    Broken(#[source] io::Error),
+    /// What came back is not understood.
+    #[error("the daemon's answer is not understood ({0}); run `baton stop` and try again")]
+    Garbled(String),
+    /// The daemon is of a newer version.
+    #[error("the running daemon is Baton {version}, newer than this program ({}); update this program", env!("CARGO_PKG_VERSION"))]
+    NewerDaemon {
+        /// The daemon's version.
+        version: String,
+    },
+    /// No daemon could be started.
+    #[error("the daemon did not start: {0}")]
+    NotStarted(String),
+    /// The daemon does not stop.
+    #[error("the daemon{} did not stop within {} s; see `daemon.log`", pid_text(*.0), STOP.as_secs())]
+    NotStopped(Option<u32>),
+}
+
+fn pid_text(pid: Option<u32>) -> String {
+    pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
+}
+
+/// A connection to the daemon.
+pub struct Client {
+    stream: BufReader<Stream>,
+    calls: u64,
+    welcome: Welcome,
+}
+
+impl Client {
+    /// Connects to the home's daemon if it runs.
+    pub fn connect(environment: &Environment) -> Result<Option<Self>, Error> {
+        let endpoint = Endpoint::of(&environment.home);
+        let name = endpoint.path().to_fs_name::<GenericFilePath>().map_err(Error::Broken)?;
+        let Ok(stream) = Stream::connect(name) else { return Ok(None) };
+        let _ = stream.set_recv_timeout(Some(GREET));
+        let _ = stream.set_send_timeout(Some(GREET));
+        let mut client = Self { stream: BufReader::new(stream), calls: 0, welcome: Welcome::default() };
+        let hello = Hello {
+            protocol: protocol::VERSION,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            client: "cli".to_owned(),
+            claude_config_dir: environment.claude_config_dir.to_str().map(str::to_owned),
+        };
+        client.welcome = match client.call(method::HELLO, &hello, |_| {}) {
+            Ok(welcome) => welcome,
+            // It is just going away.
+            Err(Error::Broken(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let _ = client.stream.get_ref().set_recv_timeout(Some(SILENT));
+        Ok(Some(client))
+    }
+
+    /// Connects to the home's daemon, starting one if none runs and replacing one of an older protocol.
+    pub fn connect_or_start(environment: &Environment) -> Result<Self, Error> {
+        if let Some(client) = Self::connect(environment)?
+            && let Some(client) = client.of_this_version(environment)?
+        {
+            return Ok(client);
+        }
+        let _starting = start_lock(&environment.home).map_err(|error| Error::NotStarted(error.to_string()))?;
+        // Somebody else may have started it while we waited.
+        if let Some(client) = Self::connect(environment)? {
+            return Ok(client);
+        }
+        wait_for_lock(environment, START);
+        Daemon::start(environment, &["--detached"], Stdio::null())?;
+        Self::connect(environment)?.ok_or_else(|| Error::NotStarted("it ended at once; see `daemon.log`".to_owned()))
+    }
+
+    fn of_this_version(self, environment: &Environment) -> Result<Option<Self>, Error> {
+        match self.welcome.protocol.cmp(&protocol::VERSION) {
+            std::cmp::Ordering::Equal => Ok(Some(self)),
+            std::cmp::Ordering::Greater => Err(Error::NewerDaemon { version: self.welcome.version }),
+            std::cmp::Ordering::Less => self.stop(environment).map(|()| None),
+        }
+    }
+
+    /// What the daemon said of itself.
+    pub fn welcome(&self) -> &Welcome {
+        &self.welcome
+    }
+
+    /// Calls a method and reads its result.
+    pub fn call<T: DeserializeOwned>(
+        &mut self,
+        method: &str,
+        params: &impl Serialize,
+        progress: impl FnMut(Progress),
+    ) -> Result<T, Error> {
+        let result = self.call_raw(method, params, progress)?;
+        serde_json::from_str(result.get()).map_err(|error| Error::Garbled(error.to_string()))
+    }
+
+    /// Calls a method. The result is exactly what the daemon wrote.
+    pub fn call_raw(
+        &mut self,
+        method: &str,
+        params: &impl Serialize,
+        mut progress: impl FnMut(Progress),
+    ) -> Result<Box<RawValue>, Error> {
+        self.calls += 1;
+        let call = Call { jsonrpc: "2.0", id: self.calls, method, params };
+        let mut line = serde_json::to_vec(&call).map_err(|error| Error::Garbled(error.to_string()))?;
+        line.push(b'\n');
+        self.stream.get_mut().write_all(&line).map_err(Error::Broken)?;
+        loop {
+            let mut line = String::new();
+            if self.stream.read_line(&mut line).map_err(Error::Broken)? == 0 {
+                return Err(Error::Broken(io::ErrorKind::UnexpectedEof.into()));
+            }
+            let incoming: Incoming = serde_json::from_str(&line).map_err(|error| Error::Garbled(error.to_string()))?;
+            match incoming {
+                Incoming { error: Some(failure), .. } => return Err(Error::Refused(failure)),
+                Incoming { id: Some(id), result: Some(result), .. } if id == self.calls => return Ok(result),
+                Incoming { method: Some(name), params: Some(params), .. } if name == method::PROGRESS => {
+                    if let Ok(told) = serde_json::from_str(params.get()) {
+                        progress(told);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Waits at most this long for each line of an answer.
+    pub fn be_patient(&self, wait: Duration) {
+        let _ = self.stream.get_ref().set_recv_timeout(Some(wait));
+    }
+
+    /// Asks the daemon to stop and waits until its process is gone.
+    pub fn stop(mut self, environment: &Environment) -> Result<(), Error> {
+        let pid = self.welcome.pid;
+        match self.call_raw(method::STOP, &(), |_| {}) {
+            Ok(_) | Err(Error::Broken(_)) => {}
+            Err(error) => return Err(error),
+        }
+        drop(self);
+        let gone = wait_for_lock(environment, STOP) && wait_for_process(pid, STOP);
+        if gone { Ok(()) } else { Err(Error::NotStopped(Some(pid))) }
+    }
+}
+
+/// A daemon that this process has started.
+pub struct Daemon {
+    child: Child,
+    input: Option<ChildStdin>,
+}
+
+impl Daemon {
+    /// Starts this program as a daemon of `environment` and waits until it is ready.
+    pub fn start(environment: &Environment, arguments: &[&str], input: Stdio) -> Result<Self, Error> {
+        let failed = |error: io::Error| Error::NotStarted(error.to_string());
+        baton_actors::durable::create_private_folder(&environment.home).map_err(failed)?;
+        let log = OpenOptions::new().create(true).append(true).open(environment.log_file()).map_err(failed)?;
+        let mut child = Command::new(std::env::current_exe().map_err(failed)?)
+            .arg("daemon")
+            .args(arguments)
+            .env("BATON_HOME", &environment.home)
+            .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir)
+            .stdin(input)
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .map_err(failed)?;
+        let input = child.stdin.take();
+        let mut said = String::new();
+        if let Some(output) = child.stdout.take() {
+            let _ = BufReader::new(output).read_line(&mut said);
+        }
+        match said.trim() {
+            READY => Ok(Self { child, input }),
+            "" => Err(Error::NotStarted(format!("see {}", environment.log_file().display()))),
+            reason => Err(Error::NotStarted(reason.to_owned())),
+        }
+    }
+
+    /// Lets go of a throwaway daemon's input, which ends it, and waits until it is gone.
+    pub fn end(mut self) {
+        drop(self.input.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// Held while a daemon is being started, so that ten clients start one.
+fn start_lock(home: &Path) -> io::Result<File> {
+    baton_actors::durable::create_private_folder(home)?;
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(home.join("start.lock"))?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// Waits until no daemon holds the home. `false` when one still does.
+fn wait_for_lock(environment: &Environment, within: Duration) -> bool {
+    wait(within, || {
+        let lock = OpenOptions::new().write(true).open(environment.home.join(lock::LOCK_FILE));
+        lock.map_or(true, |lock| !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+    })
+}
+
+fn wait_for_process(pid: u32, within: Duration) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Pid, test_kill_process};
+        let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return true };
+        wait(within, || test_kill_process(pid).is_err() || is_zombie(pid.as_raw_nonzero().get()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (pid, within);
+        true
+    }
+}
+
+/// Whether a process has ended and only waits for its parent to take note: in containers nobody may.
+#[cfg(unix)]
+fn is_zombie(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
+}
+
+fn wait(within: Duration, mut done: impl FnMut() -> bool) -> bool {
+    let until = Instant::now() + within;
+    while !done() {
+        if Instant::now() >= until {
+            return false;
+        }
+        std::thread::sleep(LOOK);
+    }
+    true
+}

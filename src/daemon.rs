@@ -1,0 +1,162 @@
+//! The daemon's process: one per home, until somebody stops it.
+//!
+//! `baton daemon --foreground` runs here; every other command starts `baton daemon --detached`, which is the same but for
+//! where it writes. The first line of a detached daemon's output says that it is ready, or why it is not.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use baton_actors::System;
+use baton_actors::clock::SystemClock;
+use baton_actors::system::{Options, StartError};
+use baton_events::session::Policy;
+use tokio::sync::watch;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
+
+use crate::environment::Environment;
+use crate::logfile::LogFile;
+
+/// What a detached daemon writes when clients may come.
+pub const READY: &str = "ready";
+
+/// How a daemon is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// In a terminal, writing its log there too.
+    Foreground,
+    /// On its own.
+    Detached,
+    /// On its own, in a home that goes with it, and only as long as its standard input is open.
+    Throwaway,
+}
+
+/// Why a daemon did not run.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It could not be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// Its log file, runtime or signals.
+    #[error("cannot {what}: {source}")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// Runs until a signal, `baton stop` or, for a throwaway one, the end of its input.
+pub fn run(environment: &Environment, mode: Mode) -> Result<(), Error> {
+    let home = &environment.home;
+    let io = |what| move |source| Error::Io { what, source };
+    baton_actors::durable::create_private_folder(home).map_err(io("create BATON_HOME"))?;
+    if mode != Mode::Foreground {
+        detach(home);
+    }
+    log_to(environment, mode).map_err(io("write daemon.log in BATON_HOME"))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("baton")
+        .enable_all()
+        .build()
+        .map_err(io("start threads"))?;
+    let served = runtime.block_on(serve(environment, mode));
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    if mode == Mode::Throwaway {
+        let _ = std::fs::remove_dir_all(home);
+    }
+    served
+}
+
+async fn serve(environment: &Environment, mode: Mode) -> Result<(), Error> {
+    // Configuration comes with its own command; until then the defaults hold.
+    let (_policy, policy) = watch::channel(Policy::default());
+    let system = System::start(Options {
+        home: environment.home.clone(),
+        roots: environment.roots(),
+        policy,
+        clock: Arc::new(SystemClock::default()),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    })
+    .await
+    .inspect_err(|error| tracing::error!(%error, "daemon not started"))?;
+    if mode != Mode::Foreground {
+        say_ready();
+    }
+    tokio::select! {
+        () = system.stop_asked() => {}
+        signal = signalled() => {
+            signal.map_err(|source| Error::Io { what: "listen for signals", source })?;
+            tracing::info!("signal received");
+        }
+        () = end_of_input(mode) => tracing::info!("nobody needs this throwaway daemon any more"),
+    }
+    system.stop().await;
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "the line that whoever started the daemon waits for")]
+fn say_ready() {
+    println!("{READY}");
+    let _ = std::io::stdout().flush();
+}
+
+/// Leaves the session of whoever started it, so that closing a terminal does not end it, and its directory, so that it
+/// can be unmounted.
+fn detach(home: &Path) {
+    #[cfg(unix)]
+    let _ = rustix::process::setsid();
+    let _ = std::env::set_current_dir(home);
+}
+
+fn log_to(environment: &Environment, mode: Mode) -> std::io::Result<()> {
+    let file = LogFile::open(&environment.log_file())?;
+    let filter = EnvFilter::try_from_env("BATON_LOG").unwrap_or_else(|_| EnvFilter::new("info,tantivy=warn"));
+    let writer = match mode {
+        Mode::Foreground => {
+            use tracing_subscriber::fmt::writer::MakeWriterExt;
+            BoxMakeWriter::new(file.and(std::io::stderr))
+        }
+        _ => BoxMakeWriter::new(file),
+    };
+    let colours = mode == Mode::Foreground && std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(writer);
+    // A second daemon in one process (in a test) keeps the first one's log.
+    let _ = subscriber.try_init();
+    std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "panic")));
+    Ok(())
+}
+
+#[cfg(unix)]
+async fn signalled() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+async fn signalled() -> std::io::Result<()> {
+    tokio::signal::ctrl_c().await
+}
+
+/// Completes when whoever holds the other end of a throwaway daemon's input has gone.
+async fn end_of_input(mode: Mode) {
+    if mode != Mode::Throwaway {
+        return std::future::pending().await;
+    }
+    let (ended, end) = tokio::sync::oneshot::channel();
+    // A thread of its own: reading standard input cannot be cancelled and must not hold up the runtime's end.
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        let _ = ended.send(());
+    });
+    let _ = end.await;
+}

@@ -1,0 +1,51 @@
+//! The example sessions: what a first `baton search` in a fresh checkout answers from.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use crate::client::{Client, Daemon, Error};
+use crate::environment::Environment;
+
+/// Where the examples lie in a checkout.
+const FOLDER: &str = "replay-fixtures/transcripts/claude";
+
+/// The examples, if this is a place to answer from them: no transcript anywhere, nothing ever recorded, and a checkout
+/// as the working directory.
+pub fn stand_in(environment: &Environment) -> Option<PathBuf> {
+    let folder = std::env::current_dir().ok()?.join(FOLDER);
+    let wanted = !environment.has_transcripts() && environment.log_is_empty() && folder.join("projects").is_dir();
+    wanted.then_some(folder)
+}
+
+/// A daemon over the examples in a home that goes with it. It ends with this value, or with this process.
+pub struct Throwaway {
+    environment: Environment,
+    daemon: Option<Daemon>,
+}
+
+impl Throwaway {
+    /// Starts it.
+    pub fn start(examples: &Path) -> Result<Self, Error> {
+        let failed = |error: std::io::Error| Error::NotStarted(error.to_string());
+        // The daemon removes it when it ends, which it does even if this process is killed.
+        let home = tempfile::Builder::new().prefix("baton-examples-").tempdir().map_err(failed)?.keep();
+        let environment = Environment { home, claude_config_dir: examples.to_owned() };
+        let daemon = Daemon::start(&environment, &["--throwaway"], Stdio::piped())
+            .inspect_err(|_| drop(std::fs::remove_dir_all(&environment.home)))?;
+        Ok(Self { environment, daemon: Some(daemon) })
+    }
+
+    /// Connects to it.
+    pub fn client(&self) -> Result<Client, Error> {
+        let missing = || Error::NotStarted("it ended at once".to_owned());
+        Client::connect(&self.environment)?.ok_or_else(missing)
+    }
+}
+
+impl Drop for Throwaway {
+    fn drop(&mut self) {
+        if let Some(daemon) = self.daemon.take() {
+            daemon.end();
+        }
+    }
+}

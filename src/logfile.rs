@@ -1,0 +1,85 @@
+//! `daemon.log`: a file that is put aside when it has grown, so that it never fills the disk.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
+
+use tracing_subscriber::fmt::MakeWriter;
+
+/// Size at which the file becomes `daemon.log.1` and a new one is begun.
+const ROTATE_BYTES: u64 = 10 * 1024 * 1024;
+
+/// Writes log lines.
+pub struct LogFile(Mutex<Inner>);
+
+struct Inner {
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+}
+
+impl LogFile {
+    /// Opens the file for appending, for its owner only.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = append(path)?;
+        let bytes = file.metadata()?.len();
+        Ok(Self(Mutex::new(Inner { path: path.to_owned(), file, bytes })))
+    }
+}
+
+fn append(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// One line on its way to the file.
+pub struct Line<'a>(MutexGuard<'a, Inner>);
+
+impl Write for Line<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let inner = &mut *self.0;
+        if inner.bytes >= ROTATE_BYTES {
+            let mut aside = inner.path.clone().into_os_string();
+            aside.push(".1");
+            std::fs::rename(&inner.path, aside)?;
+            inner.file = append(&inner.path)?;
+            inner.bytes = 0;
+        }
+        let written = inner.file.write(bytes)?;
+        inner.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.file.flush()
+    }
+}
+
+impl<'a> MakeWriter<'a> for LogFile {
+    type Writer = Line<'a>;
+
+    fn make_writer(&'a self) -> Line<'a> {
+        Line(self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grown_file_is_put_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("daemon.log");
+        std::fs::write(&path, vec![b'x'; ROTATE_BYTES as usize]).unwrap();
+        let log = LogFile::open(&path).unwrap();
+        log.make_writer().write_all(b"first\n").unwrap();
+        log.make_writer().write_all(b"second\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "first\nsecond\n");
+        assert_eq!(std::fs::metadata(folder.path().join("daemon.log.1")).unwrap().len(), ROTATE_BYTES);
+    }
+}
