@@ -85,6 +85,11 @@ impl Handle {
         let _ = self.0.send_message(Msg::Wake);
     }
 
+    /// The indexer was restarted: hand out again what it may have lost.
+    pub(crate) fn hand_out_again(&self) {
+        let _ = self.0.send_message(Msg::HandOutAgain);
+    }
+
     /// Reports a finished index job.
     pub(crate) fn done(&self, outcome: JobOutcome) {
         let _ = self.0.send_message(Msg::Done(Box::new(outcome)));
@@ -115,6 +120,7 @@ pub(crate) enum Msg {
     Close(CloseCall, RpcReplyPort<Closed>),
     Wake,
     Done(Box<JobOutcome>),
+    HandOutAgain,
 }
 
 /// The actor. Everything it knows is in its [`State`].
@@ -139,8 +145,6 @@ pub(crate) struct State {
     timer: bool,
     /// Why the file could not be read the last time.
     unreadable: Option<String>,
-    /// What the last record of this incarnation was stored at.
-    position: Position,
 }
 
 struct Waiter {
@@ -171,7 +175,6 @@ impl Actor for SessionActor {
             read_at: None,
             timer: false,
             unreadable: None,
-            position: Position(0),
         })
     }
 
@@ -189,6 +192,10 @@ impl Actor for SessionActor {
             Msg::Close(call, reply) => state.close(call, reply).await,
             Msg::Wake => state.wake().await,
             Msg::Done(outcome) => state.done(*outcome).await,
+            Msg::HandOutAgain => {
+                state.in_flight = None;
+                Ok(())
+            }
         };
         match handled {
             Ok(()) => {}
@@ -257,7 +264,7 @@ impl State {
             self.tell(event);
         }
         let aggregate = self.aggregate.as_mut().expect("rehydrated before any message is handled");
-        self.position = self.stream.record(aggregate, events, &metadata, now).await?;
+        self.stream.record(aggregate, events, &metadata, now).await?;
         Ok(Ok(()))
     }
 
@@ -572,7 +579,7 @@ impl State {
         Closed {
             episode: state.and_then(|state| state.episode.as_ref()).map(|episode| episode.uuid),
             messages: state.map_or(0, |state| state.counts.messages),
-            position: self.position.max(self.options.journal.tail().position),
+            position: self.aggregate.as_ref().map_or(Position(0), Aggregate::position),
             outcome,
         }
     }

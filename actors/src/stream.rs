@@ -73,7 +73,7 @@ impl SessionStream {
         events: Vec<Event>,
         metadata: &Metadata,
         now: Timestamp,
-    ) -> Result<Position, AppendError> {
+    ) -> Result<(), AppendError> {
         let batch = events
             .iter()
             .map(|event| {
@@ -97,6 +97,6 @@ impl SessionStream {
             // The sequences were counted from the aggregate's own version: there is no gap to find.
             aggregate.commit(&recorded).map_err(|_| AppendError::Conflict { actual: appended.last_sequence })?;
         }
-        Ok(appended.last)
+        Ok(())
     }
 }

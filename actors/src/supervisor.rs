@@ -319,7 +319,8 @@ impl State {
             return self.restart(myself, child, error).await;
         }
         let Some(id) = self.by_actor.remove(&actor.pid()) else { return };
-        self.children.remove(&id);
+        // A drained incarnation may fail while its successor is already at work.
+        self.children.retain(|child, entry| *child != id || entry.actor.get_id() != actor);
         self.backlog.done(&id);
         let now = self.now();
         match self.budget.failed(id.as_str(), now) {
@@ -347,6 +348,10 @@ impl State {
             match self.options.children.start(child, myself.get_cell()).await {
                 Ok(actor) => {
                     self.only.insert(actor.pid(), child);
+                    if child == Only::Indexer {
+                        // The jobs that waited in it are lost with it.
+                        self.children.values().for_each(|child| session::Handle(child.actor.clone()).hand_out_again());
+                    }
                     return self.tell_degraded(now);
                 }
                 Err(error) => tracing::error!(actor = child.name(), %error, "actor not started"),
@@ -376,8 +381,10 @@ impl State {
         for child in children.values() {
             let _ = child.actor.drain();
         }
+        let until = tokio::time::Instant::now() + limits::DRAIN / 2;
         for child in children.values() {
-            let _ = child.actor.wait(Some(limits::DRAIN / 2)).await;
+            let left = until.saturating_duration_since(tokio::time::Instant::now());
+            let _ = child.actor.wait(Some(left)).await;
         }
     }
 }

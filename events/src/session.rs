@@ -42,7 +42,7 @@ pub use event::{
 pub use state::{Checked, End, Failure, Job, Phase, State, Transcript, evolve};
 
 use crate::hash::ContentHash;
-use crate::record::{CommandId, Recorded, SequenceNumber, SessionId, Timestamp};
+use crate::record::{CommandId, Position, Recorded, SequenceNumber, SessionId, Timestamp};
 
 /// Timeouts, bounds and switches. Plain data; replay uses the defaults unless told otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -193,6 +193,7 @@ const ANSWERED_MAX: usize = 1_000;
 pub struct Aggregate {
     id: SessionId,
     version: SequenceNumber,
+    position: Position,
     state: State,
     answered: VecDeque<(CommandId, Timestamp)>,
 }
@@ -212,7 +213,13 @@ pub struct GapInHistory {
 impl Aggregate {
     /// A session of which nothing is known.
     pub fn new(id: SessionId) -> Self {
-        Self { id, version: SequenceNumber(0), state: State::default(), answered: VecDeque::new() }
+        Self {
+            id,
+            version: SequenceNumber(0),
+            position: Position(0),
+            state: State::default(),
+            answered: VecDeque::new(),
+        }
     }
 
     /// Folds a recorded history. Refuses one with a hole.
@@ -248,6 +255,7 @@ impl Aggregate {
             });
         }
         self.version = recorded.sequence;
+        self.position = recorded.position;
         self.state = evolve(std::mem::take(&mut self.state), &recorded.event);
         if let Some(cause) = &recorded.metadata.cause
             && self.answered.back().is_none_or(|(last, _)| last != cause)
@@ -277,6 +285,11 @@ impl Aggregate {
     /// How many events it has seen.
     pub fn version(&self) -> SequenceNumber {
         self.version
+    }
+
+    /// Where in the journal its last event stands.
+    pub fn position(&self) -> Position {
+        self.position
     }
 
     /// What is so now.

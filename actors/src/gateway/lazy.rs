@@ -45,10 +45,12 @@ pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(
     let _ = services.watcher.overview().await;
     services.supervisor.settle().await.map_err(|error| failure(code::INTERNAL, error.to_string()))?;
     let mut progress = services.progress.clone();
+    // What comes later is the lazy step's: busy agents must not keep a person waiting for ever.
+    let enough = progress.borrow().accepted;
     let mut stopping = services.stop.subscribe();
     loop {
         let now = *progress.borrow_and_update();
-        if now.pending() == 0 {
+        if now.pending() == 0 || now.finished >= enough {
             return Ok(());
         }
         if out.is_closed() {
@@ -87,7 +89,9 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, project: Option<&s
             services.supervisor.close(&id, seen, call, limits::SESSION_CALL).await
         });
     }
-    let mut step = Step { indexed: 0, pending, position: services.journal.tail().position };
+    // Who waits for everything is answered from everything; who does not, from what was read for this answer.
+    let position = if all { services.journal.tail().position } else { Position(0) };
+    let mut step = Step { indexed: 0, pending, position };
     let mut done = 0;
     while let Some(closed) = closing.join_next().await {
         done += 1;

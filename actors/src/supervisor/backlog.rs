@@ -32,6 +32,10 @@ pub struct Progress {
     pub done: u64,
     /// Done, in flight and waiting.
     pub total: u64,
+    /// Ever taken in.
+    pub accepted: u64,
+    /// Ever done.
+    pub finished: u64,
 }
 
 impl Progress {
@@ -66,9 +70,10 @@ impl Backlog {
             let key = (work.session().clone(), matches!(work, Work::Read(_)));
             if self.queued.insert(key) {
                 if self.progress.pending() == 0 {
-                    self.progress = Progress::default();
+                    (self.progress.done, self.progress.total) = (0, 0);
                 }
                 self.progress.total += 1;
+                self.progress.accepted += 1;
                 self.waiting.push_back(work);
             }
         }
@@ -90,6 +95,7 @@ impl Backlog {
     pub(super) fn done(&mut self, id: &SessionId) {
         if self.in_flight.remove(id) {
             self.progress.done += 1;
+            self.progress.finished += 1;
         }
     }
 
@@ -130,7 +136,8 @@ mod tests {
         assert_eq!(take(&mut backlog).as_deref(), Some("c"));
         backlog.done(&id("a"));
         assert_eq!(take(&mut backlog).as_deref(), Some("a"));
-        assert_eq!(backlog.progress(), Progress { done: 2, total: 4 });
+        let Progress { done, total, .. } = backlog.progress();
+        assert_eq!((done, total), (2, 4));
     }
 
     #[test]
@@ -140,8 +147,8 @@ mod tests {
         backlog.next();
         backlog.done(&id("a"));
         backlog.done(&id("a"));
-        assert_eq!(backlog.progress(), Progress { done: 1, total: 1 });
+        assert_eq!(backlog.progress(), Progress { done: 1, total: 1, accepted: 1, finished: 1 });
         backlog.push(vec![wake("b")]);
-        assert_eq!(backlog.progress(), Progress { done: 0, total: 1 });
+        assert_eq!(backlog.progress(), Progress { done: 0, total: 1, accepted: 2, finished: 1 });
     }
 }

@@ -6,7 +6,7 @@
 
 use super::*;
 use crate::hash::Mark;
-use crate::record::{Metadata, Position, StreamId};
+use crate::record::{Metadata, StreamId};
 use crate::transcript::Cursor;
 
 struct World {
