@@ -126,7 +126,11 @@ fn log_to(environment: &Environment, mode: Mode) -> std::io::Result<()> {
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(writer);
     // A second daemon in one process (in a test) keeps the first one's log.
     let _ = subscriber.try_init();
-    std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "panic")));
+    // Where, not what: a panic's message may quote the text it stumbled over.
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map_or_else(String::new, ToString::to_string);
+        tracing::error!(%place, "panic");
+    }));
     Ok(())
 }
 

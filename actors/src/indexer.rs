@@ -235,10 +235,10 @@ impl State {
             tokio::spawn(async move {
                 let (session, reply, effect) = (request.session.clone(), request.reply.clone(), request.job.effect);
                 let outcome = tokio::task::spawn_blocking(move || job::run(&request, &chunks, &fresh)).await;
-                let outcome = outcome.unwrap_or_else(|error| JobOutcome::Failed {
+                let outcome = outcome.unwrap_or_else(|_| JobOutcome::Failed {
                     effect,
                     why: FailureWhy::Broken,
-                    reason: error.to_string(),
+                    reason: "the index job broke; `daemon.log` tells where".to_owned(),
                 });
                 let manifest = match &outcome {
                     JobOutcome::Complete(complete) => complete.stored.as_ref().map(|stored| stored.manifest),

@@ -208,7 +208,8 @@ impl Actor for SupervisorActor {
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
         match event {
-            SupervisionEvent::ActorFailed(cell, error) => state.failed(&myself, cell.get_id(), &error).await,
+            // What it failed with is not told: a panic's message may quote the text it stumbled over.
+            SupervisionEvent::ActorFailed(cell, _) => state.failed(&myself, cell.get_id()).await,
             SupervisionEvent::ActorTerminated(cell, ..) => state.ended(cell.get_id()),
             _ => {}
         }
@@ -314,9 +315,9 @@ impl State {
         self.wheel.send_replace(next.into_iter().chain(again).min());
     }
 
-    async fn failed(&mut self, myself: &ActorRef<Msg>, actor: ActorId, error: &ActorProcessingErr) {
+    async fn failed(&mut self, myself: &ActorRef<Msg>, actor: ActorId) {
         if let Some(child) = self.only.remove(&actor.pid()) {
-            return self.restart(myself, child, error).await;
+            return self.restart(myself, child).await;
         }
         let Some(id) = self.by_actor.remove(&actor.pid()) else { return };
         // A drained incarnation may fail while its successor is already at work.
@@ -325,26 +326,26 @@ impl State {
         let now = self.now();
         match self.budget.failed(id.as_str(), now) {
             Verdict::Restart => {
-                tracing::warn!(session = %id, %error, "session actor failed, restarted from the log");
+                tracing::warn!(session = %id, "session actor failed, restarted from the log");
                 // Whatever it owed is owed still; its first message finds out.
                 if let Ok(actor) = self.resolve(myself, &id).await {
                     session::Handle(actor).wake();
                 }
             }
             Verdict::GiveUp => {
-                tracing::error!(session = %id, %error, "session actor keeps failing and is left alone");
+                tracing::error!(session = %id, "session actor keeps failing and is left alone");
             }
         }
         self.tell_degraded(now);
     }
 
-    async fn restart(&mut self, myself: &ActorRef<Msg>, child: Only, error: &ActorProcessingErr) {
+    async fn restart(&mut self, myself: &ActorRef<Msg>, child: Only) {
         let now = self.now();
         if self.draining {
             return;
         }
         while self.budget.failed(child.name(), now) == Verdict::Restart {
-            tracing::warn!(actor = child.name(), %error, "actor failed, restarted");
+            tracing::warn!(actor = child.name(), "actor failed, restarted");
             match self.options.children.start(child, myself.get_cell()).await {
                 Ok(actor) => {
                     self.only.insert(actor.pid(), child);
