@@ -48,6 +48,9 @@ pub const CLOSE_DEADLINE: Duration = Duration::from_secs(600);
 /// Sessions that one lazy step reads and indexes at once.
 pub const LAZY_AT_ONCE: usize = 8;
 
+/// How long a list of sessions waits for those that are new.
+pub const LOOK: Duration = Duration::from_millis(500);
+
 /// Unread bytes that a query which does not wait for history still reads first.
 pub const LAZY_BYTES: u64 = 16 * 1024 * 1024;
 

@@ -80,6 +80,11 @@ impl Handle {
         let _ = self.0.send_message(Msg::Seen(file));
     }
 
+    /// Comes back when everything that was sent before has been handled.
+    pub async fn settle(&self) -> Result<(), CallError> {
+        slot::call(&self.0, Msg::Settle, limits::SESSION_CALL).await
+    }
+
     /// Applies what time alone brings about.
     pub fn wake(&self) {
         let _ = self.0.send_message(Msg::Wake);
@@ -121,6 +126,7 @@ pub(crate) enum Msg {
     Wake,
     Done(Box<JobOutcome>),
     HandOutAgain,
+    Settle(RpcReplyPort<()>),
 }
 
 /// The actor. Everything it knows is in its [`State`].
@@ -192,6 +198,10 @@ impl Actor for SessionActor {
             Msg::Close(call, reply) => state.close(call, reply).await,
             Msg::Wake => state.wake().await,
             Msg::Done(outcome) => state.done(*outcome).await,
+            Msg::Settle(reply) => {
+                let _ = reply.send(());
+                Ok(())
+            }
             Msg::HandOutAgain => {
                 state.in_flight = None;
                 Ok(())
@@ -201,9 +211,8 @@ impl Actor for SessionActor {
             Ok(()) => {}
             Err(AppendError::Conflict { actual }) => {
                 // Somebody else wrote to this stream: what we believe is worth nothing.
-                return Err(
-                    format!("session {} is at version {}, another writer is at work", state.id, actual.0).into()
-                );
+                tracing::warn!(session = %state.id, version = actual.0, "another writer was at work");
+                return Err("the stream has moved on".into());
             }
             Err(AppendError::Closed) => {}
             Err(error) => {

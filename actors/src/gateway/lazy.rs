@@ -31,10 +31,17 @@ pub(super) struct Step {
     pub(super) position: Position,
 }
 
-/// Has every transcript looked at once, so that what is new is at least known.
+/// Has every transcript looked at once, and waits a moment until what is new was read: while a long history is being
+/// read the answer is what is known so far.
 pub(super) async fn look(services: &Services) {
     if let Ok(grown) = services.watcher.refresh().await {
         services.supervisor.seen(grown);
+    }
+    if services.supervisor.settle().await.is_ok() {
+        let mut progress = services.progress.clone();
+        let enough = progress.borrow().accepted;
+        let read = progress.wait_for(|now| now.pending() == 0 || now.finished >= enough);
+        let _ = tokio::time::timeout(limits::LOOK, read).await;
     }
 }
 

@@ -23,8 +23,6 @@ pub(super) async fn meant(services: &Services, asked: &CloseParams) -> Result<Se
         return Err(failure(code::NOT_FOUND, "which session? Give its id; `baton sessions` lists them"));
     };
     lazy::look(services).await;
-    let settled = services.supervisor.settle().await;
-    settled.map_err(|error| failure(code::INTERNAL, error.to_string()))?;
     in_directory(&services.table.borrow(), directory)
 }
 
@@ -52,6 +50,7 @@ pub(super) async fn session(services: &Services, text: &str) -> Result<SessionId
                 (services.supervisor.resolve(id.clone()).await, grown.into_iter().find(|file| file.session == id))
             {
                 session.seen(file);
+                let _ = session.settle().await;
                 return Ok(id);
             }
         }
