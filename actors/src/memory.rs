@@ -10,10 +10,10 @@
 //! query text can be a syntax error.
 
 mod analyzer;
+mod beside;
 mod document;
 mod dump;
 mod limits;
-mod near;
 mod packed;
 mod query;
 mod schema;

@@ -192,7 +192,6 @@ impl Draft {
         document.add_u64(fields.kind, 1);
         document.add_text(fields.episode, &self.episode);
         document.add_text(fields.words, &self.words);
-        document.add_text(fields.bigrams, &self.words);
         document.add_text(fields.grams, &self.plain);
         document.add_u64(fields.pairs, self.pairs);
         document.add_text(fields.title, entry.title);

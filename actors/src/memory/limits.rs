@@ -31,10 +31,10 @@ pub(super) const BEST_SESSIONS: usize = 30;
 pub(super) const MAX_SESSIONS: usize = 200;
 /// Most turns of one session in an answer.
 pub(super) const MAX_TURNS_PER_SESSION: usize = 20;
-/// Words of a query whose near pairs are looked for.
-pub(super) const NEAR_QUERY_WORDS: usize = 16;
+/// Words of a query of which those beside each other are looked for.
+pub(super) const BESIDE_WORDS: usize = 16;
 /// Session documents times pairs that are looked at to learn how many sessions have a pair.
-pub(super) const NEAR_WORK: usize = 40_000;
+pub(super) const BESIDE_WORK: usize = 40_000;
 /// Grams of a query that are looked for.
 pub(super) const QUERY_GRAMS: usize = 256;
 /// Longest snippet, in characters.

@@ -2,7 +2,7 @@
 //!
 //! A unit's text is analysed once, although it is part of its neighbours' context and of its session, so the index
 //! gets **packed** text: tokens that each end with a newline, which no token contains. An empty line is a border that
-//! no bigram and no near pair crosses.
+//! no pair of words crosses.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
@@ -18,8 +18,6 @@ const GRAM_CHARS: usize = 4;
 pub(super) enum Packed {
     /// The tokens themselves, with positions that keep near pairs from crossing a border.
     Tokens,
-    /// Every two consecutive tokens, with a space between.
-    Bigrams,
     /// The 4-grams of each token, written `^token$`.
     Grams,
 }
@@ -29,7 +27,6 @@ impl Packed {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Tokens => "packed",
-            Self::Bigrams => "packed_bigrams",
             Self::Grams => "packed_grams",
         }
     }
@@ -49,7 +46,6 @@ pub(super) struct Lines<'a> {
     kind: Packed,
     rest: &'a str,
     token: Token,
-    previous: &'a str,
     /// Where the next gram starts in `framed`; its length when the token is done.
     gram: usize,
     framed: String,
@@ -60,15 +56,7 @@ impl Tokenizer for Packed {
     type TokenStream<'a> = Lines<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Lines<'a> {
-        Lines {
-            kind: *self,
-            rest: text,
-            token: Token::default(),
-            previous: "",
-            gram: 0,
-            framed: String::new(),
-            position: 0,
-        }
+        Lines { kind: *self, rest: text, token: Token::default(), gram: 0, framed: String::new(), position: 0 }
     }
 }
 
@@ -97,19 +85,6 @@ impl<'a> Lines<'a> {
                 return true;
             }
             self.position += NEAR_WORDS;
-        }
-        false
-    }
-
-    fn next_bigram(&mut self) -> bool {
-        while let Some(line) = self.line() {
-            let previous = std::mem::replace(&mut self.previous, line);
-            if !previous.is_empty() && !line.is_empty() {
-                self.say(previous);
-                self.token.text.push(' ');
-                self.token.text.push_str(line);
-                return true;
-            }
         }
         false
     }
@@ -143,7 +118,6 @@ impl TokenStream for Lines<'_> {
     fn advance(&mut self) -> bool {
         match self.kind {
             Packed::Tokens => self.next_token(),
-            Packed::Bigrams => self.next_bigram(),
             Packed::Grams => self.next_gram(),
         }
     }
@@ -168,11 +142,9 @@ mod tests {
     }
 
     #[test]
-    fn packed_text_becomes_tokens_bigrams_and_grams() {
+    fn packed_text_becomes_tokens_and_grams() {
         check(Packed::Tokens, "", &[]);
         check(Packed::Tokens, "a\n=b/c\n\nd\n", &["a", "=b/c", "d"]);
-        check(Packed::Bigrams, "a\nb\nc\n\nd\ne\n", &["a b", "b c", "d e"]);
-        check(Packed::Bigrams, "a\n", &[]);
         check(Packed::Grams, "a\nab\ntoken\nähm\n", &["^a$", "^ab$", "^tok", "toke", "oken", "ken$", "^ähm", "ähm$"]);
         check(Packed::Grams, "", &[]);
     }

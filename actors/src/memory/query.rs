@@ -1,5 +1,6 @@
 //! A question, and what is looked for to answer it.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use baton_events::record::SessionId;
@@ -8,7 +9,8 @@ use tantivy::schema::Field;
 
 use super::Error;
 use super::analyzer::{Analyzer, Listener};
-use super::limits::{NEAR_QUERY_WORDS, QUERY_BYTES, QUERY_GRAMS, QUERY_TERMS, QUERY_TOKENS};
+use super::beside::Pair;
+use super::limits::{BESIDE_WORDS, QUERY_BYTES, QUERY_GRAMS, QUERY_TERMS, QUERY_TOKENS};
 use super::packed::{END, NEAR_WORDS, Packed};
 use super::snapshot::Snapshot;
 
@@ -56,11 +58,11 @@ pub(super) struct Plan {
     /// In episode texts: the same, of what these have.
     pub(super) episode: Vec<Wanted>,
     /// In sessions: consecutive words.
-    pub(super) bigrams: Vec<String>,
+    pub(super) bigrams: Vec<Pair>,
     /// In sessions: parts of words.
     pub(super) grams: Vec<String>,
-    /// In sessions: stems beside each other.
-    pub(super) pairs: Vec<(String, String)>,
+    /// In sessions: words near each other, in any order.
+    pub(super) near: Vec<Pair>,
 }
 
 #[derive(Default)]
@@ -121,13 +123,12 @@ impl Plan {
         let wanted = rarest(&tokens, field, snapshot.turns, snapshot)?;
         let episode = rarest(&tokens, snapshot.fields.episode, snapshot.sessions, snapshot)?;
 
-        let mut bigrams = Vec::new();
-        Packed::Bigrams.for_each(&packed(&heard.stems), |token| bigrams.push(token.to_owned()));
+        let stems = &heard.stems[..heard.stems.len().min(BESIDE_WORDS)];
         let mut grams = Vec::new();
         Packed::Grams.for_each(&packed(&distinct(heard.plain)), |token| grams.push(token.to_owned()));
         let mut grams = distinct(grams);
         grams.truncate(QUERY_GRAMS);
-        Ok(Self { wanted, episode, stops_only, bigrams: distinct(bigrams), grams, pairs: near_pairs(&heard.stems) })
+        Ok(Self { wanted, episode, stops_only, bigrams: bigrams(stems), grams, near: near_pairs(stems) })
     }
 }
 
@@ -158,7 +159,7 @@ pub(super) fn head(text: &str, bytes: usize) -> &str {
 
 /// Each once, in the order of first coming.
 fn distinct(tokens: Vec<String>) -> Vec<String> {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     tokens.into_iter().filter(|token| seen.insert(token.clone())).collect()
 }
 
@@ -166,15 +167,19 @@ fn packed(tokens: &[String]) -> String {
     tokens.iter().flat_map(|token| [token.as_str(), "\n"]).collect::<String>().trim_start_matches(END).to_owned()
 }
 
+/// Every two consecutive stems, each two once.
+fn bigrams(stems: &[String]) -> Vec<Pair> {
+    let pairs: BTreeSet<Pair> =
+        stems.windows(2).map(|pair| Pair { one: pair[0].clone(), other: pair[1].clone() }).collect();
+    pairs.into_iter().collect()
+}
+
 /// Unordered pairs of different stems within [`NEAR_WORDS`] of each other, each once, the smaller first.
-fn near_pairs(stems: &[String]) -> Vec<(String, String)> {
-    let stems = &stems[..stems.len().min(NEAR_QUERY_WORDS)];
-    let mut pairs = std::collections::BTreeSet::new();
+fn near_pairs(stems: &[String]) -> Vec<Pair> {
+    let mut pairs = BTreeSet::new();
     for (at, one) in stems.iter().enumerate() {
-        for other in stems[at + 1..].iter().take(NEAR_WORDS) {
-            if one != other {
-                pairs.insert((one.min(other).clone(), one.max(other).clone()));
-            }
+        for other in stems[at + 1..].iter().take(NEAR_WORDS).filter(|other| *other != one) {
+            pairs.insert(Pair { one: one.min(other).clone(), other: one.max(other).clone() });
         }
     }
     pairs.into_iter().collect()
@@ -184,19 +189,20 @@ fn near_pairs(stems: &[String]) -> Vec<(String, String)> {
 mod tests {
     use super::*;
 
+    fn check(pairs: fn(&[String]) -> Vec<Pair>, words: &str, expected: &str) {
+        let stems: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        let found: Vec<String> = pairs(&stems).iter().map(|pair| format!("{}{}", pair.one, pair.other)).collect();
+        assert_eq!(found.join(" "), expected, "{words}");
+    }
+
     #[test]
-    fn near_pairs_are_unordered_and_counted_once() {
-        let check = |words: &str, expected: &[(&str, &str)]| {
-            let stems: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-            let expected: Vec<_> = expected.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
-            assert_eq!(near_pairs(&stems), expected, "{words}");
-        };
-        check("", &[]);
-        check("a", &[]);
-        check("b a", &[("a", "b")]);
-        check("a b a", &[("a", "b")]);
-        let far: Vec<(String, String)> =
-            near_pairs(&"a b c d e f g h i j".split(' ').map(str::to_owned).collect::<Vec<_>>());
-        assert!(far.contains(&("a".to_owned(), "i".to_owned())) && !far.contains(&("a".to_owned(), "j".to_owned())));
+    fn pairs_are_counted_once() {
+        check(near_pairs, "", "");
+        check(near_pairs, "a", "");
+        check(near_pairs, "b a", "ab");
+        check(near_pairs, "a b a", "ab");
+        check(near_pairs, "a b b b b b b b c d", "ab ac bc bd cd");
+        check(bigrams, "a", "");
+        check(bigrams, "b a b a a", "aa ab ba");
     }
 }

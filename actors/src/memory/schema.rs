@@ -54,10 +54,8 @@ pub(super) struct Fields {
     pub(super) kind: Field,
     /// Sessions: title and episode text.
     pub(super) episode: Field,
-    /// Sessions: all words in order, with positions.
+    /// Sessions: all words in order, with positions: for bigrams and near pairs.
     pub(super) words: Field,
-    /// Sessions: consecutive words.
-    pub(super) bigrams: Field,
     /// Sessions: 4-grams of the distinct words.
     pub(super) grams: Field,
     /// Sessions: about how many different near pairs there are.
@@ -106,7 +104,6 @@ pub(super) fn build() -> (Schema, Fields) {
         kind: schema.add_u64_field("kind", INDEXED),
         episode: schema.add_text_field("episode", packed(Packed::Tokens, frequencies)),
         words: schema.add_text_field("words", packed(Packed::Tokens, IndexRecordOption::WithFreqsAndPositions)),
-        bigrams: schema.add_text_field("bigrams", packed(Packed::Bigrams, frequencies)),
         grams: schema.add_text_field("grams", packed(Packed::Grams, frequencies)),
         pairs: schema.add_u64_field(column::PAIRS, number()),
         title: schema.add_text_field("title", STORED),
@@ -119,7 +116,7 @@ pub(super) fn build() -> (Schema, Fields) {
 
 /// Makes the packed tokenizers known to an index, which stores only their names.
 pub(super) fn register(index: &Index) {
-    for kind in [Packed::Tokens, Packed::Bigrams, Packed::Grams] {
+    for kind in [Packed::Tokens, Packed::Grams] {
         index.tokenizers().register(kind.name(), kind);
     }
 }

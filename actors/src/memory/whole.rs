@@ -9,7 +9,7 @@ use tantivy::{DocAddress, DocSet, Score, Term};
 
 use super::query::Plan;
 use super::snapshot::Snapshot;
-use super::{Error, near};
+use super::{Error, beside};
 
 /// What the parts of a session's score weigh beside its turns.
 const BIGRAM_WEIGHT: Score = 0.4;
@@ -23,11 +23,11 @@ pub(super) fn scores(snapshot: &Snapshot, plan: &Plan, sessions: &[DocAddress]) 
     if plan.stops_only || sessions.is_empty() {
         return Ok(sum);
     }
-    let fields = &snapshot.fields;
+    let beside = beside::scores(snapshot, &plan.bigrams, &plan.near, sessions)?;
     let parts = [
-        (BIGRAM_WEIGHT, field_scores(snapshot, fields.bigrams, &plan.bigrams, sessions)?),
-        (GRAM_WEIGHT, field_scores(snapshot, fields.grams, &plan.grams, sessions)?),
-        (NEAR_WEIGHT, near::scores(snapshot, &plan.pairs, sessions)?),
+        (BIGRAM_WEIGHT, beside.bigrams),
+        (GRAM_WEIGHT, field_scores(snapshot, snapshot.fields.grams, &plan.grams, sessions)?),
+        (NEAR_WEIGHT, beside.near),
     ];
     for (weight, mut scores) in parts {
         divide_by_best(&mut scores);

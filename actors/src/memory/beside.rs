@@ -1,0 +1,289 @@
+//! Words beside each other: bigrams (one right after the other) and near pairs (within eight words, in any order).
+//!
+//! Both are counted when asked, from the positions of the sessions' words. Most bigrams of a text occur once, so an
+//! index of them would cost more than all the rest, and one of pairs eight times that. In how many sessions they occur
+//! is counted over the first `limits::BESIDE_WORK` (divided by their number) session documents and scaled up to all;
+//! in a memory of fewer sessions it is exact.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::index::InvertedIndexReader;
+use tantivy::postings::{Postings, SegmentPostings};
+use tantivy::query::Bm25Weight;
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocAddress, DocSet, Score, TERMINATED, Term};
+
+use super::Error;
+use super::limits::BESIDE_WORK;
+use super::packed::NEAR_WORDS;
+use super::snapshot::Snapshot;
+use super::whole::by_segment;
+
+/// How two words are beside each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Beside {
+    /// The second right after the first; counted as often as it occurs.
+    Bigram,
+    /// Within [`NEAR_WORDS`] of each other, in any order; counted once in a session.
+    Near,
+}
+
+/// Two stems of the query that may be beside each other in a session.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Pair {
+    pub(super) one: String,
+    pub(super) other: String,
+}
+
+/// The scores of each session, in the order asked.
+pub(super) struct Scores {
+    pub(super) bigrams: Vec<Score>,
+    pub(super) near: Vec<Score>,
+}
+
+/// What is known of one pair so far.
+struct Tally<'a> {
+    kind: Beside,
+    pair: &'a Pair,
+    /// Sessions looked at that have it.
+    frequency: u64,
+    /// Which of the asked sessions have it, and how often.
+    found: Vec<(usize, u32)>,
+}
+
+/// The positions of one word in the documents of one segment.
+#[derive(Default)]
+struct Occurrences {
+    /// Document, and where its positions begin in `positions`; they end where the next one's begin.
+    documents: Vec<(u32, u32)>,
+    positions: Vec<u32>,
+}
+
+/// How many documents were looked at, and what they hold in all.
+#[derive(Default)]
+struct Looked {
+    documents: u64,
+    pairs: u64,
+}
+
+/// BM25 of bigrams and of near pairs over the sessions' documents.
+pub(super) fn scores(
+    snapshot: &Snapshot,
+    bigrams: &[Pair],
+    near: &[Pair],
+    sessions: &[DocAddress],
+) -> Result<Scores, Error> {
+    let tally = |kind| move |pair| Tally { kind, pair, frequency: 0, found: Vec::new() };
+    let mut tallies: Vec<Tally<'_>> =
+        bigrams.iter().map(tally(Beside::Bigram)).chain(near.iter().map(tally(Beside::Near))).collect();
+    let mut scores = Scores { bigrams: vec![0.0; sessions.len()], near: vec![0.0; sessions.len()] };
+    if tallies.is_empty() {
+        return Ok(scores);
+    }
+    let looked = count(snapshot, &mut tallies, sessions)?;
+    let fields = &snapshot.fields;
+    let words =
+        snapshot.searcher.segment_readers().iter().try_fold(0, |sum, reader| {
+            reader.inverted_index(fields.words).map(|index| sum + index.total_num_tokens())
+        })?;
+    let words_average = words as Score / snapshot.sessions.max(1) as Score;
+    let pairs_average = looked.pairs as Score / looked.documents.max(1) as Score;
+    let mut lengths = Vec::with_capacity(sessions.len());
+    for address in sessions {
+        lengths.push((words_length(snapshot, *address)?, pairs_length(snapshot, *address)));
+    }
+    for tally in tallies {
+        let scaled = tally.frequency as f64 * snapshot.sessions as f64 / looked.documents.max(1) as f64;
+        let frequency = (scaled.round() as u64).max(tally.found.len() as u64);
+        let (average, scores) = match tally.kind {
+            Beside::Bigram => (words_average, &mut scores.bigrams),
+            Beside::Near => (pairs_average, &mut scores.near),
+        };
+        let all = snapshot.sessions.max(frequency);
+        let weight = Bm25Weight::for_one_term_without_explain(frequency, all, average.max(1.0));
+        for (at, times) in tally.found {
+            let (words, pairs) = lengths[at];
+            scores[at] += match tally.kind {
+                Beside::Bigram => weight.score(words, times),
+                Beside::Near => weight.score(pairs, 1),
+            };
+        }
+    }
+    Ok(scores)
+}
+
+/// Counts every pair in the asked sessions and in as many others as there is work allowed.
+fn count(snapshot: &Snapshot, tallies: &mut [Tally<'_>], sessions: &[DocAddress]) -> Result<Looked, Error> {
+    let wanted = by_segment(sessions);
+    let mut left = (BESIDE_WORK / tallies.len()).max(256) as u64;
+    let mut looked = Looked::default();
+    for number in 0..snapshot.segments.len() {
+        let documents = wanted.get(&(number as u32)).map_or(&[][..], Vec::as_slice);
+        let (until, here) = horizon(snapshot, number, left)?;
+        left -= here.documents;
+        looked.documents += here.documents;
+        looked.pairs += here.pairs;
+        if here.documents == 0 && documents.is_empty() {
+            continue;
+        }
+        let words = occurrences(snapshot, number, tallies, until, documents)?;
+        for tally in &mut *tallies {
+            let (one, other) = (tally.pair.one.as_str(), tally.pair.other.as_str());
+            let (Some(one), Some(other)) = (words.get(one), words.get(other)) else { continue };
+            let kind = tally.kind;
+            one.beside(other, kind, |doc, times| {
+                tally.frequency += u64::from(doc < until);
+                if let Ok(place) = documents.binary_search_by_key(&doc, |(doc, _)| *doc) {
+                    tally.found.push((documents[place].1, times));
+                }
+            });
+        }
+    }
+    Ok(looked)
+}
+
+/// How many words a session has, in the classes that BM25 knows lengths by.
+fn words_length(snapshot: &Snapshot, address: DocAddress) -> Result<u8, Error> {
+    let reader = snapshot.searcher.segment_reader(address.segment_ord);
+    Ok(reader.get_fieldnorms_reader(snapshot.fields.words)?.fieldnorm_id(address.doc_id))
+}
+
+/// How many near pairs a session has, likewise.
+fn pairs_length(snapshot: &Snapshot, address: DocAddress) -> u8 {
+    let segment = snapshot.segments.get(address.segment_ord as usize);
+    let pairs = segment.and_then(|segment| segment.pairs.as_ref()).and_then(|pairs| pairs.first(address.doc_id));
+    FieldNormReader::fieldnorm_to_id(u32::try_from(pairs.unwrap_or(0)).unwrap_or(u32::MAX))
+}
+
+/// Up to which document of a segment its sessions' documents are looked at, and what these are, at most `left`.
+fn horizon(snapshot: &Snapshot, number: usize, left: u64) -> Result<(u32, Looked), Error> {
+    let mut looked = Looked::default();
+    let index = snapshot.searcher.segment_readers()[number].inverted_index(snapshot.fields.kind)?;
+    let term = Term::from_field_u64(snapshot.fields.kind, 1);
+    let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else { return Ok((0, looked)) };
+    let pairs = &snapshot.segments[number].pairs;
+    while postings.doc() != TERMINATED && looked.documents < left {
+        looked.documents += 1;
+        looked.pairs += pairs.as_ref().and_then(|pairs| pairs.first(postings.doc())).unwrap_or(0);
+        postings.advance();
+    }
+    Ok((postings.doc(), looked))
+}
+
+/// Where the words of all pairs occur in a segment: before `until`, and in `documents`.
+fn occurrences<'a>(
+    snapshot: &Snapshot,
+    number: usize,
+    tallies: &[Tally<'a>],
+    until: u32,
+    documents: &[(u32, usize)],
+) -> Result<BTreeMap<&'a str, Occurrences>, Error> {
+    let field = snapshot.fields.words;
+    let index: Arc<InvertedIndexReader> = snapshot.searcher.segment_readers()[number].inverted_index(field)?;
+    let mut words = BTreeMap::new();
+    for word in tallies.iter().flat_map(|tally| [tally.pair.one.as_str(), tally.pair.other.as_str()]) {
+        if words.contains_key(word) {
+            continue;
+        }
+        let term = Term::from_field_text(field, word);
+        let mut occurrences = Occurrences::default();
+        if let Some(mut postings) = index.read_postings(&term, IndexRecordOption::WithFreqsAndPositions)? {
+            while postings.doc() < until {
+                occurrences.push(&mut postings);
+                postings.advance();
+            }
+            for (doc, _) in documents.iter().filter(|(doc, _)| *doc >= until) {
+                if postings.doc() < *doc {
+                    postings.seek(*doc);
+                }
+                if postings.doc() == *doc {
+                    occurrences.push(&mut postings);
+                }
+            }
+        }
+        words.insert(word, occurrences);
+    }
+    Ok(words)
+}
+
+impl Occurrences {
+    fn push(&mut self, postings: &mut SegmentPostings) {
+        self.documents.push((postings.doc(), self.positions.len() as u32));
+        postings.append_positions_with_offset(0, &mut self.positions);
+    }
+
+    fn positions(&self, place: usize) -> &[u32] {
+        let from = self.documents[place].1 as usize;
+        let to = self.documents.get(place + 1).map_or(self.positions.len(), |(_, next)| *next as usize);
+        &self.positions[from..to]
+    }
+
+    /// Calls `each` with every document in which both words are beside each other, in order, and how often.
+    fn beside(&self, other: &Self, kind: Beside, mut each: impl FnMut(u32, u32)) {
+        let (mut a, mut b) = (0, 0);
+        while let (Some((one, _)), Some((two, _))) = (self.documents.get(a), other.documents.get(b)) {
+            if one == two {
+                let times = kind.times(self.positions(a), other.positions(b));
+                if times > 0 {
+                    each(*one, times);
+                }
+            }
+            let (one, two) = (*one, *two);
+            a += usize::from(one <= two);
+            b += usize::from(two <= one);
+        }
+    }
+}
+
+impl Beside {
+    /// How often, given the ascending positions of both words.
+    fn times(self, one: &[u32], other: &[u32]) -> u32 {
+        let (mut a, mut b, mut times) = (0, 0, 0);
+        while let (Some(x), Some(y)) = (one.get(a), other.get(b)) {
+            match self {
+                Self::Near if x.abs_diff(*y) as usize <= NEAR_WORDS => return 1,
+                Self::Bigram if x + 1 == *y => times += 1,
+                _ => {}
+            }
+            if x < y {
+                a += 1;
+            } else {
+                b += 1;
+            }
+        }
+        times
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_means_within_eight_words_either_way() {
+        let check = |one: &[u32], other: &[u32], times| {
+            assert_eq!(Beside::Near.times(one, other), times, "{one:?} {other:?}");
+            assert_eq!(Beside::Near.times(other, one), times, "{other:?} {one:?}");
+        };
+        check(&[], &[], 0);
+        check(&[1], &[], 0);
+        check(&[1], &[9], 1);
+        check(&[1], &[10], 0);
+        check(&[1, 50, 90], &[20, 40, 59], 0);
+        check(&[1, 50, 90], &[20, 40, 58], 1);
+    }
+
+    #[test]
+    fn a_bigram_is_the_second_right_after_the_first() {
+        let check = |one: &[u32], other: &[u32], times| {
+            assert_eq!(Beside::Bigram.times(one, other), times, "{one:?} {other:?}");
+        };
+        check(&[], &[1], 0);
+        check(&[1], &[2], 1);
+        check(&[2], &[1], 0);
+        check(&[1, 5, 9], &[2, 3, 6, 8, 10], 3);
+        check(&[1, 2, 3, 7], &[1, 2, 3, 7], 2);
+    }
+}
