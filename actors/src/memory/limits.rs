@@ -1,7 +1,8 @@
 //! Every bound of this room, with its reason.
 
-/// Heap of the index writer before it writes a segment out. tantivy asks for at least 15 MB; more buys nothing.
-pub(super) const WRITER_HEAP_BYTES: usize = 20_000_000;
+/// Heap of the index writer before it writes a segment out. It grows as it is filled, so only a backfill takes all of
+/// it; half as much costs a backfill a fifth more for segments that are merged again.
+pub(super) const WRITER_HEAP_BYTES: usize = 40_000_000;
 /// Documents handed to the writer at a time: bounds what a very long session holds in memory twice.
 pub(super) const WRITE_BATCH_DOCS: usize = 256;
 /// Segments of about one size before they are merged: fewer cost merging, more cost each query a look-up.
@@ -22,7 +23,7 @@ pub(super) const QUERY_TOKENS: usize = 400;
 /// Different words and names that are searched for: the rarest, which decide.
 pub(super) const QUERY_TERMS: usize = 48;
 /// Turns taken before grouping by session: 200 to 400 give the same ranking.
-pub(super) const BEST_TURNS: usize = 300;
+pub(super) const BEST_TURNS: usize = 200;
 /// How often the turns are taken again without the sessions already found, when these do not fill the page.
 pub(super) const TURN_PASSES: usize = 3;
 /// Sessions whose whole text is compared with the query.
@@ -34,8 +35,10 @@ pub(super) const MAX_TURNS_PER_SESSION: usize = 20;
 /// Words of a query of which those beside each other are looked for.
 pub(super) const BESIDE_WORDS: usize = 16;
 /// Session documents times pairs that are looked at to learn how many sessions have a pair.
-pub(super) const BESIDE_WORK: usize = 40_000;
+pub(super) const BESIDE_WORK: usize = 20_000;
 /// Grams of a query that are looked for.
 pub(super) const QUERY_GRAMS: usize = 256;
+/// Words whose stems are remembered while the snippets of one answer are cut.
+pub(super) const SNIPPET_CACHE_WORDS: usize = 1024;
 /// Longest snippet, in characters.
 pub(super) const SNIPPET_CHARS: usize = 240;

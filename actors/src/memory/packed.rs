@@ -62,12 +62,15 @@ impl Tokenizer for Packed {
 
 impl<'a> Lines<'a> {
     /// The next line, which may be empty: a border.
+    #[inline]
     fn line(&mut self) -> Option<&'a str> {
         if self.rest.is_empty() {
             return None;
         }
-        let (line, rest) = self.rest.split_once(END).unwrap_or((self.rest, ""));
-        self.rest = rest;
+        // Tokens are short: a plain loop finds their end faster than a vectorised search.
+        let end = self.rest.bytes().position(|byte| byte == END as u8).unwrap_or(self.rest.len());
+        let line = &self.rest[..end];
+        self.rest = self.rest.get(end + 1..).unwrap_or_default();
         Some(line)
     }
 
@@ -100,10 +103,8 @@ impl<'a> Lines<'a> {
                 self.framed.push('$');
             }
         }
-        let mut borders = self.framed[self.gram..].char_indices().map(|(at, _)| self.gram + at).skip(1);
-        let second = borders.next().unwrap_or(self.framed.len());
         // A word of one letter is shorter than a gram: it is one gram as it is.
-        let end = borders.nth(GRAM_CHARS - 2).unwrap_or(self.framed.len());
+        let (second, end) = gram_borders(&self.framed, self.gram);
         let gram = self.gram..end;
         self.gram = if end == self.framed.len() { end } else { second };
         self.token.text.clear();
@@ -112,6 +113,19 @@ impl<'a> Lines<'a> {
         self.position += 1;
         true
     }
+}
+
+/// Where the second character of the gram at `from` begins, and where the gram ends; both at most the text's length.
+#[inline]
+fn gram_borders(text: &str, from: usize) -> (usize, usize) {
+    if let Some(gram) = text.as_bytes().get(from..from + GRAM_CHARS)
+        && gram.is_ascii()
+    {
+        return (from + 1, from + GRAM_CHARS);
+    }
+    let mut borders = text[from..].char_indices().map(|(at, _)| from + at).skip(1);
+    let second = borders.next().unwrap_or(text.len());
+    (second, borders.nth(GRAM_CHARS - 2).unwrap_or(text.len()))
 }
 
 impl TokenStream for Lines<'_> {

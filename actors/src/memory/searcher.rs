@@ -10,7 +10,7 @@ use tantivy::{DocAddress, Score, TantivyDocument};
 use uuid::Uuid;
 
 use super::analyzer::Analyzer;
-use super::limits::{BEST_SESSIONS, MAX_SESSIONS, MAX_TURNS_PER_SESSION, TURN_PASSES};
+use super::limits::{BEST_SESSIONS, MAX_SESSIONS, MAX_TURNS_PER_SESSION, SNIPPET_CACHE_WORDS, TURN_PASSES};
 use super::query::{Plan, Query};
 use super::snapshot::Snapshot;
 use super::store::Published;
@@ -78,7 +78,8 @@ impl Kind {
 /// A session on its way to its rank.
 struct Candidate {
     id: Box<str>,
-    document: DocAddress,
+    /// The session's own document; looked up only for those that can be in the answer.
+    document: Option<DocAddress>,
     /// Best first.
     turns: Vec<Scored>,
     score: Score,
@@ -120,7 +121,7 @@ impl Searcher {
         candidates
             .sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.score.total_cmp(&a.score)).then_with(|| a.id.cmp(&b.id)));
         candidates.truncate(limit);
-        let mut analyzer = Analyzer::default();
+        let mut analyzer = Analyzer::with_cache(SNIPPET_CACHE_WORDS);
         let mut hits = Vec::new();
         for (rank, candidate) in (1..).zip(&candidates) {
             let turns = query.turns_per_session.min(MAX_TURNS_PER_SESSION);
@@ -140,10 +141,8 @@ fn candidates(snapshot: &Snapshot, plan: &Plan, query: &Query<'_>, limit: usize)
             let best = turns::best(snapshot, plan, query, &known)?;
             let taken = best.len();
             for (id, turns) in by_session(snapshot, best) {
-                if let Some(document) = snapshot.session(&id)? {
-                    let score = turns.iter().take(COUNTED_TURNS).map(|turn| turn.score).sum();
-                    candidates.push(Candidate { id: id.clone(), document, turns, score });
-                }
+                let score = turns.iter().take(COUNTED_TURNS).map(|turn| turn.score).sum();
+                candidates.push(Candidate { id: id.clone(), document: None, turns, score });
                 known.insert(id);
             }
             if known.len() >= limit || taken < super::limits::BEST_TURNS {
@@ -155,7 +154,12 @@ fn candidates(snapshot: &Snapshot, plan: &Plan, query: &Query<'_>, limit: usize)
         for found in turns::best_episodes(snapshot, plan, query, &known)? {
             let segment = snapshot.segments.get(found.address.segment_ord as usize);
             if let Some(id) = segment.and_then(|segment| segment.id_of(found.address.doc_id)) {
-                candidates.push(Candidate { id: id.into(), document: found.address, turns: Vec::new(), score: 0.0 });
+                candidates.push(Candidate {
+                    id: id.into(),
+                    document: Some(found.address),
+                    turns: Vec::new(),
+                    score: 0.0,
+                });
             }
         }
     }
@@ -179,18 +183,23 @@ fn by_session(snapshot: &Snapshot, turns: Vec<Scored>) -> BTreeMap<Box<str>, Vec
     sessions
 }
 
-/// Makes turn scores comparable and adds what the whole texts of the best sessions say.
-fn score(snapshot: &Snapshot, plan: &Plan, candidates: &mut [Candidate], limit: usize) -> Result<(), Error> {
+/// Makes turn scores comparable, keeps the best sessions and adds what their whole texts say. A session that is not
+/// kept could not come before one that is: nothing would be added to its lower score.
+fn score(snapshot: &Snapshot, plan: &Plan, candidates: &mut Vec<Candidate>, limit: usize) -> Result<(), Error> {
     candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+    candidates.truncate(limit.max(BEST_SESSIONS));
+    for candidate in &mut *candidates {
+        if candidate.document.is_none() {
+            candidate.document = snapshot.session(&candidate.id)?;
+        }
+    }
+    candidates.retain(|candidate| candidate.document.is_some());
     let mut scores: Vec<Score> = candidates.iter().map(|candidate| candidate.score).collect();
     whole::divide_by_best(&mut scores);
-    let best = candidates.len().min(limit.max(BEST_SESSIONS));
-    let documents: Vec<DocAddress> = candidates[..best].iter().map(|candidate| candidate.document).collect();
+    let documents: Vec<DocAddress> = candidates.iter().filter_map(|candidate| candidate.document).collect();
     let whole = whole::scores(snapshot, plan, &documents)?;
-    for ((candidate, score), whole) in
-        candidates.iter_mut().zip(scores).zip(whole.into_iter().chain(std::iter::repeat(0.0)))
-    {
-        candidate.score = score + whole;
+    for ((candidate, turns), whole) in candidates.iter_mut().zip(scores).zip(whole) {
+        candidate.score = turns + whole;
     }
     Ok(())
 }
@@ -206,9 +215,9 @@ fn show(
     hits: &mut Vec<Hit>,
 ) -> Result<(), Error> {
     let fields = &snapshot.fields;
-    let document: TantivyDocument = snapshot.searcher.doc(candidate.document)?;
-    let head =
-        snapshot.head_at(candidate.document).ok_or_else(|| Error::Broken("a session has no columns".to_owned()))?;
+    let Some(address) = candidate.document else { return Ok(()) };
+    let document: TantivyDocument = snapshot.searcher.doc(address)?;
+    let head = snapshot.head_at(address).ok_or_else(|| Error::Broken("a session has no columns".to_owned()))?;
     let session_id =
         SessionId::new(&candidate.id).ok_or_else(|| Error::Broken("a session has no usable id".to_owned()))?;
     let hit = Hit {
