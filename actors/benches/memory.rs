@@ -42,10 +42,6 @@ impl Dice {
 fn word(rank: usize) -> String {
     const SYLLABLES: [&str; 16] =
         ["re", "fre", "sh", "to", "ken", "ing", "au", "th", "par", "ser", "ed", "lo", "gin", "ca", "che", "s"];
-    const FUNCTION: [&str; 12] = ["the", "to", "and", "of", "is", "in", "that", "it", "for", "was", "with", "this"];
-    if rank < 24 && rank.is_multiple_of(2) {
-        return FUNCTION[rank / 2].to_owned();
-    }
     let mut rest = rank + 16;
     let mut word = String::new();
     while rest > 0 {
@@ -54,6 +50,9 @@ fn word(rank: usize) -> String {
     }
     word
 }
+
+/// Two words of five in English prose are function words.
+const FUNCTION: [&str; 12] = ["the", "to", "and", "of", "is", "in", "that", "it", "for", "was", "with", "this"];
 
 /// A path of a few thousand, some much more often than others.
 fn path(dice: &mut Dice) -> String {
@@ -69,6 +68,7 @@ fn text(dice: &mut Dice, tool: bool) -> String {
     let words = 8 + dice.roll() % 90;
     for _ in 0..words {
         match dice.roll() % 40 {
+            24.. => text.push_str(FUNCTION[dice.rank() % FUNCTION.len()]),
             0 => text.push_str(&format!("{}_{}", word(dice.rank() / 100), word(dice.rank() / 10))),
             1 => text.push_str(&format!("{}:{}", path(dice), dice.roll() % 900)),
             2 => text.push_str("`E0308`, "),

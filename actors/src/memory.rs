@@ -16,6 +16,7 @@ mod dump;
 mod limits;
 mod packed;
 mod query;
+mod queue;
 mod schema;
 mod searcher;
 mod snapshot;

@@ -1,10 +1,16 @@
 //! Every bound of this room, with its reason.
 
+use std::time::Duration;
+
 /// Heap of the index writer before it writes a segment out. It grows as it is filled, so only a backfill takes all of
 /// it; half as much costs a backfill a fifth more for segments that are merged again.
 pub(super) const WRITER_HEAP_BYTES: usize = 40_000_000;
 /// Documents handed to the writer at a time: bounds what a very long session holds in memory twice.
 pub(super) const WRITE_BATCH_DOCS: usize = 256;
+/// Text that may wait for the writer: enough that neither side waits for the other.
+pub(super) const QUEUED_BYTES: usize = 8 * 1024 * 1024;
+/// How long the writer may take nothing before it counts as dead: longer than any disk's pause.
+pub(super) const QUEUE_STALL: Duration = Duration::from_secs(30);
 /// Segments of about one size before they are merged: fewer cost merging, more cost each query a look-up.
 pub(super) const MERGE_SEGMENTS: usize = 6;
 /// Documents in a segment that is never merged by size again, so that no merge takes longer than some seconds.

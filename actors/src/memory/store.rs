@@ -15,6 +15,7 @@ use super::document::{self, Drafter};
 use super::limits::{
     CHECKED_BYTES, MERGE_DELETED_RATIO, MERGE_MAX_DOCS, MERGE_SEGMENTS, WRITE_BATCH_DOCS, WRITER_HEAP_BYTES,
 };
+use super::queue::{Queue, Queued};
 use super::schema::{self, Fields};
 use super::snapshot::{Head, Place, Snapshot};
 use super::{Entry, Error, PROJECTION_VERSION, Searcher};
@@ -46,7 +47,8 @@ pub struct Store {
     index: Index,
     fields: Fields,
     reader: IndexReader,
-    writer: Option<IndexWriter>,
+    writer: Option<IndexWriter<Queued>>,
+    queue: Queue,
     drafter: Drafter,
     published: Published,
     /// Sessions changed since the last commit, as they will be: one small entry each.
@@ -120,6 +122,7 @@ impl Store {
             fields,
             reader,
             writer: None,
+            queue: Queue::default(),
             drafter: Drafter::default(),
             published: Arc::new(RwLock::new(Arc::new(snapshot))),
             pending: BTreeMap::new(),
@@ -179,13 +182,13 @@ impl Store {
         let Some(writer) = &self.writer else { return Err(Error::Broken("no writer".to_owned())) };
         let mut batch = Vec::with_capacity(WRITE_BATCH_DOCS.min(entry.units.len() + 1));
         for ordinal in from..entry.units.len() {
-            batch.push(UserOperation::Add(draft.turn(&fields, entry, &place, ordinal)));
+            batch.push(draft.turn(&fields, entry, &place, ordinal));
             if batch.len() == WRITE_BATCH_DOCS {
-                writer.run(std::mem::take(&mut batch))?;
+                write(writer, &self.queue, std::mem::take(&mut batch))?;
             }
         }
-        batch.push(UserOperation::Add(draft.session(&fields, entry, &place)));
-        writer.run(batch)?;
+        batch.push(draft.session(&fields, entry, &place));
+        write(writer, &self.queue, batch)?;
         self.pending.insert(session.into(), Some(new));
         Ok(())
     }
@@ -292,7 +295,7 @@ impl Store {
         Ok(())
     }
 
-    fn writer(&mut self) -> Result<&mut IndexWriter, Error> {
+    fn writer(&mut self) -> Result<&mut IndexWriter<Queued>, Error> {
         let writer = match self.writer.take() {
             Some(writer) => writer,
             None => self.new_writer()?,
@@ -300,13 +303,13 @@ impl Store {
         Ok(self.writer.insert(writer))
     }
 
-    fn new_writer(&self) -> Result<IndexWriter, Error> {
+    fn new_writer(&self) -> Result<IndexWriter<Queued>, Error> {
         let options = IndexWriterOptions::builder()
             .memory_budget_per_thread(WRITER_HEAP_BYTES)
             .num_worker_threads(1)
             .num_merge_threads(1)
             .build();
-        let writer: IndexWriter<TantivyDocument> = self.index.writer_with_options(options)?;
+        let writer: IndexWriter<Queued> = self.index.writer_with_options(options)?;
         let mut policy = LogMergePolicy::default();
         policy.set_min_num_segments(MERGE_SEGMENTS);
         policy.set_max_docs_before_merge(MERGE_MAX_DOCS);
@@ -324,6 +327,12 @@ impl Store {
         }
         result
     }
+}
+
+/// Hands documents to the writer, waiting for it if need be.
+fn write(writer: &IndexWriter<Queued>, queue: &Queue, documents: Vec<TantivyDocument>) -> Result<(), Error> {
+    writer.run(queue.admit(documents)?.into_iter().map(UserOperation::Add))?;
+    Ok(())
 }
 
 /// How many units of the old entry stay as they are: none when it was of another generation or place, or when the
