@@ -15,6 +15,8 @@ mod document;
 mod dump;
 mod limits;
 mod packed;
+mod pair_count;
+mod plain_words;
 mod query;
 mod queue;
 mod schema;

@@ -10,9 +10,11 @@ use sha2::{Digest, Sha256};
 use tantivy::{TantivyDocument, Term};
 
 use super::Entry;
-use super::analyzer::{self, Analyzer, Listener};
+use super::analyzer::{Analyzer, Listener};
 use super::limits::STEM_CACHE_WORDS;
-use super::packed::{END, NEAR_WORDS};
+use super::packed::END;
+use super::pair_count::PairCount;
+use super::plain_words::PlainWords;
 use super::schema::{Fields, PLACE_BORDER};
 
 /// Characters of a neighbour that belong to a turn's context.
@@ -360,109 +362,5 @@ impl Listener for Gather<'_> {
         if let Some(turn) = &mut self.turn {
             turn.push(token, at);
         }
-    }
-}
-
-/// The unstemmed words of a session, each once.
-#[derive(Default)]
-struct PlainWords {
-    text: String,
-    /// Open addressing: ends of words in `text`, 0 for a free place.
-    places: Vec<(u32, u32)>,
-    count: usize,
-}
-
-impl PlainWords {
-    fn push(&mut self, word: &str) {
-        if (self.count + 1) * 2 > self.places.len() {
-            self.grow();
-        }
-        let place = self.place(word);
-        if self.places[place].1 == 0 {
-            let from = self.text.len();
-            // 4 GB of distinct words do not fit: what comes later is not counted.
-            let Ok(to) = u32::try_from(from + word.len()) else { return };
-            self.text.push_str(word);
-            self.places[place] = (from as u32, to);
-            self.count += 1;
-        }
-    }
-
-    fn place(&self, word: &str) -> usize {
-        let mask = self.places.len() - 1;
-        let mut place = analyzer::hash(word.as_bytes()) as usize & mask;
-        loop {
-            let (from, to) = self.places[place];
-            if to == 0 || &self.text[from as usize..to as usize] == word {
-                return place;
-            }
-            place = (place + 1) & mask;
-        }
-    }
-
-    fn grow(&mut self) {
-        let size = (self.places.len() * 2).max(1024);
-        let old = std::mem::replace(&mut self.places, vec![(0, 0); size]);
-        for (from, to) in old.into_iter().filter(|(_, to)| *to > 0) {
-            let place = self.place(&self.text[from as usize..to as usize]);
-            self.places[place] = (from, to);
-        }
-    }
-
-    /// In the order in which they first came, so that the same session always gives the same text.
-    fn distinct_into(self, out: &mut String) {
-        let mut found: Vec<_> = self.places.into_iter().filter(|(_, to)| *to > 0).collect();
-        found.sort_unstable();
-        for (from, to) in found {
-            out.push_str(&self.text[from as usize..to as usize]);
-            out.push(END);
-        }
-    }
-}
-
-/// Counts the different near pairs of a session, within about one percent: one bit for each hash, and the share of
-/// bits still unset says how many were set.
-#[derive(Default)]
-struct PairCount {
-    recent: [u64; NEAR_WORDS],
-    filled: usize,
-    next: usize,
-    seen: u64,
-    bits: Vec<u64>,
-}
-
-/// Bits of the count: enough for a million pairs, which a bigger session only underrates.
-const PAIR_BITS: u64 = 1 << 18;
-
-impl PairCount {
-    fn push(&mut self, stem: &str) {
-        if self.bits.is_empty() {
-            self.bits = vec![0; (PAIR_BITS / 64) as usize];
-        }
-        let word = analyzer::hash(stem.as_bytes());
-        for other in &self.recent[..self.filled] {
-            if *other != word {
-                let pair = other.wrapping_add(word).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - 18);
-                self.bits[(pair / 64) as usize] |= 1 << (pair % 64);
-                self.seen += 1;
-            }
-        }
-        self.recent[self.next] = word;
-        self.next = (self.next + 1) % NEAR_WORDS;
-        self.filled = (self.filled + 1).min(NEAR_WORDS);
-    }
-
-    fn border(&mut self) {
-        self.filled = 0;
-        self.next = 0;
-    }
-
-    fn estimate(&self) -> u64 {
-        let unset: u64 = self.bits.iter().map(|word| u64::from(word.count_zeros())).sum();
-        if self.seen == 0 {
-            return 0;
-        }
-        let share = unset.max(1) as f64 / PAIR_BITS as f64;
-        ((-share.ln() * PAIR_BITS as f64).round() as u64).clamp(1, self.seen)
     }
 }

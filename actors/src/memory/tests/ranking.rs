@@ -122,6 +122,20 @@ fn words_beside_each_other_beat_words_apart() {
 }
 
 #[test]
+fn a_long_query_over_many_sessions_still_finds_the_passage() {
+    let words = "alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa";
+    let mut sessions: Vec<Session> = (0..400)
+        .map(|number| {
+            let mut shuffled: Vec<&str> = words.split(' ').collect();
+            shuffled.rotate_left(number % 15 + 1);
+            Session::new(&format!("s{number:03}"), &[&shuffled.join(" and a great deal of other talk between them ")])
+        })
+        .collect();
+    sessions.push(Session::new("zz", &[words]));
+    assert_eq!(Memory::of(&sessions).sessions(words)[0], "zz");
+}
+
+#[test]
 fn parts_of_words_count_for_the_session() {
     let memory = Memory::of(&[
         Session::new("a", &["an error in authentication", "unrelated"]),
