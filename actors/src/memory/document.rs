@@ -1,11 +1,9 @@
 //! An entry becomes documents: one for each turn, one for the session.
 
-use std::fmt::Write as _;
 use std::ops::Range;
 
 use baton_events::conversation::Role;
-use baton_events::record::Timestamp;
-use baton_events::turns::Unit;
+use baton_events::turns::{self, NEIGHBOURS, Unit};
 use sha2::{Digest, Sha256};
 use tantivy::{TantivyDocument, Term};
 
@@ -19,8 +17,6 @@ use super::schema::{Fields, PLACE_BORDER};
 
 /// Characters of a neighbour that belong to a turn's context.
 const CONTEXT_CHARS: usize = 400;
-/// Neighbours on each side.
-const CONTEXT_UNITS: usize = 2;
 
 /// Makes documents; holds the analyzer and its buffers, so one is reused for all entries.
 pub(super) struct Drafter {
@@ -169,8 +165,8 @@ impl Draft {
 
     /// The end of the units before, the unit, the start of the units after.
     fn context(&self, ordinal: usize) -> String {
-        let before = &self.pieces[ordinal.saturating_sub(CONTEXT_UNITS)..ordinal];
-        let after = self.pieces[ordinal + 1..].iter().take(CONTEXT_UNITS);
+        let before = &self.pieces[ordinal.saturating_sub(NEIGHBOURS)..ordinal];
+        let after = self.pieces[ordinal + 1..].iter().take(NEIGHBOURS);
         let parts = before
             .iter()
             .map(|piece| piece.tail.clone())
@@ -243,37 +239,15 @@ impl Header {
         }
         self.day = day;
         self.date.clear();
-        if let Some(at) = unit.at {
-            analyzer.analyze(&spelled(at), &mut Tokens(&mut self.date));
-        }
-        true
+        let nothing_said = Unit { text: String::new(), ..*unit };
+        let mut text = String::new();
+        turns::body(&nothing_said, &mut text);
+        analyzer.analyze(&text, &mut Tokens(&mut self.date));
+        // The body's role comes last, and changes more often than the day.
+        let date = self.date.strip_suffix(self.role.as_str()).map_or(self.date.len(), str::len);
+        self.date.truncate(date);
+        unit.at.is_some()
     }
-}
-
-/// `2026-03-14 14 March 2026`: a date as machines and as people write it.
-fn spelled(at: Timestamp) -> String {
-    const MONTHS: [&str; 12] = [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ];
-    let mut text = at.to_string();
-    text.truncate(10);
-    let field = |range: Range<usize>| text.get(range).and_then(|digits| digits.parse::<usize>().ok()).unwrap_or(0);
-    let (year, month, day) = (field(0..4), field(5..7), field(8..10));
-    let name = MONTHS.get(month.wrapping_sub(1)).copied().unwrap_or_default();
-    // A String takes all that is written to it.
-    let _ = write!(text, " {day} {name} {year}");
-    text
 }
 
 /// Collects stems and names.
