@@ -174,18 +174,12 @@ impl Lines<'_> {
     fn feed<S: Sink>(mut self, reader: &mut Reader<'_, S>) -> io::Result<bool> {
         let mut passed = 0;
         while self.fill()? {
-            let consumed = reader.feed(&self.held);
-            self.held.drain(..consumed);
-            passed += consumed as u64;
-            if self.held.len() > limits::LINE_BYTES {
-                match self.pass_over_line()? {
-                    Some((head, length)) => {
-                        reader.oversize(&head, length);
-                        passed += length;
-                    }
-                    // The giant has no end yet: held back like any other torn line.
-                    None => return Ok(false),
-                }
+            passed += self.hand_over(reader);
+            while self.held.len() > limits::LINE_BYTES {
+                // A giant without an end yet is held back like any other torn line.
+                let Some((head, length)) = self.pass_over_line()? else { return Ok(false) };
+                reader.oversize(&head, length);
+                passed += length + self.hand_over(reader);
             }
             if passed >= limits::READ_PASS_BYTES && self.left > 0 {
                 return Ok(true);
@@ -195,6 +189,13 @@ impl Lines<'_> {
             reader.finish(&self.held);
         }
         Ok(false)
+    }
+
+    /// Gives all whole lines to the reader. How many bytes they were.
+    fn hand_over<S: Sink>(&mut self, reader: &mut Reader<'_, S>) -> u64 {
+        let consumed = reader.feed(&self.held);
+        self.held.drain(..consumed);
+        consumed as u64
     }
 
     /// Reads one more block. `false` at the end.
