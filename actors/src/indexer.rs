@@ -167,6 +167,8 @@ pub(crate) enum Msg {
     },
     /// The memory has taken in a newer episode of the session: what it no longer names can go.
     Collect(SessionId),
+    /// The memory's thread is gone: start over with a new one.
+    MemoryBroke,
 }
 
 pub(crate) struct IndexerActor;
@@ -197,7 +199,9 @@ impl Actor for IndexerActor {
         let for_thread = (options.clone(), fresh.clone(), myself.clone());
         let port = tokio::task::spawn_blocking(move || {
             let (options, fresh, indexer) = for_thread;
-            Projector::start(options, fresh, move |session| drop(indexer.send_message(Msg::Collect(session))))
+            let broken = indexer.clone();
+            let collect = move |session| drop(indexer.send_message(Msg::Collect(session)));
+            Projector::start(options, fresh, collect, move || drop(broken.send_message(Msg::MemoryBroke)))
         })
         .await??;
         projector::follow(options.table.clone(), port.clone());
@@ -219,6 +223,7 @@ impl Actor for IndexerActor {
                 }
             }
             Msg::Collect(session) => state.collect(&myself, session),
+            Msg::MemoryBroke => return Err("the memory broke".into()),
         }
         state.dispatch(&myself);
         Ok(())

@@ -5,6 +5,7 @@
 //! depends on it. After an error it throws away what is not committed and starts over from its checkpoint.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -112,8 +113,14 @@ struct Put {
 }
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
-    /// Opens the memory and starts its thread.
-    pub(super) fn start(options: Options, fresh: Arc<Fresh>, collect: C) -> Result<Port, MemoryError> {
+    /// Opens the memory and starts its thread. `broke` is called if the thread panics, after the memory was deleted:
+    /// whatever it stumbled over, the log has it all.
+    pub(super) fn start(
+        options: Options,
+        fresh: Arc<Fresh>,
+        collect: C,
+        broke: impl FnOnce() + Send + 'static,
+    ) -> Result<Port, MemoryError> {
         let opened = Store::open(&options.memory)?;
         if let Some(reason) = &opened.wiped {
             tracing::warn!(%reason, "memory put aside, rebuilding it from the log");
@@ -152,7 +159,14 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let _ = port.commands.send(Command::Nudge);
         std::thread::Builder::new()
             .name("baton-memory".to_owned())
-            .spawn(move || projector.run(&inbox))
+            .spawn(move || {
+                let memory = projector.options.memory.clone();
+                if catch_unwind(AssertUnwindSafe(|| projector.run(&inbox))).is_err() {
+                    tracing::error!("memory broke, rebuilding it from the log");
+                    let _ = std::fs::remove_dir_all(memory);
+                    broke();
+                }
+            })
             .map_err(MemoryError::from)?;
         Ok(port)
     }
