@@ -5,6 +5,7 @@
 //! It keeps no text: index jobs read the file again.
 
 mod answer;
+mod observe;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,10 +14,8 @@ use baton_events::conversation::Agent;
 use baton_events::hash::ContentHash;
 use baton_events::record::{CommandId, Metadata, Position, SessionId};
 use baton_events::session::{
-    Aggregate, Close, CloseReason, Command, Counts, Discover, Effect, EffectId, Event, Observe, Phase, Policy,
-    Rejection, Why,
+    Aggregate, Close, CloseReason, Command, Effect, EffectId, Event, Phase, Policy, Rejection,
 };
-use baton_events::transcript;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::sync::{Semaphore, watch};
 use uuid::Uuid;
@@ -29,8 +28,6 @@ use crate::files::FileSeen;
 use crate::indexer::{self, JobOutcome};
 use crate::journal::{AppendError, Journal};
 use crate::limits;
-use crate::place;
-use crate::reading::{self, Pass, Start};
 use crate::slot::{self, CallError};
 use crate::stream::SessionStream;
 use crate::supervisor;
@@ -300,140 +297,6 @@ impl State {
             }
             Event::Abandoned { why } => tracing::info!(%session, %why, "session let go without an index"),
             _ => {}
-        }
-    }
-
-    async fn seen(&mut self, myself: &ActorRef<Msg>, file: FileSeen) -> Result<(), AppendError> {
-        if !self.discover(&file).await? {
-            return Ok(());
-        }
-        self.dirty = Some(file);
-        let interval = Duration::from_millis(u64::try_from(self.policy().check_interval_ms).unwrap_or(0));
-        let too_soon = self.read_at.map(|at| at.elapsed()).filter(|since| *since < interval);
-        match too_soon {
-            Some(since) => self.wake_later(myself, interval - since),
-            None => {
-                self.read_to_end().await?;
-                self.apply_time().await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the file is the one this session is read from.
-    async fn discover(&mut self, file: &FileSeen) -> Result<bool, AppendError> {
-        let state = self.aggregate().state();
-        let takes_over = match &state.transcript {
-            Some(known) if known.path != file.path => {
-                let (known, file, offset, tail) =
-                    (known.path.clone(), file.path.clone(), state.read.offset, state.tail);
-                tokio::task::spawn_blocking(move || reading::continues(&known, &file, offset, tail))
-                    .await
-                    .unwrap_or(false)
-            }
-            _ => false,
-        };
-        let discover = Command::Discover(Discover {
-            agent: file.agent,
-            path: file.path.clone(),
-            identity: file.identity,
-            kind: file.kind.clone(),
-            takes_over,
-        });
-        Ok(match self.submit(&discover, None).await? {
-            Ok(()) => true,
-            Err(Rejection::SecondFile { known }) => {
-                tracing::warn!(session = %self.id, %known, second = %file.path, "second file of one session passed over");
-                self.options.watcher.second_file(file);
-                false
-            }
-            Err(_) => false,
-        })
-    }
-
-    /// Reads from the own offset to the end of the file as it stands now, recording what was counted.
-    async fn read_to_end(&mut self) -> Result<(), AppendError> {
-        let seen = self.dirty.take();
-        let resting = matches!(self.aggregate().state().phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked));
-        if resting || !self.policy().tracked {
-            self.checked(seen);
-            return Ok(());
-        }
-        loop {
-            let state = self.aggregate().state();
-            let Some(transcript) = &state.transcript else { return Ok(()) };
-            let source = transcript::Source { agent: transcript.agent, subagent: state.is_subagent() };
-            let start = Start { source, path: transcript.path.clone(), cursor: state.read.clone(), tail: state.tail };
-            let generation = state.generation;
-            let (has_place, has_parent) = (state.place.is_some(), state.parent().is_some());
-            let permit = self.options.reads.clone().acquire_owned().await;
-            let pass = tokio::task::spawn_blocking(move || {
-                let _permit = permit;
-                let pass = reading::observe(&start);
-                let place = match &pass {
-                    Pass::Read(done) if !has_place => done.seen.cwd.as_deref().map(place::of),
-                    _ => None,
-                };
-                (start, pass, place)
-            })
-            .await;
-            let Ok((start, pass, place)) = pass else {
-                self.unreadable = Some("reading broke".to_owned());
-                tracing::error!(session = %self.id, "reading the transcript broke");
-                return Ok(());
-            };
-            self.read_at = Some(tokio::time::Instant::now());
-            match pass {
-                Pass::Read(done) => {
-                    self.unreadable = None;
-                    let more = done.more;
-                    let parent = done.seen.agent_session.as_deref().and_then(SessionId::new);
-                    let observe = Command::Observe(Box::new(Observe {
-                        generation,
-                        from: start.cursor.offset,
-                        to: done.cursor,
-                        tail: done.tail,
-                        counts: Counts::from(&done.seen),
-                        first_at: done.seen.first_at,
-                        last_at: done.seen.last_at,
-                        last_conversation_at: done.seen.last_conversation_at,
-                        place,
-                        parent: parent.filter(|_| !has_parent),
-                    }));
-                    if let Err(rejection) = self.submit(&observe, None).await? {
-                        tracing::warn!(session = %self.id, %rejection, "what was read was refused");
-                        return Ok(());
-                    }
-                    if !more {
-                        self.checked(seen);
-                        return Ok(());
-                    }
-                }
-                Pass::Rewritten { identity } => {
-                    if self.submit(&Command::Rewrite { identity }, None).await?.is_err() {
-                        return Ok(());
-                    }
-                    self.in_flight = None;
-                }
-                Pass::Gone => {
-                    self.unreadable = None;
-                    let _ = self.submit(&Command::Vanish, None).await?;
-                    return Ok(());
-                }
-                Pass::Unreadable { reason } => {
-                    if self.unreadable.as_ref() != Some(&reason) {
-                        tracing::warn!(session = %self.id, path = %start.path, %reason, "transcript not readable");
-                    }
-                    self.unreadable = Some(reason);
-                    return Ok(());
-                }
-            }
-        }
-    }
-
-    fn checked(&self, seen: Option<FileSeen>) {
-        if let Some(file) = seen {
-            self.options.watcher.checked(file);
         }
     }
 

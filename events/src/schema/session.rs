@@ -4,19 +4,19 @@
 //! `impl From<FooV1> for FooV2` (pure, no defaults from configuration), name `FooV1` as its `Older`, and change the
 //! conversion to the domain type. If the *meaning* changes it is a new event type.
 
-use std::collections::BTreeMap;
+mod shape;
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::cursor::CursorV1;
 use super::hex;
 use crate::hash::ContentHash;
 use crate::record::{SessionId, Timestamp};
-use crate::session::{
-    Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Kind, Place, TailDigest, Tier,
-    Why,
+use crate::session::{Agent, CloseReason, Counts, EpisodeRef, Event, FailureWhy, Kind, Place, TailDigest, Tier, Why};
+
+use shape::{
+    AbandonedV1, CloseRequestedV1, DiscoveredV1, EndedV1, ForgottenV1, GroupAssignedV1, IndexSkippedV1, IndexedV1,
+    IndexingFailedV1, IndexingStartedV1, LocatedV1, MovedV1, ParentFoundV1, RecordsAppendedV1, RestoredV1, ResumedV1,
+    RewrittenV1, Shape, TrackingResumedV1, TrackingStoppedV1, WentIdleV1, read,
 };
 
 /// Why a stored event could not be read.
@@ -48,81 +48,6 @@ pub enum Error {
         /// What was wrong.
         reason: String,
     },
-}
-
-/// One version of one event's stored shape.
-trait Shape: Serialize + DeserializeOwned {
-    /// The event's type in the log.
-    const KIND: &'static str;
-    /// This shape's version, from 1.
-    const V: u32;
-    /// The version before it, [`Oldest`] for version 1.
-    type Older: Shape + Into<Self>;
-}
-
-/// The end of every chain of versions: there is no version 0.
-#[derive(Serialize, Deserialize)]
-enum Oldest {}
-
-impl Shape for Oldest {
-    const KIND: &'static str = "";
-    const V: u32 = 0;
-    type Older = Self;
-}
-
-/// Reads data of any version up to `S`'s and lifts it, version by version, to `S`.
-fn read<S: Shape>(v: u32, data: &str) -> Result<S, Error> {
-    let malformed = |reason: String| Error::Malformed { kind: S::KIND, v, reason };
-    if v > S::V {
-        return Err(Error::NewerVersion { kind: S::KIND, found: v, known: S::V });
-    }
-    if v == S::V {
-        return serde_json::from_str(data).map_err(|error| malformed(error.to_string()));
-    }
-    if v == 0 {
-        return Err(malformed("there is no version 0".to_owned()));
-    }
-    read::<S::Older>(v, data).map(Into::into)
-}
-
-macro_rules! first_version {
-    ($($shape:ident = $kind:literal),+ $(,)?) => {
-        $(
-            impl Shape for $shape {
-                const KIND: &'static str = $kind;
-                const V: u32 = 1;
-                type Older = Oldest;
-            }
-            impl From<Oldest> for $shape {
-                fn from(never: Oldest) -> Self {
-                    match never {}
-                }
-            }
-        )+
-    };
-}
-
-first_version! {
-    DiscoveredV1 = "discovered",
-    MovedV1 = "moved",
-    LocatedV1 = "located",
-    ParentFoundV1 = "parent_found",
-    RecordsAppendedV1 = "records_appended",
-    RewrittenV1 = "rewritten",
-    ResumedV1 = "resumed",
-    WentIdleV1 = "went_idle",
-    CloseRequestedV1 = "close_requested",
-    EndedV1 = "ended",
-    IndexingStartedV1 = "indexing_started",
-    IndexedV1 = "indexed",
-    IndexSkippedV1 = "index_skipped",
-    IndexingFailedV1 = "indexing_failed",
-    AbandonedV1 = "abandoned",
-    TrackingStoppedV1 = "tracking_stopped",
-    TrackingResumedV1 = "tracking_resumed",
-    GroupAssignedV1 = "group_assigned",
-    ForgottenV1 = "forgotten",
-    RestoredV1 = "restored",
 }
 
 /// Every event type, in the order of [`Event`].
@@ -158,164 +83,6 @@ pub struct Encoded {
     pub v: u32,
     /// The data: one JSON object.
     pub data: String,
-}
-
-#[derive(Serialize, Deserialize)]
-struct IdentityV1 {
-    device: u64,
-    inode: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct DiscoveredV1 {
-    agent: String,
-    path: String,
-    file: IdentityV1,
-    subagent: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    parent: Option<String>,
-    at: i64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct MovedV1 {
-    path: String,
-    file: IdentityV1,
-}
-
-#[derive(Serialize, Deserialize)]
-struct LocatedV1 {
-    cwd: String,
-    project: String,
-}
-
-#[derive(Serialize, Deserialize)]
-struct ParentFoundV1 {
-    parent: String,
-}
-
-#[derive(Serialize, Deserialize)]
-struct RecordsAppendedV1 {
-    generation: u32,
-    from: u64,
-    to: CursorV1,
-    tail: String,
-    records: u64,
-    conversation: u64,
-    messages: u64,
-    prompts: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    malformed: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    oversize: u64,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    unknown: BTreeMap<String, u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    first_at: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    last_at: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    last_conversation_at: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    late_index_at: Option<i64>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct RewrittenV1 {
-    generation: u32,
-    file: IdentityV1,
-}
-
-#[derive(Serialize, Deserialize)]
-struct ResumedV1 {}
-
-#[derive(Serialize, Deserialize)]
-struct WentIdleV1 {}
-
-#[derive(Serialize, Deserialize)]
-struct CloseRequestedV1 {
-    reason: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    note: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct EndedV1 {
-    reason: String,
-    at: i64,
-    by_self: bool,
-}
-
-#[derive(Serialize, Deserialize)]
-struct EffectV1 {
-    generation: u32,
-    start: u32,
-}
-
-#[derive(Serialize, Deserialize)]
-struct IndexingStartedV1 {
-    effect: EffectV1,
-    reason: String,
-    to: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct IndexedV1 {
-    effect: EffectV1,
-    episode: String,
-    tier: String,
-    hash: String,
-    filter_version: u32,
-    generation: u32,
-    to: u64,
-    manifest: String,
-    items: u64,
-    at: i64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct IndexSkippedV1 {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    effect: Option<EffectV1>,
-    episode: String,
-    to: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct IndexingFailedV1 {
-    effect: EffectV1,
-    why: String,
-    attempts: u32,
-    retry_at: i64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct AbandonedV1 {
-    why: String,
-}
-
-#[derive(Serialize, Deserialize)]
-struct TrackingStoppedV1 {}
-
-#[derive(Serialize, Deserialize)]
-struct TrackingResumedV1 {}
-
-#[derive(Serialize, Deserialize)]
-struct GroupAssignedV1 {
-    group: String,
-}
-
-#[derive(Serialize, Deserialize)]
-struct ForgottenV1 {}
-
-#[derive(Serialize, Deserialize)]
-struct RestoredV1 {
-    generation: u32,
-    file_exists: bool,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// Writes an event in the newest shape of its type.
@@ -584,87 +351,9 @@ impl Fields {
     }
 }
 
-impl From<FileIdentity> for IdentityV1 {
-    fn from(identity: FileIdentity) -> Self {
-        Self { device: identity.device, inode: identity.inode }
-    }
-}
-
-impl From<IdentityV1> for FileIdentity {
-    fn from(shape: IdentityV1) -> Self {
-        Self { device: shape.device, inode: shape.inode }
-    }
-}
-
-impl From<EffectId> for EffectV1 {
-    fn from(effect: EffectId) -> Self {
-        Self { generation: effect.generation, start: effect.start }
-    }
-}
-
-impl From<EffectV1> for EffectId {
-    fn from(shape: EffectV1) -> Self {
-        Self { generation: shape.generation, start: shape.start }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[derive(Serialize, Deserialize)]
-    struct ThingV1 {
-        size: u32,
-    }
-    #[derive(Serialize, Deserialize)]
-    struct ThingV2 {
-        bytes: u64,
-    }
-    #[derive(Serialize, Deserialize, Debug, PartialEq)]
-    struct ThingV3 {
-        bytes: u64,
-        sealed: bool,
-    }
-    impl Shape for ThingV1 {
-        const KIND: &'static str = "thing";
-        const V: u32 = 1;
-        type Older = Oldest;
-    }
-    impl From<Oldest> for ThingV1 {
-        fn from(never: Oldest) -> Self {
-            match never {}
-        }
-    }
-    impl Shape for ThingV2 {
-        const KIND: &'static str = "thing";
-        const V: u32 = 2;
-        type Older = ThingV1;
-    }
-    impl From<ThingV1> for ThingV2 {
-        fn from(old: ThingV1) -> Self {
-            Self { bytes: u64::from(old.size) * 1024 }
-        }
-    }
-    impl Shape for ThingV3 {
-        const KIND: &'static str = "thing";
-        const V: u32 = 3;
-        type Older = ThingV2;
-    }
-    impl From<ThingV2> for ThingV3 {
-        fn from(old: ThingV2) -> Self {
-            Self { bytes: old.bytes, sealed: false }
-        }
-    }
-
-    #[test]
-    fn older_shapes_are_lifted_step_by_step() {
-        let lifted: ThingV3 = read(1, r#"{"size":2}"#).unwrap();
-        assert_eq!(lifted, ThingV3 { bytes: 2048, sealed: false });
-        assert_eq!(read::<ThingV3>(3, r#"{"bytes":1,"sealed":true}"#).unwrap().bytes, 1);
-        assert!(matches!(read::<ThingV3>(4, "{}"), Err(Error::NewerVersion { found: 4, known: 3, .. })));
-        assert!(matches!(read::<ThingV3>(0, "{}"), Err(Error::Malformed { .. })));
-        assert!(matches!(read::<ThingV3>(2, r#"{"size":2}"#), Err(Error::Malformed { v: 2, .. })));
-    }
 
     #[test]
     fn what_no_version_wrote_is_named() {

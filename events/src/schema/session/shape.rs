@@ -1,0 +1,326 @@
+//! The shapes themselves, every version side by side, and how an old one is lifted.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::Error;
+use crate::schema::cursor::CursorV1;
+use crate::session::{EffectId, FileIdentity};
+
+/// One version of one event's stored shape.
+pub(super) trait Shape: Serialize + DeserializeOwned {
+    /// The event's type in the log.
+    const KIND: &'static str;
+    /// This shape's version, from 1.
+    const V: u32;
+    /// The version before it, [`Oldest`] for version 1.
+    type Older: Shape + Into<Self>;
+}
+
+/// The end of every chain of versions: there is no version 0.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Oldest {}
+
+impl Shape for Oldest {
+    const KIND: &'static str = "";
+    const V: u32 = 0;
+    type Older = Self;
+}
+
+/// Reads data of any version up to `S`'s and lifts it, version by version, to `S`.
+pub(super) fn read<S: Shape>(v: u32, data: &str) -> Result<S, Error> {
+    let malformed = |reason: String| Error::Malformed { kind: S::KIND, v, reason };
+    if v > S::V {
+        return Err(Error::NewerVersion { kind: S::KIND, found: v, known: S::V });
+    }
+    if v == S::V {
+        return serde_json::from_str(data).map_err(|error| malformed(error.to_string()));
+    }
+    if v == 0 {
+        return Err(malformed("there is no version 0".to_owned()));
+    }
+    read::<S::Older>(v, data).map(Into::into)
+}
+
+macro_rules! first_version {
+    ($($shape:ident = $kind:literal),+ $(,)?) => {
+        $(
+            impl Shape for $shape {
+                const KIND: &'static str = $kind;
+                const V: u32 = 1;
+                type Older = Oldest;
+            }
+            impl From<Oldest> for $shape {
+                fn from(never: Oldest) -> Self {
+                    match never {}
+                }
+            }
+        )+
+    };
+}
+
+first_version! {
+    DiscoveredV1 = "discovered",
+    MovedV1 = "moved",
+    LocatedV1 = "located",
+    ParentFoundV1 = "parent_found",
+    RecordsAppendedV1 = "records_appended",
+    RewrittenV1 = "rewritten",
+    ResumedV1 = "resumed",
+    WentIdleV1 = "went_idle",
+    CloseRequestedV1 = "close_requested",
+    EndedV1 = "ended",
+    IndexingStartedV1 = "indexing_started",
+    IndexedV1 = "indexed",
+    IndexSkippedV1 = "index_skipped",
+    IndexingFailedV1 = "indexing_failed",
+    AbandonedV1 = "abandoned",
+    TrackingStoppedV1 = "tracking_stopped",
+    TrackingResumedV1 = "tracking_resumed",
+    GroupAssignedV1 = "group_assigned",
+    ForgottenV1 = "forgotten",
+    RestoredV1 = "restored",
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct IdentityV1 {
+    pub(super) device: u64,
+    pub(super) inode: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct DiscoveredV1 {
+    pub(super) agent: String,
+    pub(super) path: String,
+    pub(super) file: IdentityV1,
+    pub(super) subagent: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) parent: Option<String>,
+    pub(super) at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct MovedV1 {
+    pub(super) path: String,
+    pub(super) file: IdentityV1,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct LocatedV1 {
+    pub(super) cwd: String,
+    pub(super) project: String,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct ParentFoundV1 {
+    pub(super) parent: String,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct RecordsAppendedV1 {
+    pub(super) generation: u32,
+    pub(super) from: u64,
+    pub(super) to: CursorV1,
+    pub(super) tail: String,
+    pub(super) records: u64,
+    pub(super) conversation: u64,
+    pub(super) messages: u64,
+    pub(super) prompts: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) malformed: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) oversize: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) unknown: BTreeMap<String, u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) first_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) last_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) last_conversation_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) late_index_at: Option<i64>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct RewrittenV1 {
+    pub(super) generation: u32,
+    pub(super) file: IdentityV1,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct ResumedV1 {}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct WentIdleV1 {}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct CloseRequestedV1 {
+    pub(super) reason: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) note: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct EndedV1 {
+    pub(super) reason: String,
+    pub(super) at: i64,
+    pub(super) by_self: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct EffectV1 {
+    pub(super) generation: u32,
+    pub(super) start: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct IndexingStartedV1 {
+    pub(super) effect: EffectV1,
+    pub(super) reason: String,
+    pub(super) to: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct IndexedV1 {
+    pub(super) effect: EffectV1,
+    pub(super) episode: String,
+    pub(super) tier: String,
+    pub(super) hash: String,
+    pub(super) filter_version: u32,
+    pub(super) generation: u32,
+    pub(super) to: u64,
+    pub(super) manifest: String,
+    pub(super) items: u64,
+    pub(super) at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct IndexSkippedV1 {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) effect: Option<EffectV1>,
+    pub(super) episode: String,
+    pub(super) to: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct IndexingFailedV1 {
+    pub(super) effect: EffectV1,
+    pub(super) why: String,
+    pub(super) attempts: u32,
+    pub(super) retry_at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct AbandonedV1 {
+    pub(super) why: String,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct TrackingStoppedV1 {}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct TrackingResumedV1 {}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct GroupAssignedV1 {
+    pub(super) group: String,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct ForgottenV1 {}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct RestoredV1 {
+    pub(super) generation: u32,
+    pub(super) file_exists: bool,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl From<FileIdentity> for IdentityV1 {
+    fn from(identity: FileIdentity) -> Self {
+        Self { device: identity.device, inode: identity.inode }
+    }
+}
+
+impl From<IdentityV1> for FileIdentity {
+    fn from(shape: IdentityV1) -> Self {
+        Self { device: shape.device, inode: shape.inode }
+    }
+}
+
+impl From<EffectId> for EffectV1 {
+    fn from(effect: EffectId) -> Self {
+        Self { generation: effect.generation, start: effect.start }
+    }
+}
+
+impl From<EffectV1> for EffectId {
+    fn from(shape: EffectV1) -> Self {
+        Self { generation: shape.generation, start: shape.start }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize, Deserialize)]
+    struct ThingV1 {
+        size: u32,
+    }
+    #[derive(Serialize, Deserialize)]
+    struct ThingV2 {
+        bytes: u64,
+    }
+    #[derive(Serialize, Deserialize, Debug, PartialEq)]
+    struct ThingV3 {
+        bytes: u64,
+        sealed: bool,
+    }
+    impl Shape for ThingV1 {
+        const KIND: &'static str = "thing";
+        const V: u32 = 1;
+        type Older = Oldest;
+    }
+    impl From<Oldest> for ThingV1 {
+        fn from(never: Oldest) -> Self {
+            match never {}
+        }
+    }
+    impl Shape for ThingV2 {
+        const KIND: &'static str = "thing";
+        const V: u32 = 2;
+        type Older = ThingV1;
+    }
+    impl From<ThingV1> for ThingV2 {
+        fn from(old: ThingV1) -> Self {
+            Self { bytes: u64::from(old.size) * 1024 }
+        }
+    }
+    impl Shape for ThingV3 {
+        const KIND: &'static str = "thing";
+        const V: u32 = 3;
+        type Older = ThingV2;
+    }
+    impl From<ThingV2> for ThingV3 {
+        fn from(old: ThingV2) -> Self {
+            Self { bytes: old.bytes, sealed: false }
+        }
+    }
+
+    #[test]
+    fn older_shapes_are_lifted_step_by_step() {
+        let lifted: ThingV3 = read(1, r#"{"size":2}"#).unwrap();
+        assert_eq!(lifted, ThingV3 { bytes: 2048, sealed: false });
+        assert_eq!(read::<ThingV3>(3, r#"{"bytes":1,"sealed":true}"#).unwrap().bytes, 1);
+        assert!(matches!(read::<ThingV3>(4, "{}"), Err(Error::NewerVersion { found: 4, known: 3, .. })));
+        assert!(matches!(read::<ThingV3>(0, "{}"), Err(Error::Malformed { .. })));
+        assert!(matches!(read::<ThingV3>(2, r#"{"size":2}"#), Err(Error::Malformed { v: 2, .. })));
+    }
+}
