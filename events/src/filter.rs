@@ -10,6 +10,8 @@ pub mod edit;
 pub mod input;
 pub mod result;
 
+mod telling;
+
 /// Version of all rules that decide what an item says: this module, redaction, and what the readers keep. Content
 /// hashes of different versions are not compared.
 pub const FILTER_VERSION: u32 = 1;

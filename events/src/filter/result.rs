@@ -4,12 +4,10 @@ use crate::conversation::{Edit, Outcome, ToolResult};
 use crate::transcript::json::{Text, Value};
 use crate::transcript::open_calls::OpenCall;
 
-use super::one_line;
+use super::telling::telling_line;
 
-/// Longest line of an error that is kept, in characters.
-const MAX_ERROR_CHARS: usize = 300;
 /// How much of an output is read to find the telling line of an error, in bytes: its head, as it is written.
-const ERROR_HEAD_BYTES: usize = 16 * 1024;
+const ERROR_HEAD_BYTES: usize = 32 * 1024;
 /// The same for what an output says of itself at its beginning.
 const LEAD_BYTES: usize = 400;
 /// What the harness appends to results for the model's eyes.
@@ -85,7 +83,7 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
     // A command that says it failed has failed, whether or not the result was marked.
     let outcome =
         if outcome == Outcome::Ok && exit_code.is_some_and(|code| code != 0) { Outcome::Failed } else { outcome };
-    let error = (outcome == Outcome::Failed).then(|| telling_line(&head)).flatten();
+    let error = (outcome == Outcome::Failed).then(|| complaint(&head)).flatten();
     let said = match outcome {
         Outcome::Ok => success(call, &head, output),
         Outcome::Failed => {
@@ -153,37 +151,9 @@ fn exit_code(head: &str) -> Option<i32> {
     digits.parse().ok()
 }
 
-/// The first line that says what went wrong: the first that speaks of an error, else the first that says anything.
-fn telling_line(head: &str) -> Option<String> {
-    let clean = super::kept(&super::without_colours(head))?;
-    let lines = || {
-        clean
-            .lines()
-            .map(|line| line.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>").trim())
-            .filter(|line| line.chars().any(char::is_alphanumeric) && !line.starts_with("Exit code "))
-    };
-    let line = lines().find(|line| speaks_of_error(line)).or_else(|| lines().next())?;
-    Some(one_line(line, MAX_ERROR_CHARS))
-}
-
-fn speaks_of_error(line: &str) -> bool {
-    const STARTS: &[&str] = &["error", "Error", "ERROR", "fatal", "FATAL", "panic", "E   ", "FAIL", "** ("];
-    const PARTS: &[&str] = &[
-        "error:",
-        "Error:",
-        "ERROR",
-        "error[",
-        "Exception:",
-        "panicked at",
-        "FAILED",
-        "Assertion",
-        "No such file",
-        "not found",
-        "cannot ",
-        "denied",
-    ];
-    let failures = line.contains(" failed") && !line.contains(" 0 failed");
-    failures || STARTS.iter().any(|start| line.starts_with(start)) || PARTS.iter().any(|part| line.contains(part))
+/// What an output says went wrong, in one line.
+fn complaint(head: &str) -> Option<String> {
+    telling_line(&super::kept(&super::without_colours(head))?)
 }
 
 fn counted(count: usize, what: &str) -> String {
