@@ -140,7 +140,7 @@ pub enum Outcome {
     Ok,
     /// It failed.
     Failed,
-    /// A person refused it.
+    /// A person refused it, or a rule that speaks for one.
     Denied,
     /// A person interrupted it.
     Interrupted,

@@ -15,6 +15,7 @@ use super::Sink;
 use super::json::{Fields, Found, Text, Value, first_object};
 use super::scribe::{Scribe, Stamp};
 
+use verdict::Hint;
 use words::Words;
 
 /// Kinds of records that say nothing of the conversation. A kind that is neither here nor read is counted as unknown.
@@ -45,6 +46,8 @@ const SILENT: &[&[u8]] = &[
 const SILENT_BLOCKS: &[&[u8]] = &[b"image", b"document", b"redacted_thinking", b"fallback", b"tool_reference"];
 /// The first version that writes prompts typed while the agent worked as records of their own.
 const QUEUE_IS_RECORDED_SINCE: [u32; 3] = [2, 1, 97];
+/// The versions that write a person's reason for a refusal as a result's whole text, as any error.
+const BARE_REASONS_IN: &[u8] = b"2.0.";
 /// The model's name on what is no model's words: errors of the service, and fillers.
 const SYNTHETIC: &[u8] = b"<synthetic>";
 /// What the harness says when nothing was to be said.
@@ -73,6 +76,7 @@ struct Record<'r> {
     operation: Option<Text<'r>>,
     title: Option<Text<'r>>,
     leaf: Option<Text<'r>>,
+    denial: Option<Text<'r>>,
 }
 
 impl<'r> Record<'r> {
@@ -101,10 +105,23 @@ impl<'r> Record<'r> {
                 b"operation" => record.operation = value.text(),
                 b"customTitle" | b"aiTitle" | b"summary" => record.title = value.text(),
                 b"leafUuid" => record.leaf = value.text(),
+                b"toolDenialKind" => record.denial = value.text(),
                 _ => {}
             }
         }
         fields.end().map(|end| (record, end))
+    }
+
+    /// What it says about a tool's result beside the result's text.
+    fn hint(&self) -> Hint {
+        match self.denial.map(Text::raw) {
+            Some(kind) if kind.starts_with(b"user") => Hint::RefusedByPerson,
+            Some(kind) if !kind.is_empty() => Hint::RefusedByRule,
+            _ if self.version.is_some_and(|version| version.raw().starts_with(BARE_REASONS_IN)) => {
+                Hint::MayBeBareReason
+            }
+            _ => Hint::None,
+        }
     }
 
     fn stamp(&self) -> Stamp<'r> {
@@ -247,7 +264,7 @@ fn assistant<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scrib
             for block in array.elements().map(Block::read) {
                 match block.kind {
                     b"text" => block.text.into_iter().for_each(|part| text(part, scribe)),
-                    _ => assistant_block(&block, stamp, scribe),
+                    _ => assistant_block(record, &block, stamp, scribe),
                 }
             }
         }
@@ -255,14 +272,14 @@ fn assistant<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scrib
     }
 }
 
-fn assistant_block<S: Sink>(block: &Block<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn assistant_block<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     match block.kind {
         b"thinking" => scribe.thinking(stamp, block.thinking),
         b"redacted_thinking" => scribe.thinking(stamp, None),
         b"tool_use" | b"server_tool_use" | b"mcp_tool_use" => {
             scribe.call(stamp, block.id, block.name, block.input.unwrap_or(Value::Null));
         }
-        kind if kind.ends_with(b"_tool_result") => result(block, stamp, scribe),
+        kind if kind.ends_with(b"_tool_result") => result(record, block, stamp, scribe),
         kind => other_block(kind, scribe),
     }
 }
@@ -283,7 +300,7 @@ fn user<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_,
         array => {
             for block in array.elements().map(Block::read) {
                 match block.kind {
-                    b"tool_result" => result(&block, stamp, scribe),
+                    b"tool_result" => result(record, &block, stamp, scribe),
                     b"text" => block.text.into_iter().for_each(|text| typed.text(text)),
                     b"image" | b"document" => typed.attachments += 1,
                     kind => other_block(kind, scribe),
@@ -405,12 +422,12 @@ fn say_part<S: Sink>(text: &str, author: Author, delivery: Delivery, stamp: &Sta
 }
 
 /// A tool's answer, and what a person typed into it.
-fn result<S: Sink>(block: &Block<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+fn result<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     if !scribe.answered(block.answers) || !S::TEXT {
         return;
     }
     let output = Output::of(block.content);
-    let verdict = verdict::of(scribe.tool_of(block.answers), block.is_error, &output);
+    let verdict = verdict::of(scribe.tool_of(block.answers), block.is_error, &output, record.hint());
     scribe.result(stamp, block.answers, verdict.outcome, &output);
     verdict.answer.into_iter().for_each(|answer| scribe.answer(stamp, &answer));
 }
