@@ -104,7 +104,7 @@ impl<'a, S: Sink> Reader<'a, S> {
     /// back (0 is returned), for its writer may still be writing.
     pub fn finish(&mut self, tail: &[u8]) -> usize {
         debug_assert!(memchr(b'\n', tail).is_none(), "the tail begins after the last newline");
-        if !is_whole(tail) {
+        if !is_whole(self.without_bom(tail)) {
             return 0;
         }
         self.line(tail);
@@ -143,9 +143,14 @@ impl<'a, S: Sink> Reader<'a, S> {
         }
     }
 
+    /// The bytes at the cursor without the mark that a file may begin with, and no other line.
+    fn without_bom<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
+        if self.scribe.cursor.offset == 0 { bytes.strip_prefix(BOM).unwrap_or(bytes) } else { bytes }
+    }
+
     fn line(&mut self, bytes: &[u8]) {
         self.count_line();
-        let bytes = if self.scribe.cursor.offset == 0 { bytes.strip_prefix(BOM).unwrap_or(bytes) } else { bytes };
+        let bytes = self.without_bom(bytes);
         // A power loss leaves runs of NUL anywhere: without them the line may make sense.
         let nul = memchr(0, bytes).is_some();
         let bytes = if nul {
@@ -185,7 +190,7 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Whether a line consists of whole objects, and has at least one.
 fn is_whole(line: &[u8]) -> bool {
-    let mut rest = line.strip_prefix(BOM).unwrap_or(line);
+    let mut rest = line;
     let mut any = false;
     loop {
         match json::first_object(rest) {
