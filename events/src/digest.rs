@@ -39,6 +39,25 @@ const LINE_CHARS: usize = 300;
 const SHORT_CHARS: usize = 120;
 /// A first prompt of fewer characters ("hi", "continue") says nothing of the purpose: the next one joins it.
 const TELLING_PROMPT_CHARS: usize = 12;
+/// Slash commands that set up the harness, whatever their arguments; sorted.
+const HARNESS_COMMANDS: [&str; 16] = [
+    "add-dir",
+    "agents",
+    "allowed-tools",
+    "config",
+    "effort",
+    "export",
+    "fast",
+    "hooks",
+    "mcp",
+    "memory",
+    "model",
+    "output-style",
+    "permissions",
+    "plugin",
+    "rename",
+    "theme",
+];
 /// A first sentence of fewer characters is no title.
 const TELLING_TITLE_CHARS: usize = 20;
 
@@ -49,7 +68,8 @@ pub struct Episode {
     pub title: String,
     /// What the session was for: its first typed prompt, after the title when the transcript gives one.
     pub objective: String,
-    /// The typed prompts in transcript order, one line each.
+    /// What a person typed, in transcript order, one line each: prompts, and what they said to a tool (the reason of a
+    /// refusal, the answer to a question).
     pub prompts: Vec<Pointed>,
     /// What was done, by category (`changes`, `commands`, `answers`), in transcript order.
     pub work_completed: BTreeMap<String, Vec<Pointed>>,
@@ -63,6 +83,8 @@ pub struct Episode {
     pub commands: Vec<CommandLine>,
     /// One paragraph for whoever continues.
     pub continuation_context: String,
+    /// The first working directory, where it is known: [`Episode::content`] tells paths below it without it.
+    pub cwd: Option<String>,
 }
 
 /// A text with the transcript line that says it.
@@ -151,15 +173,16 @@ pub fn digest(items: &[Item]) -> Episode {
         files_modified: file::modified(&timeline),
         commands: work::commands(&timeline),
         continuation_context: String::new(),
+        cwd: timeline.cwd.map(str::to_owned),
     };
     episode.continuation_context = continuation::paragraph(&timeline, &failures, &episode);
     episode
 }
 
-/// The first prompt that is no bare slash command; with the next one if it is a mere greeting. Line breaks are kept out.
+/// The first prompt that asks for something; with the next one if it is a mere greeting. Line breaks are kept out.
 fn objective(timeline: &Timeline<'_>) -> String {
     let typed = || timeline.rounds.iter().filter_map(|round| round.prompt).map(|said| said.text.trim());
-    let mut telling = typed().filter(|text| !text.is_empty() && !is_bare_slash_command(text));
+    let mut telling = typed().filter(|text| !text.is_empty() && !is_for_the_harness(text));
     let Some(first) = telling.next() else {
         return typed().next().map(|text| sentences_within(text, OBJECTIVE_CHARS)).unwrap_or_default();
     };
@@ -175,23 +198,42 @@ fn titled(title: &str, objective: String) -> String {
     if objective.is_empty() || title.to_lowercase() == objective.to_lowercase() {
         return title.to_owned();
     }
-    if objective.starts_with(title.trim_end_matches('…')) {
+    if objective.to_lowercase().starts_with(title.trim_end_matches('…').to_lowercase().as_str()) {
         return objective;
     }
     sentences_within(&format!("{title}: {objective}"), OBJECTIVE_CHARS + TITLE_CHARS)
 }
 
-/// `/clear`, `/model`: the echo of a slash command without arguments.
-fn is_bare_slash_command(text: &str) -> bool {
-    let name = text.strip_prefix('/').unwrap_or_default();
-    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':'))
+/// Whether a prompt says nothing to the agent: a slash command without arguments, or one that sets up the harness
+/// (`/model opus`).
+fn is_for_the_harness(text: &str) -> bool {
+    let (name, arguments) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let name = name.strip_prefix('/').unwrap_or_default();
+    let command = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':'));
+    command && (arguments.trim().is_empty() || HARNESS_COMMANDS.binary_search(&name).is_ok())
 }
 
 /// A title from a text: its first sentence, or more when that is too short to tell sessions apart.
 fn first_line(text: &str) -> String {
     let sentence = sentence::sentences(text).first().map_or(text, |sentence| sentence.text);
     let telling = sentence.chars().count() >= TELLING_TITLE_CHARS;
-    one_line(if telling { sentence } else { text }, TITLE_CHARS)
+    without_stray_number(one_line(if telling { sentence } else { text }, TITLE_CHARS))
+}
+
+/// A title without the number of a point at its end whose text was cut off: `Report: 1.`, `… begin and 2.…`.
+fn without_stray_number(title: String) -> String {
+    let (whole, cut) = title.strip_suffix('…').map_or((title.as_str(), false), |whole| (whole.trim_end(), true));
+    let Some((before, last)) = whole.rsplit_once(' ') else { return title };
+    let digits = last.trim_start_matches('(').trim_end_matches(['.', ')']);
+    let point =
+        (1..=2).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()) && last.ends_with(['.', ')']);
+    let before = before.trim_end();
+    if !point || !(cut || before.ends_with([':', ';', ',', '.', '-'])) {
+        return title;
+    }
+    let mut kept = before.trim_end_matches([':', ';', ',', ' ', '-']).to_owned();
+    kept.push_str(if cut { "…" } else { "" });
+    kept
 }
 
 /// Shortens a list to its bound: first the oldest that are not worth keeping go, then the oldest. Order is kept.

@@ -9,7 +9,7 @@ mod words;
 use std::borrow::Cow;
 
 use self::vocabulary::{
-    ASKING, CHECKERS, CHECKING, GIT_LOOKING, INTERPRETERS, LOOKING, SETUP, WITH_SUBCOMMANDS, WRAPPERS,
+    ASKING, CHECKERS, CHECKING, GIT_LOOKING, IMPLIED, INTERPRETERS, LOOKING, OPENING, SETUP, WITH_SUBCOMMANDS, WRAPPERS,
 };
 use self::words::{Joint, Word};
 
@@ -20,6 +20,8 @@ const MAX_STEPS: usize = 8;
 pub(super) struct Command<'a> {
     /// Without a leading `cd`, in one line.
     normal: String,
+    /// Of a commit whose message has several lines: everything up to the end of the first, without the closing quote.
+    subject: Option<String>,
     steps: Vec<Step<'a>>,
 }
 
@@ -45,7 +47,20 @@ impl<'a> Command<'a> {
         let bare = without_leading_cd(text);
         let mut steps: Vec<Step<'a>> = Vec::new();
         let mut from_pipe = false;
-        for part in words::parts(bare) {
+        for mut part in words::parts(bare) {
+            match syntax(&mut part.words) {
+                Syntax::Program => {}
+                Syntax::Head => continue,
+                Syntax::LoopEnd => {
+                    // A loop ends as its last step does; what takes its output takes that step's.
+                    from_pipe = part.joint == Joint::Pipe;
+                    if let Some(last) = steps.last_mut() {
+                        last.joint = part.joint;
+                        last.piped |= from_pipe;
+                    }
+                    continue;
+                }
+            }
             let piped = part.joint == Joint::Pipe;
             if from_pipe {
                 from_pipe = piped;
@@ -66,12 +81,24 @@ impl<'a> Command<'a> {
         if words.len() > 1 && words.last() == Some(&"2>&1") {
             words.pop();
         }
-        Self { normal: words.join(" "), steps }
+        let mut command = Self { normal: words.join(" "), subject: None, steps };
+        if command.commits() {
+            command.subject = subject(bare);
+        }
+        command
     }
 
     /// The command in one line, without a leading `cd` and a trailing `2>&1`. Equal commands have equal texts.
     pub(super) fn normal(&self) -> &str {
         &self.normal
+    }
+
+    /// The command as it is told: that of a commit with the first line of its message only.
+    pub(super) fn shown(&self) -> Cow<'_, str> {
+        match &self.subject {
+            Some(subject) => Cow::Owned(format!("{subject}\"")),
+            None => Cow::Borrowed(&self.normal),
+        }
     }
 
     /// Whether nothing but looking is done: that it finds nothing is no failure of the work.
@@ -116,18 +143,43 @@ impl<'a> Command<'a> {
     }
 }
 
+/// What a part is to the shell.
+enum Syntax {
+    /// It runs something.
+    Program,
+    /// The head of a loop, or the end of a condition.
+    Head,
+    /// The end of a loop.
+    LoopEnd,
+}
+
+/// What a part is, with the shell's own words that it begins with (`do`, `then`) taken off.
+fn syntax(words: &mut Vec<Word<'_>>) -> Syntax {
+    let leading = words.iter().take_while(|word| OPENING.contains(&word.as_str())).count();
+    words.drain(..leading);
+    match words.first().map_or("", Word::as_str) {
+        "" | "for" | "fi" | "esac" => Syntax::Head,
+        "done" => Syntax::LoopEnd,
+        _ => Syntax::Program,
+    }
+}
+
 impl<'a> Step<'a> {
     /// Whether the success of `self` resolves a failure of `failed`: the rule of "the same command".
     ///
     /// * program and subcommand are equal (`npm test` is `npm run test`, `python -m pytest` is `pytest`; directories of
     ///   the program, wrappers such as `npx`, `sudo`, `uv run`, variables and flags do not count);
+    /// * a test, build or lint that compiles what failed to compile counts as the same (`cargo clippy` for `cargo check`);
     /// * of an interpreter, the script is the same;
     /// * a check (test, build, lint) covers the same or more: it names no part, or one that holds a part that failed, or
     ///   one that the failure's own line names;
     /// * any other program with subcommands: the arguments overlap or one side has none; without subcommands they
     ///   overlap or both have none. The message of `git commit` is no argument.
     pub(super) fn resolves(&self, failed: &Step<'_>, failure: &str) -> bool {
-        if self.asks || self.program != failed.program || self.subcommand != failed.subcommand {
+        if self.asks || self.program != failed.program {
+            return false;
+        }
+        if self.subcommand != failed.subcommand && !self.implies(failed) {
             return false;
         }
         let (mine, theirs) = (&self.arguments, &failed.arguments);
@@ -186,12 +238,26 @@ impl<'a> Step<'a> {
         Some(step)
     }
 
+    /// Whether both run the same program with the same subcommand, on whatever.
+    pub(super) fn runs_as(&self, other: &Step<'_>) -> bool {
+        self.program == other.program && self.subcommand == other.subcommand
+    }
+
     /// Program and subcommand, for when the whole line would be too long to quote.
     pub(super) fn name(&self) -> String {
         match self.subcommand.as_deref() {
             Some(subcommand) => format!("{} {subcommand}", self.program),
             None => self.program.to_string(),
         }
+    }
+
+    /// Whether it does all that `failed` does before it does its own: a test compiles what it tests.
+    fn implies(&self, failed: &Step<'_>) -> bool {
+        let (Some(mine), Some(theirs)) = (self.subcommand.as_deref(), failed.subcommand.as_deref()) else {
+            return false;
+        };
+        let known = IMPLIED.iter().find(|(program, inner, _)| *program == self.program && inner.contains(&theirs));
+        known.is_some_and(|(.., outer)| outer.contains(&mine))
     }
 
     fn only_looks(&self) -> bool {
@@ -204,6 +270,17 @@ impl<'a> Step<'a> {
         let checking = |name: &str| self.program != "git" && name.split(|c: char| !c.is_alphanumeric()).any(tells);
         CHECKERS.contains(&&*self.program) || self.subcommand.as_deref().is_some_and(checking)
     }
+}
+
+/// A commit up to the end of the first line of its message, when that has more: `git commit -m "Fix it`. The message
+/// may stand in quotes or in a here-document inside of them.
+fn subject(text: &str) -> Option<String> {
+    let (before, message) = text.split_once("-m \"").or_else(|| text.split_once("-m '"))?;
+    let document = message.strip_prefix("$(cat <<").and_then(|rest| rest.split_once('\n')).map(|(_, body)| body);
+    let (first, _) = document.unwrap_or(message).trim_start().split_once('\n')?;
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let closed = first.contains(['"', '\'']) && document.is_none();
+    (!closed && !first.trim().is_empty()).then(|| format!("{} -m \"{}", words(before), words(first)))
 }
 
 /// The command after `cd X &&` (or `;`), as often as it stands there.

@@ -1,8 +1,10 @@
 //! An episode as plain text that reads well: what `content` holds, and what is searched as a whole.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::command::Command;
+use super::continuation;
 use super::excerpt::one_line;
 use super::{Episode, Pointed};
 
@@ -18,18 +20,48 @@ impl Episode {
         let mut content = Content { text: String::with_capacity(4_096) };
         content.paragraph("# ", &self.title);
         content.paragraph("Objective: ", &self.objective);
-        content.paragraph("Where it stands: ", &self.continuation_context);
+        content.paragraph("Where it stands: ", self.standing());
         content.section("Asked and answered", &self.asked_and_answered());
         content.section("Errors", &self.error_lines());
-        let files = self.files_modified.iter().map(|file| format!("{} (+{} -{})", file.path, file.added, file.removed));
+        let shown = |path: &str| self.relative(path).into_owned();
+        let files = self.files_modified.iter();
+        let files = files.map(|file| format!("{} (+{} -{})", shown(&file.path), file.added, file.removed));
         content.section("Files changed", &files.collect::<Vec<_>>());
         content.section("Commands", &self.command_lines());
         let files = self.files_read.iter().map(|file| match file.count {
-            1 => file.path.clone(),
-            count => format!("{} ({count} times)", file.path),
+            1 => shown(&file.path),
+            count => format!("{} ({count} times)", shown(&file.path)),
         });
         content.section("Files read", &files.collect::<Vec<_>>());
         content.text
+    }
+
+    /// The continuation without the objective, which stands above it.
+    fn standing(&self) -> &str {
+        let said = continuation::objective(self);
+        let rest = said.and_then(|said| self.continuation_context.strip_prefix(&said));
+        rest.unwrap_or(&self.continuation_context)
+    }
+
+    /// A text with the paths below the working directory told from there.
+    fn relative<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let Some(cwd) = self.cwd.as_deref().filter(|cwd| cwd.len() > 1) else { return Cow::Borrowed(text) };
+        let mut out = String::new();
+        let mut copied = 0;
+        for (at, _) in text.match_indices(cwd) {
+            let end = at + cwd.len();
+            let begins =
+                !text[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '\\' | '.' | '-' | '_'));
+            if at >= copied && begins && text[end..].starts_with(['/', '\\']) {
+                out.push_str(&text[copied..at]);
+                copied = end + 1;
+            }
+        }
+        if copied == 0 {
+            return Cow::Borrowed(text);
+        }
+        out.push_str(&text[copied..]);
+        Cow::Owned(out)
     }
 
     /// Prompts and answers in the order of the transcript.
@@ -48,15 +80,17 @@ impl Episode {
 
     fn error_lines(&self) -> Vec<String> {
         let line = |error: &super::ErrorLine| match &error.resolution {
-            Some(resolution) => format!("{} -> resolved: {}", error.text, resolution.text),
-            None => format!("{} -> not resolved", error.text),
+            Some(resolution) => {
+                format!("{} -> resolved: {}", self.relative(&error.text), self.relative(&resolution.text))
+            }
+            None => format!("{} -> not resolved", self.relative(&error.text)),
         };
         self.errors.iter().map(line).collect()
     }
 
     fn command_lines(&self) -> Vec<String> {
         let line = |command: &super::CommandLine| {
-            let mut text = format!("`{}`: {}", command.text, command.outcome);
+            let mut text = format!("`{}`: {}", self.relative(&command.text), command.outcome);
             if let Some(code) = command.exit_code.filter(|&code| code != 0) {
                 let _ = write!(text, ", exit {code}");
             }

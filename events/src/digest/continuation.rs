@@ -5,6 +5,7 @@ use super::excerpt::{one_line, sentences_within, without_filter_mark};
 use super::failure::Failure;
 use super::statement;
 use super::timeline::{Deed, Timeline};
+use super::work;
 use super::{Episode, SHORT_CHARS};
 use crate::conversation::Outcome;
 
@@ -12,13 +13,43 @@ use crate::conversation::Outcome;
 pub(super) const MAX_CHARS: usize = 1_000;
 /// Longest quotations of objective, last request and last statement.
 const QUOTED_CHARS: usize = 220;
+/// Longest prompt that may be a mere courtesy, in bytes.
+const MAX_COURTESY_BYTES: usize = 80;
+/// Words of thanks, praise and agreement.
+const COURTESIES: [&str; 24] = [
+    "all",
+    "amazing",
+    "awesome",
+    "cheers",
+    "cool",
+    "excellent",
+    "for",
+    "good",
+    "great",
+    "it",
+    "job",
+    "love",
+    "much",
+    "nice",
+    "ok",
+    "perfect",
+    "so",
+    "thank",
+    "thanks",
+    "that",
+    "very",
+    "well",
+    "work",
+    "you",
+];
 /// Most files and failures that are named.
 const MAX_NAMED: usize = 4;
 
 /// Written from the other fields of the episode, and the end of the timeline. Empty only when nothing was said or done.
 pub(super) fn paragraph(timeline: &Timeline<'_>, failures: &[Failure], episode: &Episode) -> String {
     let sentences = [
-        purpose(episode),
+        objective(episode),
+        last_request(timeline),
         last_answer(timeline, episode),
         left_off(timeline),
         still_failing(timeline, failures),
@@ -29,19 +60,27 @@ pub(super) fn paragraph(timeline: &Timeline<'_>, failures: &[Failure], episode: 
     sentences_within(&text, MAX_CHARS)
 }
 
-fn purpose(episode: &Episode) -> Option<String> {
+/// The sentence that the paragraph begins with.
+pub(super) fn objective(episode: &Episode) -> Option<String> {
     let first = sentences_within(&episode.objective, QUOTED_CHARS);
-    if first.is_empty() {
-        return None;
-    }
-    let last = episode.prompts.last().filter(|_| episode.prompts.len() > 1);
-    let last = last.map(|prompt| sentences_within(&prompt.text, QUOTED_CHARS * 2 / 3));
-    Some(match last {
-        Some(last) => {
-            format!("Objective: {} Last of {} requests: {}", closed(first), episode.prompts.len(), closed(last))
-        }
-        None => format!("Objective: {}", closed(first)),
-    })
+    (!first.is_empty()).then(|| format!("Objective: {}", closed(first)))
+}
+
+/// The last request, courtesies passed over. One alone is the objective.
+fn last_request(timeline: &Timeline<'_>) -> Option<String> {
+    let mut requests: Vec<&str> = work::requests(timeline).map(|said| said.text).collect();
+    requests.dedup();
+    let last = requests.iter().skip(1).rfind(|text| !is_courtesy(text))?;
+    Some(format!("Last of {} requests: {}", requests.len(), closed(sentences_within(last, QUOTED_CHARS * 2 / 3))))
+}
+
+/// Whether a prompt only thanks, praises or agrees.
+fn is_courtesy(text: &str) -> bool {
+    text.len() <= MAX_COURTESY_BYTES
+        && text
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .all(|word| COURTESIES.iter().any(|known| known.eq_ignore_ascii_case(word)))
 }
 
 /// What the agent last stated, if it answers the last request; else the last answer there is.
@@ -121,7 +160,7 @@ fn still_failing(timeline: &Timeline<'_>, failures: &[Failure]) -> Option<String
 fn left_off(timeline: &Timeline<'_>) -> Option<String> {
     let last = timeline.deeds.last()?;
     let what = || {
-        let command = last.command().map(|text| Command::read(text).normal().to_owned());
+        let command = last.command().map(|text| Command::read(text).shown().into_owned());
         let target = last.target().map(|target| timeline.shown(target));
         let what = command.unwrap_or_else(|| format!("{} {}", last.tool(), target.unwrap_or_default()));
         one_line(&without_filter_mark(&what), SHORT_CHARS)
@@ -129,7 +168,7 @@ fn left_off(timeline: &Timeline<'_>) -> Option<String> {
     match last.outcome() {
         None => Some(format!("`{}` was still running.", what())),
         Some(Outcome::Interrupted) => Some(format!("`{}` was interrupted.", what())),
-        Some(Outcome::Denied) => Some(format!("`{}` was denied by the user.", what())),
+        Some(Outcome::Denied) => Some(format!("`{}` was denied.", what())),
         _ => None,
     }
 }

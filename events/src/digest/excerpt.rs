@@ -42,7 +42,7 @@ pub(super) fn sentences_within(text: &str, max_chars: usize) -> String {
         ends.then_some(at + c.len_utf8())
     });
     match end.last() {
-        Some(end) if end >= whole.len() / 2 && end < whole.len() => format!("{} …", &whole[..end]),
+        Some(end) if end >= whole.len() / 2 => format!("{} …", &whole[..end]),
         _ => line,
     }
 }
@@ -105,6 +105,7 @@ mod tests {
         assert_eq!(sentences_within("First one here. Second one is long.", 24), "First one here. …");
         assert_eq!(sentences_within("No. Then it goes on and on and on", 20), "No. Then it goes on…");
         assert_eq!(sentences_within("Short.", 20), "Short.");
+        assert_eq!(sentences_within("It ends right here. And more.", 20), "It ends right here. …");
         assert_eq!(sentences_within("最初の文。二番目の文はもっと長い", 9), "最初の文。 …");
     }
 

@@ -1,8 +1,8 @@
 //! What failed, and the later success that resolved it.
 //!
 //! A failure is a failed result of a tool that works: a command that only looks finds nothing without anything being
-//! wrong, what a person or the harness did not allow did not fail, and a slip of the agent's own tools (text to replace not
-//! found, file not read yet) that it made good on the same file is not worth remembering.
+//! wrong, what a person or the harness did not allow did not fail, and a slip of the agent's own file tools (text to
+//! replace not found, file not read yet) is not worth remembering.
 
 use std::collections::BTreeMap;
 
@@ -29,6 +29,27 @@ const HARNESS: [&str; 7] = [
     "No such tool available",
 ];
 
+/// Complaints of the agent's own file tools about how they were called: nothing of the work failed.
+const SLIPS: [&str; 5] = [
+    "String to replace not found",
+    "File has not been read yet",
+    "File has been modified since read",
+    "matches of the string to replace",
+    "No changes to make",
+];
+/// Complaints of a program about how it was called. It has done nothing yet.
+const USAGE: [&str; 9] = [
+    "unexpected argument",
+    "unrecognized argument",
+    "unrecognized option",
+    "unknown argument",
+    "unknown option",
+    "unknown flag",
+    "invalid option",
+    "o such option",
+    "command not found",
+];
+
 /// A failure, and whether it stands against the work as long as it is not resolved.
 pub(super) struct Failure {
     pub(super) line: ErrorLine,
@@ -47,6 +68,8 @@ struct Open<'a> {
     edits: usize,
     /// A slip of a file tool: dropped when made good.
     slip: bool,
+    /// The command was not understood: made good when it is, even if it fails then.
+    usage: bool,
 }
 
 enum Subject<'a> {
@@ -91,17 +114,22 @@ fn fail<'a>(
         return;
     }
     let complaint = complaint(deed);
-    if HARNESS.iter().any(|words| complaint.contains(words)) {
+    let complains = |of: &[&str]| of.iter().any(|words| complaint.contains(words));
+    if complains(&HARNESS) || (deed.edit().is_some() && complains(&SLIPS)) {
         return;
     }
+    let usage = complains(&USAGE);
     let (subject, name, of_the_work) = match deed.command() {
         Some(text) => {
             let command = Command::read(text);
             if command.only_looks() && !command.normal().is_empty() {
                 return;
             }
-            let name = one_line(&without_filter_mark(command.normal()), SHORT_CHARS);
-            (Subject::Command(command.suspects()), name, !command.improvises())
+            let name = one_line(&without_filter_mark(&command.shown()), SHORT_CHARS);
+            if !usage {
+                understood(deed, &command, &name, errors, open);
+            }
+            (Subject::Command(command.suspects()), name, !command.improvises() && !usage)
         }
         None => match deed.edit() {
             Some((path, ..)) => {
@@ -124,7 +152,7 @@ fn fail<'a>(
         open.remove(0);
     }
     let slip = matches!(subject, Subject::File(_));
-    open.push(Open { error: errors.len(), subject, key, ended: deed.ended, edits, slip });
+    open.push(Open { error: errors.len(), subject, key, ended: deed.ended, edits, slip, usage });
     let code = deed.result.and_then(|result| result.exit_code).map(|code| format!("exit {code}"));
     let what =
         [code, Some(complaint).filter(|text| !text.is_empty())].into_iter().flatten().collect::<Vec<_>>().join(", ");
@@ -133,6 +161,27 @@ fn fail<'a>(
     let text = one_line(&text, ERROR_CHARS);
     let line = ErrorLine { text, line: deed.result_line, at: deed.result_at, resolution: None };
     errors.push(Some(Failure { line, of_the_work }));
+}
+
+/// A command ran, if only to fail: it resolves that it was not understood before.
+fn understood(
+    deed: &Deed<'_>,
+    command: &Command<'_>,
+    name: &str,
+    errors: &mut [Option<Failure>],
+    open: &mut Vec<Open<'_>>,
+) {
+    let ran = command.suspects();
+    open.retain(|failure| {
+        let Subject::Command(steps) = &failure.subject else { return true };
+        let now = failure.usage && deed.began > failure.ended;
+        let resolved = now && steps.iter().all(|failed| ran.iter().any(|step| step.runs_as(failed)));
+        if let Some(Some(error)) = errors.get_mut(failure.error).filter(|_| resolved) {
+            let text = one_line(&format!("{name} was understood on a later run"), ERROR_CHARS);
+            error.line.resolution = Some(Pointed { text, line: deed.result_line, at: deed.result_at });
+        }
+        !resolved
+    });
 }
 
 fn succeed<'a>(

@@ -6,6 +6,8 @@ use serde_json::json;
 use super::*;
 use crate::conversation::{Body, Call, Edit, Meta, Outcome, TitleSource, ToolResult};
 
+mod errors;
+
 /// A session written by hand: each step is one item on the next line, one second later.
 #[derive(Default)]
 struct Session {
@@ -119,101 +121,6 @@ fn a_developer_recognises_the_session() {
 }
 
 #[track_caller]
-fn check_errors(session: Session, expected: &[(&str, Option<&str>)]) {
-    let episode = session.digest();
-    let found: Vec<_> = episode
-        .errors
-        .iter()
-        .map(|error| (error.text.as_str(), error.resolution.as_ref().map(|resolution| resolution.text.as_str())))
-        .collect();
-    assert_eq!(found, expected);
-}
-
-#[test]
-fn the_same_failure_is_told_once_until_it_is_resolved() {
-    let twice = || {
-        Session::default().failed("make", 2, "undefined reference to `f1`, 12 ms").edit("a.c", 1, 0).failed(
-            "make",
-            2,
-            "undefined reference to `f1`, 9 ms",
-        )
-    };
-    let error = "make: exit 2, undefined reference to `f1`, 12 ms";
-    check_errors(twice(), &[(error, None)]);
-    check_errors(twice().ok("make"), &[(error, Some("make succeeded after edits to a.c"))]);
-    let again = "make: exit 2, undefined reference to `f1`, 7 ms";
-    check_errors(
-        twice().ok("make").failed("make", 2, "undefined reference to `f1`, 7 ms"),
-        &[(error, Some("make succeeded after edits to a.c")), (again, None)],
-    );
-    check_errors(twice().failed("make", 2, "missing header"), &[(error, None), ("make: exit 2, missing header", None)]);
-}
-
-#[test]
-fn only_a_later_success_of_the_same_thing_resolves() {
-    let failing = || Session::default().ok("cargo test").failed("cargo test", 101, "boom");
-    let error = "cargo test: exit 101, boom";
-    check_errors(failing(), &[(error, None)]);
-    check_errors(failing().ok("cargo build"), &[(error, None)]);
-    check_errors(failing().ok("cargo test"), &[(error, Some("cargo test passed on a later run"))]);
-    check_errors(
-        failing().ok("cargo test | tail -3"),
-        &[(error, Some("cargo test | tail -3 ran without an error on a later run"))],
-    );
-    let background = |session: Session| {
-        session.call("Bash", json!({ "command": "cargo test", "run_in_background": true }), None).result(
-            Outcome::Ok,
-            None,
-            None,
-        )
-    };
-    check_errors(background(failing()), &[(error, None)]);
-    let many = (0..7).fold(failing(), |session, n| session.edit(&format!("src/{n}.rs"), 1, 1)).edit("src/0.rs", 1, 1);
-    check_errors(
-        many.ok("cargo test"),
-        &[(
-            error,
-            Some("cargo test passed after edits to src/3.rs, src/4.rs, src/5.rs, src/6.rs, src/0.rs and 2 more"),
-        )],
-    );
-    let fetch = || {
-        let call = |session: Session| session.call("WebFetch", json!({ "url": "https://a.example/x" }), None);
-        (call(Session::default()).result(Outcome::Failed, None, Some("status code 503")), call)
-    };
-    let (failed, call) = fetch();
-    check_errors(
-        call(failed).result(Outcome::Ok, None, None),
-        &[(
-            "WebFetch https://a.example/x: status code 503",
-            Some("WebFetch https://a.example/x succeeded on a later run"),
-        )],
-    );
-}
-
-#[test]
-fn noise_is_no_error() {
-    let slip =
-        || Session::default().edit_with("a.rs", 1, 1, Outcome::Failed, Some("String to replace not found in file."));
-    check_errors(slip().edit("a.rs", 1, 1), &[]);
-    check_errors(slip().edit("b.rs", 1, 1), &[("Edit a.rs: String to replace not found in file.", None)]);
-    for outcome in [Outcome::Denied, Outcome::Interrupted] {
-        let session = Session::default().call("Bash", json!({ "command": "rm x" }), None);
-        check_errors(session.result(outcome, None, Some("no")), &[]);
-    }
-    check_errors(Session::default().failed("grep -r x src | head", 1, ""), &[]);
-    check_errors(
-        Session::default().call("Read", json!({ "file_path": "x" }), None).result(Outcome::Failed, None, Some("gone")),
-        &[],
-    );
-    check_errors(Session::default().failed("make", 1, "This command requires approval"), &[]);
-    let echo = Some("<tool_use_error>Sibling tool call errored</tool_use_error>");
-    check_errors(
-        Session::default().call("Bash", json!({ "command": "make" }), None).result(Outcome::Failed, None, echo),
-        &[],
-    );
-}
-
-#[track_caller]
 fn check_purpose(session: Session, title: &str, objective: &str) {
     let episode = session.digest();
     assert_eq!((episode.title.as_str(), episode.objective.as_str()), (title, objective));
@@ -242,9 +149,86 @@ fn title_and_objective_come_from_the_best_source() {
     );
     check_purpose(start().title(Person, "Mine").title(Model, "Old").title(Person, "Newer"), "Newer", "Newer");
     check_purpose(start().title(Model, "Fix It Now").prompt("fix it now"), "Fix It Now", "Fix It Now");
+    check_purpose(start().title(Model, "Fix It").prompt("fix it now"), "Fix It", "fix it now");
     let long = "A first sentence that says what is wanted here. ".repeat(20);
     let episode = start().prompt(&long).digest();
     assert!(episode.objective.ends_with("here. …") && episode.objective.chars().count() <= OBJECTIVE_CHARS + 2);
+}
+
+#[test]
+fn an_old_title_counts_only_in_the_session_whose_record_it_names() {
+    let session = |leaf: &str| {
+        let mut session = Session::default().title(TitleSource::Summary, "Token bug").prompt("Fix it now please");
+        session.items[0].uuid = Some(leaf.into());
+        session.items[1].uuid = Some("b".into());
+        session
+    };
+    check_purpose(session("b"), "Token bug", "Token bug: Fix it now please");
+    check_purpose(session("elsewhere"), "Fix it now please", "Fix it now please");
+    check_purpose(
+        Session::default().title(TitleSource::Summary, "Token bug").prompt("Fix it now please"),
+        "Fix it now please",
+        "Fix it now please",
+    );
+}
+
+#[test]
+fn a_title_does_not_end_in_the_number_of_a_point() {
+    for (title, expected) in [
+        ("Report with file and line: 1.", "Report with file and line"),
+        ("Report what begins and 2.…", "Report what begins and…"),
+        ("Report (a, 2)", "Report (a"),
+        ("Upgrade to Python 3.", "Upgrade to Python 3."),
+        ("Fix issue 12", "Fix issue 12"),
+        ("12.", "12."),
+    ] {
+        assert_eq!(without_stray_number(title.to_owned()), expected);
+    }
+}
+
+#[test]
+fn what_a_person_said_to_a_tool_stands_among_the_prompts() {
+    let episode = Session::default()
+        .prompt("/model opus")
+        .prompt("Push the branch")
+        .add(Body::Answer { text: "never push from here".into() })
+        .add(Body::Answer {
+            text: "User has answered your questions: \"Where?\"=\"Postgres\". You can now continue with the user's answers in mind.".into(),
+        })
+        .prompt("Thanks, great work!")
+        .digest();
+    let prompts: Vec<_> = episode.prompts.iter().map(|prompt| (prompt.line, prompt.text.as_str())).collect();
+    assert_eq!(
+        prompts,
+        [
+            (2, "Push the branch"),
+            (3, "never push from here"),
+            (4, "\"Where?\"=\"Postgres\"."),
+            (5, "Thanks, great work!")
+        ]
+    );
+    assert_eq!(episode.objective, "Push the branch");
+    assert!(!episode.continuation_context.contains("Last of"), "{}", episode.continuation_context);
+}
+
+#[test]
+fn content_tells_paths_from_the_working_directory() {
+    let content = Session::default()
+        .cwd("/home/u/p")
+        .prompt("Look at /home/u/p/src")
+        .read("/home/u/p/a.rs")
+        .read("/home/u/pq/b.rs")
+        .failed("make -f /home/u/p/Makefile", 2, "/home/u/p/a.c:1:2: error: no")
+        .digest()
+        .content();
+    for part in [
+        "- User: Look at /home/u/p/src\n",
+        "- make -f Makefile: exit 2, a.c:1:2: error: no -> not resolved\n",
+        "- `make -f Makefile`: failed, exit 2\n",
+        "## Files read\n- a.rs\n- /home/u/pq/b.rs\n",
+    ] {
+        assert!(content.contains(part), "{part:?} in {content}");
+    }
 }
 
 #[test]
@@ -343,9 +327,9 @@ fn the_content_reads_as_text_and_is_bounded() {
         "# The refresh token expires too early.\n\nObjective: The refresh token",
         "- User: The refresh token expires too early. Please fix it.\n- Assistant: Fixed: the expiry",
         "\n## Errors\n- cargo test -p auth: exit 101, assertion failed: token.is_valid() -> resolved: cargo test -p auth passed",
-        "\n## Files changed\n- /home/u/p/src/auth.rs (+5 -2)\n",
+        "\n## Files changed\n- src/auth.rs (+5 -2)\n",
         "- `cargo test -p auth`: ok, 2 times\n",
-        "\n## Files read\n- /home/u/p/src/auth.rs\n",
+        "\n## Files read\n- src/auth.rs\n",
     ] {
         assert!(content.contains(part), "{part:?} in {content}");
     }

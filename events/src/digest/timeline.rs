@@ -1,6 +1,6 @@
 //! A session in order: rounds (a typed prompt and what answers it) and deeds (a call joined with its result).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use serde_json::Value;
@@ -50,8 +50,10 @@ pub(super) struct Timeline<'a> {
     pub(super) deeds: Vec<Deed<'a>>,
     /// Deeds that have a result, in the order of the results.
     pub(super) finished: Vec<usize>,
+    /// What a person said to a tool: with a refusal, or to a question.
+    pub(super) answers: Vec<Said<'a>>,
     /// The first working directory, without a trailing slash.
-    cwd: Option<&'a str>,
+    pub(super) cwd: Option<&'a str>,
 }
 
 impl<'a> Timeline<'a> {
@@ -62,6 +64,7 @@ impl<'a> Timeline<'a> {
         let mut timeline = Self::default();
         let mut open: BTreeMap<&str, usize> = BTreeMap::new();
         let mut title_source = None;
+        let mut known: Option<BTreeSet<&str>> = None;
         for (place, item) in items.iter().enumerate() {
             let said = |text: &'a str| Said { text, line: item.line, at: item.at };
             match &item.body {
@@ -80,6 +83,13 @@ impl<'a> Timeline<'a> {
                         timeline.finished.push(timeline.deeds.len() - 1);
                     }
                 },
+                Body::Answer { text } if !(main && item.sidechain) => timeline.answers.push(said(text)),
+                // An old title names the record that it was made of, and that is mostly another session's.
+                Body::Meta(Meta::Title { source: TitleSource::Summary, .. })
+                    if !item
+                        .uuid
+                        .as_deref()
+                        .is_some_and(|id| known.get_or_insert_with(|| record_ids(items)).contains(id)) => {}
                 Body::Meta(Meta::Title { source, text }) => timeline.retitle(&mut title_source, *source, text),
                 Body::Meta(Meta::Cwd(cwd)) if timeline.cwd.is_none() => {
                     timeline.cwd = Some(cwd.trim_end_matches(['/', '\\'])).filter(|cwd| !cwd.is_empty());
@@ -236,6 +246,12 @@ impl<'a> Deed<'a> {
         let path = ["file_path", "notebook_path", "path"].iter().find_map(|key| self.input(key));
         path.filter(|path| !path.trim().is_empty())
     }
+}
+
+/// The ids of the session's own records.
+fn record_ids(items: &[Item]) -> BTreeSet<&str> {
+    let own = items.iter().filter(|item| !matches!(item.body, Body::Meta(Meta::Title { .. })));
+    own.filter_map(|item| item.uuid.as_deref()).collect()
 }
 
 fn is_talk(body: &Body) -> bool {

@@ -5,21 +5,38 @@ use std::collections::BTreeMap;
 use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
 use super::statement;
-use super::timeline::{Round, Timeline};
+use super::timeline::{Round, Said, Timeline};
 use super::{CommandLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed};
 use crate::conversation::Outcome;
 
-/// The typed prompts, as one line each, without bare slash commands. The same prompt twice in a row counts once: an
-/// interrupted one is often sent again.
+/// What the harness puts around the answers to an agent's questions.
+const AROUND_ANSWERS: (&[&str], &str) = (
+    &["User has answered your questions:", "User has answered your question:", "Your questions have been answered:"],
+    "You can now continue with the user's answers in mind.",
+);
+
+/// What a person typed, as one line each, without what they typed for the harness. The same twice in a row counts once:
+/// an interrupted prompt is often sent again.
 pub(super) fn prompts(timeline: &Timeline<'_>) -> Vec<Pointed> {
-    let said = timeline.rounds.iter().filter_map(|round| round.prompt);
-    let said = said.filter(|said| !super::is_bare_slash_command(said.text.trim()));
-    let mut prompts: Vec<Pointed> =
-        said.map(|said| Pointed { text: one_line(said.text, PROMPT_CHARS), line: said.line, at: said.at }).collect();
+    let pointed =
+        |text: &str, said: &Said<'_>| Pointed { text: one_line(text, PROMPT_CHARS), line: said.line, at: said.at };
+    let mut prompts: Vec<Pointed> = requests(timeline).map(|said| pointed(said.text, said)).collect();
+    prompts.extend(timeline.answers.iter().map(|said| {
+        let (starts, end) = AROUND_ANSWERS;
+        let text = starts.iter().find_map(|start| said.text.strip_prefix(start)).unwrap_or(said.text);
+        pointed(text.trim_end().trim_end_matches(end), said)
+    }));
+    prompts.sort_by_key(|prompt| prompt.line);
     prompts.retain(|prompt| !prompt.text.is_empty());
     prompts.dedup_by(|later, earlier| later.text == earlier.text);
     super::keep(&mut prompts, MAX_ENTRIES, |_| true);
     prompts
+}
+
+/// The prompts that ask for something.
+pub(super) fn requests<'t, 'a>(timeline: &'t Timeline<'a>) -> impl Iterator<Item = &'t Said<'a>> {
+    let said = timeline.rounds.iter().filter_map(|round| round.prompt.as_ref());
+    said.filter(|said| !super::is_for_the_harness(said.text.trim()) && !said.text.trim().is_empty())
 }
 
 /// `answers`, `changes` and `commands`, each in transcript order; a category without entries is left out.
@@ -49,7 +66,7 @@ pub(super) fn commands(timeline: &Timeline<'_>) -> Vec<CommandLine> {
         let Some(command) = deed.command().map(Command::read) else { continue };
         let index = *known.entry(command.normal().to_owned()).or_insert(lines.len());
         if index == lines.len() {
-            let text = one_line(&without_filter_mark(command.normal()), LINE_CHARS);
+            let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
             let line = CommandLine { text, line: 0, outcome: "unknown", exit_code: None, count: 0 };
             lines.push((command.only_looks(), line));
         }
@@ -99,7 +116,7 @@ fn ran(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Pointed> {
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for deed in timeline.deeds[round.deeds.clone()].iter().filter(|deed| deed.succeeded() && !deed.in_background()) {
         let Some(command) = deed.command().map(Command::read).filter(|command| !command.only_looks()) else { continue };
-        let text = one_line(&without_filter_mark(command.normal()), LINE_CHARS);
+        let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
         let index = *known.entry(command.normal().to_owned()).or_insert(lines.len());
         if index == lines.len() {
             lines.push(Pointed { text, line: deed.line, at: deed.at });

@@ -32,6 +32,8 @@ fn a_command_line_is_read_as_programs_and_arguments() {
     check_steps("echo '{}' | python3 a.py | head -2; ls", &["python3 a.py", "ls"]);
     check_steps("go test ./...", &["go test"]);
     check_steps("cargo \\\n  test", &["cargo test"]);
+    check_steps("for i in 1 2; do echo $i; TZ=$i npm test a; done", &["npm test a"]);
+    check_steps("if make; then git push; fi", &["if make", "git push"]);
     check_steps("", &[]);
     check_steps("'unclosed && x", &["unclosed && x"]);
 }
@@ -85,6 +87,9 @@ fn a_later_success_of_the_same_command_resolves() {
         ("make", "make"),
         ("pytest test/test_a.py -v", "uv run pytest /w/p/test/test_a.py"),
         ("ty check src", "uv run ty check"),
+        ("cargo check --all-targets", "cargo clippy -- -D warnings && cargo test"),
+        ("go build ./...", "go test ./..."),
+        ("npm test a", "for tz in UTC Oslo; do echo $tz; TZ=$tz npm test a 2>&1; done"),
     ] {
         check_resolved(failed, "", later, true);
     }
@@ -95,6 +100,10 @@ fn a_later_success_of_the_same_command_resolves() {
 fn another_command_or_an_unproven_one_does_not_resolve() {
     for (failed, later) in [
         ("cargo test", "cargo build"),
+        ("cargo check", "cargo fmt"),
+        ("cargo check -p auth", "cargo test token"),
+        ("make", "if make; then echo ok; fi"),
+        ("npm test", "for i in 1 2; do npm test; done; ls"),
         ("cargo test -p auth", "cargo test -p token"),
         ("cargo test", "cargo test auth"),
         ("cargo test", "cargo test || true"),
@@ -110,6 +119,19 @@ fn another_command_or_an_unproven_one_does_not_resolve() {
         ("", ""),
     ] {
         check_resolved(failed, "", later, false);
+    }
+}
+
+#[test]
+fn a_commit_is_told_by_the_first_line_of_its_message() {
+    for (text, expected) in [
+        ("git commit -m \"$(cat <<'EOF'\nFix it\n\nLong story\nEOF\n)\"", "git commit -m \"Fix it\""),
+        ("git add a && git commit -q -m \"Fix it\n\nLong", "git add a && git commit -q -m \"Fix it\""),
+        ("git commit -m 'One' \\\n  -m 'Two'", "git commit -m 'One' \\ -m 'Two'"),
+        ("git commit -m \"One\"", "git commit -m \"One\""),
+        ("mail -m \"a\nb\"", "mail -m \"a b\""),
+    ] {
+        assert_eq!(Command::read(text).shown(), expected, "{text}");
     }
 }
 

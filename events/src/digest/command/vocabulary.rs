@@ -101,3 +101,13 @@ pub(super) const CHECKING: [&str; 13] = [
     "test", "check", "build", "lint", "clippy", "vet", "compile", "fmt", "format", "dialyzer", "credo", "spec",
     "verify",
 ];
+/// Words of the shell's own before a program.
+pub(super) const OPENING: [&str; 3] = ["do", "then", "else"];
+/// Program, subcommands that compile, subcommands that compile the same and more.
+pub(super) const IMPLIED: [(&str, &[&str], &[&str]); 5] = [
+    ("cargo", &["check", "build"], &["check", "build", "clippy", "test"]),
+    ("go", &["build", "vet"], &["build", "test", "vet"]),
+    ("mix", &["compile"], &["test"]),
+    ("dotnet", &["build"], &["test"]),
+    ("mvn", &["compile", "test-compile"], &["test", "package", "verify", "install"]),
+];

@@ -32,6 +32,10 @@ pub(super) struct Part<'a> {
 pub(super) struct Word<'a>(Cow<'a, str>);
 
 impl<'a> Word<'a> {
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
     pub(super) fn text(self) -> Cow<'a, str> {
         self.0
     }
