@@ -58,6 +58,8 @@ const HARNESS_COMMANDS: [&str; 16] = [
     "rename",
     "theme",
 ];
+/// How people greet.
+const GREETINGS: [&str; 4] = ["hey", "hi", "hello", "dear"];
 /// A first sentence of fewer characters is no title.
 const TELLING_TITLE_CHARS: usize = 20;
 
@@ -215,9 +217,23 @@ fn is_for_the_harness(text: &str) -> bool {
 
 /// A title from a text: its first sentence, or more when that is too short to tell sessions apart.
 fn first_line(text: &str) -> String {
+    let text = without_salutation(text);
     let sentence = sentence::sentences(text).first().map_or(text, |sentence| sentence.text);
     let telling = sentence.chars().count() >= TELLING_TITLE_CHARS;
     without_stray_number(one_line(if telling { sentence } else { text }, TITLE_CHARS))
+}
+
+/// The text without the pictures and the greeting that it begins with, if anything else is left.
+fn without_salutation(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    while let Some((_, after)) = rest.strip_prefix("[Image #").and_then(|image| image.split_once(']')) {
+        rest = after.trim_start();
+    }
+    let (first, after) = rest.split_once([',', '!', '\n']).unwrap_or((rest, ""));
+    let mut words = first.split_whitespace();
+    let greets = words.next().is_some_and(|word| GREETINGS.iter().any(|known| known.eq_ignore_ascii_case(word)));
+    let rest = if greets && words.count() <= 1 { after.trim_start() } else { rest };
+    if rest.is_empty() { text } else { rest }
 }
 
 /// A title without the number of a point at its end whose text was cut off: `Report: 1.`, `… begin and 2.…`.

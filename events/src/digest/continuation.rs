@@ -144,6 +144,7 @@ fn still_failing(timeline: &Timeline<'_>, failures: &[Failure]) -> Option<String
         return match of_the_work().count() {
             0 => None,
             1 => Some("The one failure was resolved.".to_owned()),
+            2 => Some("Both failures were resolved.".to_owned()),
             count => Some(format!("All {count} failures were resolved.")),
         };
     }

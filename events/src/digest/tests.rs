@@ -141,6 +141,12 @@ fn title_and_objective_come_from_the_best_source() {
     check_purpose(start().prompt("/review the auth module"), "/review the auth module", "/review the auth module");
     check_purpose(start().prompt("/init"), "/init", "/init");
     check_purpose(start().prompt("hi").prompt("Add a test."), "hi … Add a test.", "hi … Add a test.");
+    check_purpose(
+        start().prompt("[Image #1] Hey Claude, fix the red button please"),
+        "fix the red button please",
+        "[Image #1] Hey Claude, fix the red button please",
+    );
+    check_purpose(start().prompt("Hello, world!"), "world!", "Hello, world!");
     check_purpose(start().prompt("修正して").prompt("next"), "修正して", "修正して");
     check_purpose(
         start().title(Model, "Token bug").prompt("Fix it now please").title(Summary, "Other"),

@@ -53,6 +53,16 @@ impl<'a> Output<'a> {
         out
     }
 
+    /// The same, without the word that the cut may have halved: half a key is no longer known for one.
+    fn whole_words(&self, bytes: usize) -> String {
+        let mut head = self.head(bytes);
+        let written: usize = self.texts.iter().map(|text| text.raw().len() + 1).sum();
+        if written > bytes {
+            head.truncate(head.rfind(char::is_whitespace).unwrap_or(0));
+        }
+        head
+    }
+
     /// The whole output, decoded.
     pub(crate) fn whole(&self) -> String {
         self.head(usize::MAX)
@@ -78,14 +88,15 @@ pub(crate) struct Size {
 /// The one line that is kept of a tool's answer.
 pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, output: &Output<'_>) -> ToolResult {
     let name = call.map(|call| call.name.clone());
-    let head = if outcome == Outcome::Failed { output.head(ERROR_HEAD_BYTES) } else { output.head(LEAD_BYTES) };
-    let exit_code = exit_code(&head);
+    let lead = output.head(LEAD_BYTES);
+    let exit_code = exit_code(&lead);
     // A command that says it failed has failed, whether or not the result was marked.
     let outcome =
         if outcome == Outcome::Ok && exit_code.is_some_and(|code| code != 0) { Outcome::Failed } else { outcome };
-    let error = (outcome == Outcome::Failed).then(|| complaint(&head)).flatten();
+    let failed = outcome == Outcome::Failed;
+    let error = failed.then(|| complaint(&output.whole_words(ERROR_HEAD_BYTES))).flatten();
     let said = match outcome {
-        Outcome::Ok => success(call, &head, output),
+        Outcome::Ok => success(call, &lead, output),
         Outcome::Failed => {
             let how = exit_code.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}"));
             error.as_ref().map_or(how.clone(), |line| format!("{how}, {line}"))
@@ -250,6 +261,19 @@ mod tests {
         assert_eq!(unmarked.outcome, Outcome::Failed);
         check(Some(("Bash", "x")), Outcome::Denied, r#""no""#, "Bash x: denied");
         check(Some(("Bash", "x")), Outcome::Interrupted, r#""no""#, "Bash x: interrupted");
+    }
+
+    #[test]
+    fn a_key_that_the_bound_halves_leaves_nothing() {
+        let key = format!("ghp_{}", "aB3".repeat(12));
+        for before in ERROR_HEAD_BYTES - 40..ERROR_HEAD_BYTES {
+            let text = format!("{} error: {key} is bad", "\n".repeat(before / 2 - 4));
+            let output = serde_json::to_string(&text).unwrap();
+            let raw = format!("{{\"c\":{output}}}");
+            let output = Output::of(Value::Object(raw.as_bytes()).get(b"c"));
+            let result = summarise("c", None, Outcome::Failed, &output);
+            assert!(!format!("{result:?}").contains("aB3"), "{before}");
+        }
     }
 
     #[test]

@@ -194,7 +194,6 @@ const PREAMBLES: &[&str] = &[
     "testpaths: ",
     "plugins: ",
     "asyncio: ",
-    "collecting ",
     "RUN ",
     "yarn run ",
     "Blocking waiting",

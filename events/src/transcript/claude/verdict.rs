@@ -87,7 +87,8 @@ pub(super) fn of(tool: Option<&str>, is_error: bool, output: &Output<'_>, hint: 
     let lead = lead.trim_start().trim_start_matches("<tool_use_error>");
     let begins = |starts: &[&str]| starts.iter().any(|start| lead.starts_with(start));
     let asked = tool == Some(QUESTION_TOOL);
-    if begins(REFUSALS) && (is_error || asked || hint != Hint::None) {
+    let refused = is_error || asked || matches!(hint, Hint::RefusedByPerson | Hint::RefusedByRule);
+    if refused && begins(REFUSALS) {
         let text = output.whole();
         let answer = if lead.starts_with(CLARIFICATION) { clarification(&text) } else { reason(&text) };
         return Verdict { outcome: Outcome::Denied, answer };
