@@ -1,0 +1,391 @@
+//! Stored shapes and printed answers against the files in `replay-fixtures/schema`.
+//!
+//! What has shipped is frozen: every file `<name>.v<N>[.<case>].json` is a shape as some version of Baton wrote it, its
+//! SHA-256 stands in `FROZEN`, and it must be readable for ever. `<name>.v<N>[.<case>].expected.json` is what today's program
+//! makes of it; that moves when a new version of the shape comes. How to add a version is told in `FROZEN`.
+
+#[path = "schema/validator.rs"]
+mod validator;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use baton_events::envelope::{self, ChainHash};
+use baton_events::hash::canonical_json;
+use baton_events::schema::session::{self, KINDS};
+use baton_events::schema::{hex, item};
+use baton_events::session::{Agent, CloseReason, FailureWhy, Tier, Why};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Set to anything, it lets [`every_event_shape_is_read_and_frozen`] write what is missing. It never changes a frozen file.
+const UPDATE: &str = "BATON_UPDATE_FIXTURES";
+const HOW: &str = "see the head of replay-fixtures/schema/FROZEN";
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("replay-fixtures")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text}"))
+}
+
+/// A folder of fixtures, and what is wrong with it.
+struct Shelf<'a> {
+    folder: &'a Path,
+    update: bool,
+    codec: Codec,
+    /// Written just now: to be looked at before they are frozen.
+    fresh: BTreeSet<String>,
+    found: Vec<String>,
+}
+
+/// Reads an event of a type and version and writes it in the newest one.
+type Codec = fn(&str, u32, &str) -> Result<(u32, Value), String>;
+
+fn todays(kind: &str, v: u32, data: &str) -> Result<(u32, Value), String> {
+    let event = session::decode(kind, v, data).map_err(|error| error.to_string())?;
+    let encoded = session::encode(&event);
+    assert_eq!(encoded.kind, kind, "an event keeps its type");
+    Ok((encoded.v, json(&encoded.data)))
+}
+
+/// One stored event in a file `<kind>.v<N>[.<case>].json`.
+struct Fixture<'a> {
+    kind: &'a str,
+    v: u32,
+    name: &'a str,
+}
+
+impl<'a> Fixture<'a> {
+    fn of(name: &'a str) -> Option<Self> {
+        let stem = name.strip_suffix(".json")?;
+        let (kind, rest) = stem.split_once(".v")?;
+        let version = rest.split('.').next()?;
+        let wanted = KINDS.contains(&kind) && !stem.ends_with(".expected");
+        wanted.then_some(()).and_then(|()| Some(Self { kind, v: version.parse().ok()?, name }))
+    }
+
+    fn expected(&self) -> String {
+        format!("{}.expected.json", self.name.trim_end_matches(".json"))
+    }
+}
+
+impl Shelf<'_> {
+    /// Everything wrong in the folder, each with the file and what to do. With `update`, what is missing is written first.
+    fn findings(folder: &Path, codec: Codec, update: bool) -> Vec<String> {
+        let mut shelf = Shelf { folder, update, codec, fresh: BTreeSet::new(), found: Vec::new() };
+        for kind in KINDS {
+            shelf.versions(kind);
+        }
+        for name in shelf.names() {
+            match Fixture::of(&name) {
+                Some(fixture) => shelf.event(&fixture),
+                None => shelf.stranger(&name),
+            }
+        }
+        shelf.frozen();
+        shelf.found
+    }
+
+    fn names(&self) -> BTreeSet<String> {
+        let entries = fs::read_dir(self.folder).expect("the folder of fixtures");
+        entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("a plain name")).collect()
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.folder.join(name)).ok()
+    }
+
+    fn write(&self, name: &str, value: &Value) {
+        // Canonical first, so that the keys are sorted whatever map is behind `Value`.
+        let sorted: BTreeMap<String, Value> = serde_json::from_str(&canonical_json(value)).expect("an object");
+        let text = serde_json::to_string_pretty(&sorted).expect("JSON") + "\n";
+        fs::write(self.folder.join(name), text).expect("a writable folder");
+    }
+
+    /// Each version of an event type, from 1 to the one that is written today, has a fixture.
+    fn versions(&mut self, kind: &str) {
+        let (mut v, mut newest) = (1, 1);
+        let mut lifted: Option<Value> = None;
+        while v <= newest {
+            let name = format!("{kind}.v{v}.json");
+            match (self.text(&name), &lifted) {
+                (None, Some(data)) if self.update && v == newest => {
+                    self.write(&name, data);
+                    self.found.push(format!("{name} was written just now: give its optional fields values, {HOW}"));
+                    self.fresh.insert(name.clone());
+                }
+                (None, _) => self.found.push(format!("{name} is missing: {HOW}")),
+                (Some(_), _) => {}
+            }
+            if let Some(Ok((to, data))) = self.text(&name).map(|text| (self.codec)(kind, v, &text)) {
+                newest = newest.max(to);
+                lifted = Some(data);
+            }
+            v += 1;
+        }
+    }
+
+    /// A stored event is read, and what is made of it is what was expected.
+    fn event(&mut self, fixture: &Fixture<'_>) {
+        let Fixture { kind, v, name } = fixture;
+        let text = self.text(name).unwrap_or_default();
+        let (newest, data) = match (self.codec)(kind, *v, &text) {
+            Ok(read) => read,
+            Err(error) => return self.found.push(format!("{name} cannot be read any more: {error}")),
+        };
+        if *v == newest && canonical_json(&data) != canonical_json(&json(&text)) {
+            self.found.push(format!("{name} does not come back as it is: {data}"));
+        }
+        let now = serde_json::json!({ "type": kind, "v": newest, "data": data });
+        let expected = fixture.expected();
+        if self.update {
+            self.write(&expected, &now);
+        }
+        let matches = self.text(&expected).is_some_and(|text| canonical_json(&json(&text)) == canonical_json(&now));
+        if !matches {
+            self.found.push(format!("{expected} is not what {name} becomes: {now}; if that is meant, {HOW}"));
+        }
+    }
+
+    fn stranger(&mut self, name: &str) {
+        let known = matches!(name, "FROZEN" | "episode.schema.json" | "item.v1.jsonl")
+            || (name.starts_with("envelope.v") || name.starts_with("words.v")) && name.ends_with(".json");
+        let about = name.strip_suffix(".expected.json").map(|stem| format!("{stem}.json"));
+        let has_source = about.is_some_and(|source| Fixture::of(&source).is_some() && self.text(&source).is_some());
+        if !known && !has_source {
+            self.found.push(format!("{name} belongs to no event type: {HOW}"));
+        }
+    }
+
+    /// Every file that has shipped is as it was, and every one that is there is on the list.
+    fn frozen(&mut self) {
+        let list = self.text("FROZEN").unwrap_or_default();
+        let lines = list.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+        let frozen: BTreeMap<&str, &str> =
+            lines.filter_map(|line| line.split_once("  ").map(|(a, b)| (b, a))).collect();
+        let shipped = |name: &str| name.contains(".v") && !name.ends_with(".expected.json");
+        let there: BTreeSet<String> = self.names().into_iter().filter(|name| shipped(name)).collect();
+        let mut added = String::new();
+        for name in &there {
+            let digest = hex::encode(&Sha256::digest(fs::read(self.folder.join(name)).expect("a file")));
+            match frozen.get(name.as_str()) {
+                Some(known) if **known == digest => {}
+                Some(_) => self.found.push(format!("{name} is frozen and has changed: put it back, {HOW}")),
+                None if self.fresh.contains(name) => {}
+                None if self.update => added += &format!("{digest}  {name}\n"),
+                None => self.found.push(format!("{name} is not in FROZEN: {HOW}")),
+            }
+        }
+        for name in frozen.keys().filter(|name| !there.contains(**name)) {
+            self.found.push(format!("{name} is frozen and gone: put it back, {HOW}"));
+        }
+        if !added.is_empty() {
+            fs::write(self.folder.join("FROZEN"), list + &added).expect("a writable folder");
+        }
+    }
+}
+
+#[test]
+fn every_event_shape_is_read_and_frozen() {
+    let found = Shelf::findings(&fixtures().join("schema"), todays, std::env::var_os(UPDATE).is_some());
+    assert!(found.is_empty(), "\n{}\n", found.join("\n"));
+}
+
+/// The shelf in a folder of its own, to be damaged.
+fn copied_shelf() -> tempfile::TempDir {
+    let copy = tempfile::tempdir().expect("a folder");
+    for entry in fs::read_dir(fixtures().join("schema")).expect("the folder of fixtures") {
+        let entry = entry.expect("an entry");
+        fs::copy(entry.path(), copy.path().join(entry.file_name())).expect("a copy");
+    }
+    copy
+}
+
+fn first_words(found: &[String]) -> String {
+    let words = |line: &String| line.split_whitespace().take(5).collect::<Vec<_>>().join(" ");
+    found.iter().map(words).collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn a_broken_shelf_is_noticed() {
+    // What is done to a copy, what is then found, and what is left of that after an update.
+    let check = |damage: &dyn Fn(&Path), expected: &str, after_update: &str| {
+        let copy = copied_shelf();
+        damage(copy.path());
+        assert_eq!(first_words(&Shelf::findings(copy.path(), todays, false)), expected);
+        assert_eq!(first_words(&Shelf::findings(copy.path(), todays, true)), after_update);
+    };
+    let replace = |name: &'static str, from: &'static str, to: &'static str| {
+        move |folder: &Path| {
+            let text = read(&folder.join(name));
+            assert!(text.contains(from), "{name} lacks {from}");
+            fs::write(folder.join(name), text.replace(from, to)).expect("written");
+        }
+    };
+    let remove = |name: &'static str| move |folder: &Path| fs::remove_file(folder.join(name)).expect("removed");
+    check(&|_| (), "", "");
+    check(
+        &replace("group_assigned.v1.json", "ledger-team", "ledger-crew"),
+        "group_assigned.v1.expected.json is not what group_assigned.v1.json; group_assigned.v1.json is frozen and has",
+        "group_assigned.v1.json is frozen and has",
+    );
+    check(
+        &replace("ended.v1.json", "hook_prompt_input_exit", "boredom"),
+        "ended.v1.json cannot be read any; ended.v1.json is frozen and has",
+        "ended.v1.json cannot be read any; ended.v1.json is frozen and has",
+    );
+    check(&replace("moved.v1.expected.json", "2053", "2054"), "moved.v1.expected.json is not what moved.v1.json", "");
+    check(&remove("moved.v1.expected.json"), "moved.v1.expected.json is not what moved.v1.json", "");
+    let gone = "moved.v1.json is missing: see the; moved.v1.expected.json belongs to no event; moved.v1.json is frozen and gone:";
+    check(&remove("moved.v1.json"), gone, gone);
+    let odd = |folder: &Path| {
+        fs::write(folder.join("moved.v1.odd.json"), r#"{"path":"/a","file":{"device":1,"inode":2},"mood":1}"#)
+            .expect("written");
+    };
+    check(
+        &odd,
+        "moved.v1.odd.json does not come back; moved.v1.odd.expected.json is not what moved.v1.odd.json; \
+         moved.v1.odd.json is not in FROZEN:",
+        "moved.v1.odd.json does not come back",
+    );
+    check(
+        &|folder| fs::write(folder.join("teleported.v1.json"), "{}").expect("written"),
+        "teleported.v1.json belongs to no event; teleported.v1.json is not in FROZEN:",
+        "teleported.v1.json belongs to no event",
+    );
+}
+
+#[test]
+fn a_new_version_gets_its_fixture_from_the_one_before() {
+    fn moved_has_a_second_version(kind: &str, v: u32, data: &str) -> Result<(u32, Value), String> {
+        if kind != "moved" {
+            return todays(kind, v, data);
+        }
+        let mut data = json(data);
+        if v == 1 {
+            data["bytes"] = 7.into();
+        }
+        Ok((2, data))
+    }
+    let copy = copied_shelf();
+    let found = |update| first_words(&Shelf::findings(copy.path(), moved_has_a_second_version, update));
+    assert_eq!(found(false), "moved.v2.json is missing: see the; moved.v1.expected.json is not what moved.v1.json");
+    assert_eq!(found(true), "moved.v2.json was written just now:");
+    assert_eq!(found(false), "moved.v2.json is not in FROZEN:");
+    assert_eq!((found(true), found(false)), (String::new(), String::new()));
+    assert_eq!(json(&read(&copy.path().join("moved.v1.expected.json")))["v"], 2);
+    assert_eq!(json(&read(&copy.path().join("moved.v2.json")))["bytes"], 7);
+}
+
+#[test]
+fn every_word_in_an_event_stays_readable() {
+    let mut words: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for v in 1.. {
+        let Ok(text) = fs::read_to_string(fixtures().join(format!("schema/words.v{v}.json"))) else { break };
+        let file: BTreeMap<String, BTreeSet<String>> = serde_json::from_str(&text).expect("lists of words");
+        file.into_iter().for_each(|(list, more)| words.entry(list).or_default().extend(more));
+    }
+    let known = |list: &str, now: &[&str], parses: &dyn Fn(&str) -> bool| {
+        let frozen = words.get(list).unwrap_or_else(|| panic!("no words of {list}"));
+        let unread: Vec<_> = frozen.iter().filter(|word| !parses(word)).collect();
+        assert!(unread.is_empty(), "{list}: {unread:?} can no longer be read");
+        let new: Vec<_> = now.iter().filter(|word| !frozen.contains(**word)).collect();
+        assert!(new.is_empty(), "{list}: put {new:?} into a new words.v<N>.json; {HOW}");
+    };
+    fn texts<T: Copy>(all: &[T], text: impl Fn(T) -> &'static str) -> Vec<&'static str> {
+        all.iter().map(|word| text(*word)).collect()
+    }
+    known("agent", &[Agent::ClaudeCode.as_str()], &|word| Agent::parse(word).is_some_and(|it| it.as_str() == word));
+    known("tier", &[Tier::Extractive.as_str(), Tier::Enriched.as_str()], &|word| {
+        Tier::parse(word).is_some_and(|it| it.as_str() == word)
+    });
+    known("close_reason", &texts(CloseReason::ALL, CloseReason::as_str), &|word| CloseReason::parse(word).is_some());
+    known("failure_why", &texts(FailureWhy::ALL, FailureWhy::as_str), &|word| FailureWhy::parse(word).is_some());
+    known("why", &texts(Why::ALL, Why::as_str), &|word| Why::parse(word).is_some());
+}
+
+#[test]
+fn a_stored_record_is_read_and_written_to_the_byte() {
+    let check = |name: &str, stream: &str, kind: &str, chain: &str| {
+        let json = read(&fixtures().join("schema").join(name));
+        let bytes = [&[envelope::FORMAT], json.trim_end().as_bytes()].concat();
+        let record = envelope::decode(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!((record.stream.as_str(), record.kind.as_str()), (stream, kind), "{name}");
+        assert_eq!(envelope::encode(&record).expect("bytes"), bytes, "{name}");
+        assert_eq!(envelope::chain(ChainHash::GENESIS, &bytes).to_string(), chain, "{name}");
+        assert!(session::decode(&record.kind, record.v, &record.data).is_ok(), "{name}");
+    };
+    check(
+        "envelope.v1.json",
+        "session:3f1c9a52-7d84-4e0b-9b61-0c5e8ad2f417",
+        "close_requested",
+        "4d8798ef4fbbebd2579047d4a4c8653d",
+    );
+    check("envelope.v1.minimal.json", "home", "went_idle", "?");
+}
+
+#[test]
+fn stored_items_are_read_and_written_to_the_byte() {
+    let stored = read(&fixtures().join("schema/item.v1.jsonl"));
+    let mut written = Vec::new();
+    for read in item::decode_all(stored.as_bytes()) {
+        item::encode(&read.expect("an item"), &mut written).expect("a line");
+    }
+    assert_eq!(String::from_utf8_lossy(&written), stored);
+}
+
+/// The real program with a daemon of its own over the example sessions; the daemon ends with this value.
+struct Program(tempfile::TempDir);
+
+impl Program {
+    fn run(&self, arguments: &[&str]) -> std::process::Output {
+        Command::new(env!("CARGO_BIN_EXE_baton"))
+            .args(arguments)
+            .current_dir(self.0.path())
+            .env("HOME", self.0.path())
+            .env("BATON_HOME", self.0.path().join("home"))
+            .env("CLAUDE_CONFIG_DIR", fixtures().join("transcripts/claude"))
+            .env_remove("CLAUDE_CODE_SESSION_ID")
+            .output()
+            .expect("the program runs")
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        json(&String::from_utf8_lossy(&output.stdout))
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.run(&["stop"]);
+    }
+}
+
+#[test]
+fn show_prints_what_the_episode_schema_describes() {
+    let program = Program(tempfile::tempdir().expect("a folder"));
+    let schema = json(&read(&fixtures().join("schema/episode.schema.json")));
+    program.json(&["search", "refresh", "token", "--json"]);
+    let table = program.json(&["sessions", "--subagents", "--json"]);
+    let rows = table["sessions"].as_array().expect("rows");
+    let mut resolved = 0;
+    for row in rows {
+        let id = row["session_id"].as_str().expect("an id");
+        let episode = &program.json(&["show", id, "--json"])["episode"];
+        let found = validator::findings(&schema, episode);
+        assert!(found.is_empty(), "{id}:\n{}", found.join("\n"));
+        resolved +=
+            episode["errors"].as_array().expect("errors").iter().filter(|it| it.get("resolution").is_some()).count();
+    }
+    assert!(rows.len() >= 4 && resolved > 0, "{} sessions with {resolved} failures resolved are no test", rows.len());
+}
