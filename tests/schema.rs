@@ -329,7 +329,7 @@ fn a_stored_record_is_read_and_written_to_the_byte() {
         "close_requested",
         "4d8798ef4fbbebd2579047d4a4c8653d",
     );
-    check("envelope.v1.minimal.json", "home", "went_idle", "?");
+    check("envelope.v1.minimal.json", "home", "went_idle", "194b12e67c7309e49de22e909252e016");
 }
 
 #[test]

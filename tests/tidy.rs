@@ -1,0 +1,117 @@
+//! Rules of the house that no compiler knows: what the core may depend on, who may name whom, how long a file may grow, what
+//! a file may be called, and that every invariant in ARCHITECTURE.md has its test. Each finding says where, and why.
+
+#[path = "tidy/invariant.rs"]
+mod invariant;
+#[path = "tidy/manifest.rs"]
+mod manifest;
+#[path = "tidy/source.rs"]
+mod source;
+#[path = "tidy/tree.rs"]
+mod tree;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use tree::{check, ignored, root, tree};
+
+/// Everything that may lie at the top, besides what `.gitignore` names.
+const TOP: &[&str] = &[
+    ".ci",
+    ".git",
+    ".gitignore",
+    "ARCHITECTURE.md",
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE",
+    "README.md",
+    "actors",
+    "clippy.toml",
+    "events",
+    "replay-fixtures",
+    "rustfmt.toml",
+    "src",
+    "tests",
+];
+
+/// Fails with every finding, one on a line.
+fn none(found: &[String]) {
+    assert!(found.is_empty(), "\n{}\n", found.join("\n"));
+}
+
+fn top_level(name: &str, ignored: &BTreeSet<String>) -> Option<String> {
+    let known = TOP.contains(&name) || ignored.contains(name);
+    (!known).then(|| format!("{name}: nothing new at the top; put it in a room, or on the list TOP"))
+}
+
+#[test]
+fn the_core_depends_on_what_is_pure() {
+    let manifest = fs::read_to_string(root().join("events/Cargo.toml")).expect("the core's manifest");
+    none(&manifest::core_dependencies("events/Cargo.toml", &manifest));
+}
+
+#[test]
+fn every_file_keeps_the_rules() {
+    let files = tree();
+    assert!(files.len() > 100 && files.iter().any(|file| file.path == "events/Cargo.toml"), "the tree was not read");
+    // The rules have to name what they forbid.
+    let others = || files.iter().filter(|file| !file.path.starts_with("tests/tidy/"));
+    let mut found: Vec<String> = others()
+        .flat_map(|file| [source::direction(file), source::names(file), source::words(file)].concat())
+        .collect();
+    found.extend(files.iter().filter_map(source::length));
+    found.extend(files.iter().flat_map(manifest::registries));
+    let there = |path: &str| files.iter().any(|file| file.path == path);
+    found.extend(
+        source::LONGER
+            .iter()
+            .filter(|(path, ..)| !there(path))
+            .map(|(path, ..)| format!("{path}: is gone; take it off source::LONGER")),
+    );
+    none(&found);
+}
+
+#[test]
+fn nothing_new_lies_at_the_top() {
+    let entries = fs::read_dir(root()).expect("the root");
+    let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+    let ignored = ignored();
+    none(&names.filter_map(|name| top_level(&name, &ignored)).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_invariant_names_its_test() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    none(&invariant::invariant_tests(&text, &invariant::test_names(&tree())));
+}
+
+#[test]
+fn every_crate_takes_the_lints_and_runs_by_default() {
+    let manifests: BTreeMap<&str, String> = ["Cargo.toml", "actors/Cargo.toml", "events/Cargo.toml"]
+        .map(|path| (path, fs::read_to_string(root().join(path)).expect("a manifest")))
+        .into();
+    for (path, text) in &manifests {
+        assert!(text.contains("[lints]\nworkspace = true"), "{path}: [lints] workspace = true is missing");
+    }
+    let list = |key: &str| {
+        let lines = manifests["Cargo.toml"].lines();
+        lines.filter_map(|line| line.strip_prefix(key)).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(list("members = "), list("default-members = "), "plain `cargo test` must run every crate");
+}
+
+#[test]
+fn the_readme_and_the_ci_run_the_same_tests() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("README.md");
+    for command in ["cargo run --release -- search \"refresh token\"", "cargo test"] {
+        assert!(readme.lines().any(|line| line == command), "README.md lacks the command {command}");
+    }
+    let ci = fs::read_to_string(root().join(".ci/run")).expect(".ci/run");
+    assert_eq!(ci.lines().last(), Some("cargo test"), ".ci/run ends with the test command of the README");
+}
+
+#[test]
+fn what_does_not_belong_at_the_top_is_found() {
+    let ignored = BTreeSet::from(["target".to_owned()]);
+    check(["src", "target", "notes.txt"].iter().filter_map(|name| top_level(name, &ignored)).collect(), &["notes.txt"]);
+}

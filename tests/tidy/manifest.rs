@@ -1,0 +1,108 @@
+//! What manifests may say: the core's dependencies, and where packages come from.
+
+use std::collections::BTreeSet;
+
+use super::tree::{File, check, lines, says};
+
+/// All that the core may depend on. It must build and behave the same everywhere and at any time.
+const CORE_MAY_USE: &[(&str, &str)] = &[
+    ("aho-corasick", "finds all beginnings of secrets in one pass; bytes in, places out"),
+    ("memchr", "finds line ends; bytes in, places out"),
+    ("rpds", "persistent maps, so that a snapshot of the session table costs nothing"),
+    ("serde", "stored and wire shapes"),
+    ("serde_json", "stored and wire shapes"),
+    ("sha2", "content hash, chain of records"),
+    ("thiserror", "error types"),
+    ("time", "RFC 3339; its clock is not used"),
+    ("uuid", "name-based episode ids; its random ones are not used"),
+];
+
+/// And for its tests and benchmarks.
+const CORE_TESTS_MAY_USE: &[(&str, &str)] =
+    &[("divan", "benchmarks"), ("proptest", "properties of readers and codecs")];
+
+/// The dependencies of a manifest: line, table, name.
+pub(crate) fn dependencies(manifest: &str) -> Vec<(usize, String, String)> {
+    let mut table = String::new();
+    let mut found = Vec::new();
+    for (number, line) in lines(manifest) {
+        let line = line.trim();
+        if let Some(header) = line.strip_prefix('[') {
+            table = header.trim_matches(['[', ']']).to_owned();
+            if let Some((before, name)) = table.rsplit_once("dependencies.") {
+                found.push((number, format!("{before}dependencies"), name.trim_matches('"').to_owned()));
+            }
+        } else if table.ends_with("dependencies") && !line.starts_with('#') {
+            let name = line.split(['=', '.', ' ']).next().unwrap_or_default().trim_matches('"');
+            if !name.is_empty() {
+                found.push((number, table.clone(), name.to_owned()));
+            }
+        }
+    }
+    found
+}
+
+/// What the core depends on and may not, and what is on the list in vain.
+pub(crate) fn core_dependencies(path: &str, manifest: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut unused: BTreeSet<&str> = CORE_MAY_USE.iter().chain(CORE_TESTS_MAY_USE).map(|(name, _)| *name).collect();
+    for (line, table, name) in dependencies(manifest) {
+        let allowed = if table.starts_with("dev-") { CORE_TESTS_MAY_USE } else { CORE_MAY_USE };
+        if !allowed.iter().any(|(allowed, _)| *allowed == name) {
+            found.push(format!("{path}:{line}: the core may not depend on {name} ({table}); see CORE_MAY_USE, or put what needs it in actors/"));
+        }
+        unused.remove(name.as_str());
+    }
+    let renamed = lines(manifest).filter(|(_, line)| says(line, "package") && line.contains('{'));
+    found.extend(renamed.map(|(line, _)| format!("{path}:{line}: a renamed dependency hides what it is")));
+    found.extend(unused.iter().map(|name| format!("{path}: {name} is allowed and not used; take it off the list")));
+    found
+}
+
+/// Places where packages would come from anywhere but crates.io.
+pub(crate) fn registries(file: &File) -> Vec<String> {
+    let mut found = Vec::new();
+    let (is_lock, is_manifest) = (file.path == "Cargo.lock", file.path.ends_with(".toml"));
+    for (number, line) in lines(&file.text) {
+        let other_source = line.starts_with("source = ")
+            && line != "source = \"registry+https://github.com/rust-lang/crates.io-index\"";
+        let keys = ["registry", "registries", "source", "git", "replace-with", "index"];
+        let key = line.trim_start().trim_start_matches('[').split(['=', '.', ' ', ']']).next().unwrap_or_default();
+        let names_one = is_manifest && (keys.contains(&key) || line.contains("registry = ") || line.contains("git = "));
+        if is_lock && other_source || names_one || line.contains("sparse+") && !file.path.starts_with("tests/tidy") {
+            found.push(format!("{}:{number}: packages come from crates.io, without naming a registry", file.path));
+        }
+    }
+    found
+}
+
+#[test]
+fn manifests_that_break_a_rule_are_found() {
+    let allowed =
+        |list: &[(&str, &str)]| list.iter().map(|(name, _)| format!("{name}.workspace = true\n")).collect::<String>();
+    let manifest = |more: &str| {
+        format!("[dependencies]\n{}[dev-dependencies]\n{}{more}", allowed(CORE_MAY_USE), allowed(CORE_TESTS_MAY_USE))
+    };
+    check(core_dependencies("m", &manifest("")), &[]);
+    check(
+        core_dependencies("m", &manifest("serde.workspace = true\n")),
+        &["m:14: the core may not depend on serde (dev-"],
+    );
+    check(core_dependencies("m", &manifest("[target.'cfg(unix)'.dependencies]\nlibc = \"1\"\n")), &["on libc"]);
+    check(
+        core_dependencies("m", &manifest("[build-dependencies.cc]\nversion = \"1\"\n")),
+        &["on cc (build-dependencies)"],
+    );
+    let renamed =
+        manifest("[dependencies.memchr]\n").replace("memchr.workspace = true", "memchr = { package = \"tokio\" }");
+    check(core_dependencies("m", &renamed), &["m:3: a renamed dependency"]);
+    check(core_dependencies("m", &manifest("").replace("rpds", "#")), &["rpds is allowed and not used"]);
+    let of = File::new;
+    check(registries(&of("Cargo.lock", "source = \"registry+https://github.com/rust-lang/crates.io-index\"")), &[]);
+    check(registries(&of("Cargo.lock", "source = \"registry+https://mirror.example/index\"")), &["Cargo.lock:1"]);
+    check(
+        registries(&of("Cargo.toml", "[source.crates-io]\na = { git = \"x\" }\nregistry = \"y\"\nindexer = 1")),
+        &["1", "2", "3"],
+    );
+    check(registries(&of("README.md", "sparse+https://mirror.example\ngit = yes")), &["README.md:1"]);
+}

@@ -1,0 +1,183 @@
+//! What a source file may say, name and be called, and how long it may grow.
+
+use super::manifest::dependencies;
+use super::tree::{File, check, lines, says};
+
+/// Words that the core's sources do not hold: what clippy.toml cannot ban, or only by its exact path.
+const CORE_NEVER_SAYS: &[(&str, &str)] = &[
+    ("std::fs", "the core opens no files: take bytes"),
+    ("std::env", "the core reads no environment: take an argument"),
+    ("std::net", "the core has no network"),
+    ("std::process", "the core starts no processes"),
+    ("std::thread", "the core is synchronous"),
+    ("Instant::now", "the core has no clock: take a Timestamp"),
+    ("SystemTime", "the core has no clock: take a Timestamp"),
+    ("now_utc", "the core has no clock: take a Timestamp"),
+    ("now_v7", "the core has no clock and no randomness: take an id"),
+    ("new_v4", "the core has no randomness: take an id"),
+    ("HashMap", "iteration order must not depend on a seed: BTreeMap"),
+    ("HashSet", "iteration order must not depend on a seed: BTreeSet"),
+    ("async fn", "the core is synchronous"),
+];
+
+/// Names of crates that a folder may not name: the arrow is events <- actors <- src <- tests.
+const ARROW: &[(&str, &[&str])] = &[("events/", &["baton_actors", "baton"]), ("actors/", &["baton"])];
+
+/// A drawer takes everything and tells nothing.
+const DRAWERS: &[&str] = &["common", "helper", "helpers", "misc", "mod", "types", "util", "utils"];
+
+/// What fits a head.
+const MAX_LINES: usize = 600;
+
+/// Tables may be longer.
+const MAX_TEST_LINES: usize = 900;
+
+/// Files that may be longer, up to where, and why.
+pub(crate) const LONGER: &[(&str, usize, &str)] = &[
+    ("actors/src/session.rs", 700, "one actor: its messages, its reading and its waiting callers share one state"),
+    ("events/src/schema/session.rs", 750, "the stored shapes of all session events, to be read side by side"),
+];
+
+/// Who names whom against the arrow, in manifests and sources.
+pub(crate) fn direction(file: &File) -> Vec<String> {
+    let Some((folder, barred)) = ARROW.iter().find(|(folder, _)| file.path.starts_with(folder)) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let mut say = |line, name: &str| {
+        found.push(format!(
+            "{}:{line}: {folder} may not name {name}; the arrow is events <- actors <- src <- tests",
+            file.path
+        ));
+    };
+    if file.path.ends_with("Cargo.toml") {
+        let names = |name: &str| barred.contains(&name.replace('-', "_").as_str());
+        dependencies(&file.text).iter().filter(|(.., name)| names(name)).for_each(|(line, _, name)| say(*line, name));
+    } else if file.is_rust() {
+        for (number, line) in lines(&file.text) {
+            let names = |name: &&&str| says(line, &format!("{name}::")) || line.trim() == format!("use {name};");
+            barred.iter().filter(names).for_each(|name| say(number, name));
+        }
+    }
+    found
+}
+
+/// Files, folders and modules that are drawers.
+pub(crate) fn names(file: &File) -> Vec<String> {
+    let mut found = Vec::new();
+    for part in file.path.split('/').map(|part| part.trim_end_matches(".rs")) {
+        if file.is_rust() && DRAWERS.contains(&part) {
+            found.push(format!("{}: {part} is a drawer; name the file for the noun that it holds", file.path));
+        }
+    }
+    for (number, line) in lines(&file.text).filter(|_| file.is_rust()) {
+        let name = line
+            .trim()
+            .trim_start_matches("pub ")
+            .strip_prefix("mod ")
+            .and_then(|rest| rest.split([' ', ';', '{']).next());
+        if let Some(drawer) = name.filter(|name| DRAWERS.contains(name)) {
+            found.push(format!("{}:{number}: mod {drawer} is a drawer; name it for the noun that it holds", file.path));
+        }
+    }
+    found
+}
+
+/// A file that has grown too long, or an exception that is not needed any more.
+pub(crate) fn length(file: &File) -> Option<String> {
+    let lines = file.text.lines().count();
+    let usual = if file.is_test() { MAX_TEST_LINES } else { MAX_LINES };
+    match LONGER.iter().find(|(path, ..)| *path == file.path) {
+        Some(_) if lines <= usual => Some(format!("{}: is short again; take it off LONGER", file.path)),
+        Some((_, most, _)) if lines <= *most => None,
+        None if lines <= usual || !file.is_rust() => None,
+        _ => Some(format!("{}: {lines} lines; make it a folder named after the same noun", file.path)),
+    }
+}
+
+/// Unfinished work, silenced lints and tests without a reason, paths of one machine, and what the core never says.
+pub(crate) fn words(file: &File) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut say = |line, reason: &str| found.push(format!("{}:{line}: {reason}", file.path));
+    for (number, line) in lines(&file.text).filter(|_| file.is_rust()) {
+        let code = line.trim_start();
+        if says(code, "todo!") || says(code, "unimplemented!") {
+            say(number, "nothing is left to be done later: finish it or leave it out");
+        }
+        if (code.starts_with("#[allow(") || code.starts_with("#![allow(")) && !has_reason(&file.text, number) {
+            say(number, "a lint is silenced without a reason: #[expect(…, reason = \"…\")]");
+        }
+        if code.starts_with("#[ignore") && !code.starts_with("#[ignore = \"") {
+            say(number, "a test is passed over without a reason: #[ignore = \"…\"]");
+        }
+    }
+    for (number, line) in file.shipped().filter(|_| file.is_rust()) {
+        for place in ["\"/work/", "\"/root/", "\"/tmp/"] {
+            if line.contains(place) {
+                say(number, "a path of one machine: ask the environment");
+            }
+        }
+        if let Some((word, reason)) = CORE_NEVER_SAYS.iter().find(|(word, _)| says(line, word))
+            && file.path.starts_with("events/src/")
+        {
+            say(number, &format!("{word}: {reason}"));
+        }
+    }
+    found
+}
+
+/// Whether the attribute that begins on this line gives a reason before it ends.
+pub(crate) fn has_reason(text: &str, line: usize) -> bool {
+    let attribute: String = text.lines().skip(line - 1).take(8).collect();
+    attribute.split(")]").next().is_some_and(|attribute| attribute.contains("reason = \""))
+}
+
+#[test]
+fn sources_that_break_a_rule_are_found() {
+    let of = File::new;
+    check(
+        direction(&of("events/src/a.rs", "//! baton-actors\nuse baton_actors::x;\nuse baton::y;")),
+        &["rs:2", "rs:3"],
+    );
+    check(direction(&of("actors/src/a.rs", "use baton_events::x;\nlet a = baton::cli::y;\nmy_baton::z;")), &["rs:2"]);
+    check(direction(&of("events/Cargo.toml", "[dependencies]\nbaton-actors.workspace = true\n")), &["toml:2"]);
+    check(
+        direction(&of("actors/Cargo.toml", "[dev-dependencies]\nbaton = { path = \"..\" }\nbaton-events = 1")),
+        &["toml:2"],
+    );
+    check(direction(&of("src/a.rs", "use baton_actors::x;")), &[]);
+
+    check(names(&of("src/utils.rs", "")), &["utils is a drawer"]);
+    check(names(&of("src/common/a.rs", "mod b;\npub mod helpers {\nmod modest;")), &["common is", "a.rs:2"]);
+    check(names(&of("src/a/mod.rs", "")), &["mod is a drawer"]);
+    check(names(&of("docs/types.md", "mod utils;")), &[]);
+
+    let long = |path: &str, lines: usize| length(&of(path, &"x\n".repeat(lines))).into_iter().collect::<Vec<_>>();
+    check(long("src/a.rs", MAX_LINES), &[]);
+    check(long("src/a.rs", MAX_LINES + 1), &["src/a.rs: 601 lines"]);
+    check(long("src/a/tests.rs", MAX_LINES + 1), &[]);
+    check(long("tests/it/a.rs", MAX_TEST_LINES + 1), &["901 lines"]);
+    check(long(LONGER[0].0, LONGER[0].1), &[]);
+    check(long(LONGER[0].0, LONGER[0].1 + 1), &["701 lines"]);
+    check(long(LONGER[0].0, 10), &["is short again"]);
+
+    check(
+        words(&of("src/a.rs", "fn a() {\n    todo!()\n}\nunimplemented!(\"x\");\nlet todos = todo;")),
+        &["rs:2", "rs:4"],
+    );
+    check(
+        words(&of("src/a.rs", "#[allow(dead_code)]\n#[allow(\n    x,\n    reason = \"y\"\n)]\n#![allow(y)]")),
+        &["rs:1", "rs:6"],
+    );
+    check(words(&of("src/a.rs", "#[ignore]\n#[ignore = \"slow\"]")), &["rs:1: a test is passed over"]);
+    check(
+        words(&of("src/a.rs", "x(\"/tmp/a\");\n#[cfg(test)]\nmod tests {\nx(\"/tmp/b\");")),
+        &["rs:1: a path of one machine"],
+    );
+    check(words(&of("src/a/tests.rs", "x(\"/root/a\");")), &[]);
+    check(
+        words(&of("events/src/a.rs", "use std::fs::File;\nlet x: MyHashMapLike;\nUuid::new_v4();")),
+        &["rs:1", "rs:3"],
+    );
+    check(words(&of("actors/src/a.rs", "use std::fs::File;")), &[]);
+}
