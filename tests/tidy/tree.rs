@@ -82,11 +82,14 @@ pub(crate) fn tree() -> Vec<File> {
     files
 }
 
-/// Where `word` stands as a word of its own.
+/// Whether `word` stands there as a word of its own, not as a part of a longer one.
 pub(crate) fn says(line: &str, word: &str) -> bool {
     let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    line.match_indices(word)
-        .any(|(at, _)| !part(line[..at].chars().next_back()) && !part(line[at + word.len()..].chars().next()))
+    let (opens, ends) = (part(word.chars().next()), part(word.chars().next_back()));
+    line.match_indices(word).any(|(at, _)| {
+        let (before, after) = (&line[..at], &line[at + word.len()..]);
+        !(opens && part(before.chars().next_back()) || ends && part(after.chars().next()))
+    })
 }
 
 /// Compares what was found with a part of each finding.
