@@ -1,5 +1,6 @@
 //! The command line: what may be typed, one file per command.
 
+mod bench;
 mod close;
 mod daemon;
 mod search;
@@ -56,6 +57,8 @@ enum Command {
     Daemon(daemon::Typed),
     /// Stop the daemon; returns when its process is gone
     Stop(stop::Typed),
+    /// Measure how fast Baton is on this machine
+    Bench(bench::Typed),
 }
 
 /// Why a command failed: what happened, to what, what to do next.
@@ -70,6 +73,9 @@ pub enum Error {
     /// The daemon itself.
     #[error(transparent)]
     Daemon(#[from] crate::daemon::Error),
+    /// A measurement.
+    #[error(transparent)]
+    Bench(#[from] crate::bench::Error),
 }
 
 /// Does what was typed.
@@ -83,6 +89,7 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Status(typed) => status::run(&environment, &typed),
         Command::Daemon(typed) => daemon::run(&environment, &typed),
         Command::Stop(typed) => stop::run(&environment, &typed),
+        Command::Bench(typed) => bench::run(&typed),
     }
 }
 

@@ -12,9 +12,14 @@ const FOLDER: &str = "replay-fixtures/transcripts/claude";
 /// The examples, if this is a place to answer from them: no transcript anywhere, nothing ever recorded, and a checkout
 /// as the working directory.
 pub fn stand_in(environment: &Environment) -> Option<PathBuf> {
-    let folder = std::env::current_dir().ok()?.join(FOLDER);
+    let folder = folder().ok()?;
     let wanted = !environment.has_transcripts() && environment.log_is_empty() && folder.join("projects").is_dir();
     wanted.then_some(folder)
+}
+
+/// Where the examples lie if the working directory is a checkout.
+pub fn folder() -> std::io::Result<PathBuf> {
+    Ok(std::env::current_dir()?.join(FOLDER))
 }
 
 /// A daemon over the examples in a home that goes with it. It ends with this value, or with this process.
@@ -33,6 +38,11 @@ impl Throwaway {
         let daemon = Daemon::start(&environment, &["--throwaway"], Stdio::piped())
             .inspect_err(|_| drop(std::fs::remove_dir_all(&environment.home)))?;
         Ok(Self { environment, daemon: Some(daemon) })
+    }
+
+    /// Where it lies and what it reads.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
     }
 
     /// Connects to it.
