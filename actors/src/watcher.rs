@@ -99,6 +99,8 @@ pub(crate) enum Msg {
     Sweep,
     /// Change notification has something.
     Changed,
+    /// It has had time to gather what belongs together.
+    Gathered,
     Refresh(RpcReplyPort<Vec<FileSeen>>),
     Checked(FileSeen),
     SecondFile(FileSeen),
@@ -129,15 +131,16 @@ impl Actor for WatcherActor {
         Ok(State { options, changes, checked: BTreeMap::new(), second: BTreeMap::new(), last: Scan::default() })
     }
 
-    async fn handle(&self, _myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
+    async fn handle(&self, myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
         match message {
             Msg::Sweep => {
                 state.changes.watch(&state.options.roots);
                 let unread = state.scan().await;
                 state.options.supervisor.seen(unread);
             }
-            Msg::Changed => {
-                tokio::time::sleep(limits::GATHER).await;
+            // Not slept away here: a search that comes meanwhile asks for a look of its own, and must not wait.
+            Msg::Changed => drop(myself.send_after(limits::GATHER, || Msg::Gathered)),
+            Msg::Gathered => {
                 let unread = match state.changes.take() {
                     Some(paths) => state.look_at(paths).await,
                     None => state.scan().await,
