@@ -48,14 +48,15 @@ pub const CLOSE_DEADLINE: Duration = Duration::from_secs(600);
 /// Sessions that one lazy step reads and indexes at once.
 pub const LAZY_AT_ONCE: usize = 8;
 
-/// How long a list of sessions waits for those that are new.
-pub const LOOK: Duration = Duration::from_millis(500);
-
 /// Unread bytes that a query which does not wait for history still reads first.
 pub const LAZY_BYTES: u64 = 16 * 1024 * 1024;
 
 /// How long a change of a file is gathered before it is looked at: one turn of an agent writes several lines.
 pub const GATHER: Duration = Duration::from_millis(30);
+
+/// How long a command waits for sessions that have just begun to be known. Discovering one takes milliseconds; behind a
+/// long first backfill it may take minutes, and the command answers without.
+pub const DISCOVERY: Duration = Duration::from_secs(2);
 
 /// How often everything is looked at, because change notification misses things (new nested directories above all).
 pub const SWEEP: Duration = Duration::from_secs(30);

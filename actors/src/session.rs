@@ -77,11 +77,6 @@ impl Handle {
         let _ = self.0.send_message(Msg::Seen(file));
     }
 
-    /// Comes back when everything that was sent before has been handled.
-    pub async fn settle(&self) -> Result<(), CallError> {
-        slot::call(&self.0, Msg::Settle, limits::SESSION_CALL).await
-    }
-
     /// Applies what time alone brings about.
     pub fn wake(&self) {
         let _ = self.0.send_message(Msg::Wake);
@@ -123,7 +118,6 @@ pub(crate) enum Msg {
     Wake,
     Done(Box<JobOutcome>),
     HandOutAgain,
-    Settle(RpcReplyPort<()>),
 }
 
 /// The actor. Everything it knows is in its [`State`].
@@ -195,10 +189,6 @@ impl Actor for SessionActor {
             Msg::Close(call, reply) => state.close(call, reply).await,
             Msg::Wake => state.wake().await,
             Msg::Done(outcome) => state.done(*outcome).await,
-            Msg::Settle(reply) => {
-                let _ = reply.send(());
-                Ok(())
-            }
             Msg::HandOutAgain => {
                 state.in_flight = None;
                 Ok(())

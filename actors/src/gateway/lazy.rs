@@ -31,18 +31,32 @@ pub(super) struct Step {
     pub(super) position: Position,
 }
 
-/// Has every transcript looked at once, and waits a moment until what is new was read: while a long history is being
-/// read the answer is what is known so far.
+/// Has every transcript looked at once, and waits until sessions that were not known are.
 pub(super) async fn look(services: &Services) {
     if let Ok(grown) = services.watcher.refresh().await {
+        let unknown = unknown(services, &grown);
         services.supervisor.seen(grown);
+        wait_until_known(services, &unknown).await;
     }
-    if services.supervisor.settle().await.is_ok() {
-        let mut progress = services.progress.clone();
-        let enough = progress.borrow().accepted;
-        let read = progress.wait_for(|now| now.pending() == 0 || now.finished >= enough);
-        let _ = tokio::time::timeout(limits::LOOK, read).await;
-    }
+}
+
+/// The files of sessions that the table does not have.
+fn unknown(services: &Services, files: &[FileSeen]) -> Vec<FileSeen> {
+    let table = services.table.borrow();
+    files.iter().filter(|file| table.get(&file.session).is_none()).cloned().collect()
+}
+
+/// Waits until these files' sessions are in the table and have read something, at most [`limits::DISCOVERY`]: a caller
+/// who asks for a session that has just begun must not be told that there is none.
+pub(super) async fn wait_until_known(services: &Services, files: &[FileSeen]) {
+    let mut table = services.table.clone();
+    let known = table.wait_for(|table| {
+        files.iter().all(|file| {
+            let row = table.get(&file.session);
+            row.is_some_and(|row| row.state.read.offset > 0 || file.stat.size == 0)
+        })
+    });
+    let _ = tokio::time::timeout(limits::DISCOVERY, known).await;
 }
 
 /// Waits until the history that was found is read, telling the client how far it is.

@@ -49,8 +49,8 @@ pub(super) async fn session(services: &Services, text: &str) -> Result<SessionId
             if let (Ok(session), Some(file)) =
                 (services.supervisor.resolve(id.clone()).await, grown.into_iter().find(|file| file.session == id))
             {
-                session.seen(file);
-                let _ = session.settle().await;
+                session.seen(file.clone());
+                lazy::wait_until_known(services, &[file]).await;
                 return Ok(id);
             }
         }
