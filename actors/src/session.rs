@@ -331,8 +331,18 @@ impl State {
     /// Records the wish. `None`: the answer comes with the state.
     async fn submit_close(&mut self, call: &CloseCall) -> Result<Option<Outcome>, AppendError> {
         let state = self.aggregate().state();
-        let current = state.phase == Phase::Indexed && state.unindexed == 0;
-        if call.reason == CloseReason::LazyQuery && current && state.filter_is(self.policy().filter_version) {
+        let nothing_to_do = match state.phase {
+            Phase::Indexed => {
+                state.unindexed == 0 && self.unreadable.is_none() && state.filter_is(self.policy().filter_version)
+            }
+            // It is tried again in its time; to be asked is no reason to try at once.
+            Phase::Failed => {
+                let waits = state.failure.is_some_and(|failure| self.options.clock.now() < failure.retry_at);
+                waits && self.unreadable.is_some()
+            }
+            _ => false,
+        };
+        if call.reason == CloseReason::LazyQuery && nothing_to_do {
             // A query that finds nothing to do leaves no trace: it may come a thousand times an hour.
             return Ok(None);
         }
@@ -441,6 +451,7 @@ impl State {
         Closed {
             episode: state.and_then(|state| state.episode.as_ref()).map(|episode| episode.uuid),
             messages: state.map_or(0, |state| state.counts.messages),
+            unreadable_lines: state.map_or(0, |state| state.counts.malformed),
             position: self.aggregate.as_ref().map_or(Position(0), Aggregate::position),
             outcome,
         }

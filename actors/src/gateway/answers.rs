@@ -155,7 +155,13 @@ fn told(id: &SessionId, closed: &Closed) -> (bool, Option<Uuid>, String) {
         Outcome::Unchanged => {
             (true, closed.episode, "session closed; unchanged since its last index, episode kept".to_owned())
         }
-        Outcome::Empty => (true, None, "session closed; it has no conversation to index".to_owned()),
+        Outcome::Empty => {
+            let lines = match closed.unreadable_lines {
+                0 => String::new(),
+                lines => format!(" ({lines} of its lines are not readable)"),
+            };
+            (true, None, format!("session closed; it has no conversation to index{lines}"))
+        }
         Outcome::Gone => (
             false,
             closed.episode,
@@ -228,6 +234,12 @@ pub(super) fn problems(overview: &Overview, table: &SessionTable, given_up: &[St
         if let (Phase::Failed, Some(failure)) = (row.state.phase, &row.state.failure) {
             let what = format!("session {id} could not be indexed: {}; next try {}", failure.why, failure.retry_at);
             tell(what, "see `daemon.log` for the reason; `baton close` tries at once");
+        }
+        if let (0, malformed @ 1.., Some(transcript)) =
+            (row.state.counts.records, row.state.counts.malformed, &row.state.transcript)
+        {
+            let what = format!("{} is no transcript: none of its {malformed} lines is a record", transcript.path);
+            tell(what, "move it out of the folder of transcripts, or mend it");
         }
     }
     problems

@@ -180,14 +180,21 @@ async fn close(asked: CloseParams, services: &Arc<Services>) -> Result<answer::C
     let note = asked.reason.as_deref().map(bounded_note).filter(|note| !note.is_empty());
     let call = CloseCall { reason: CloseReason::Explicit, note, by_self: false, command: CommandId::new(&command) };
     let deadline = Duration::from_millis(asked.deadline_ms).min(limits::CLOSE_DEADLINE);
-    let closing = async {
-        let closed = services.supervisor.close(&id, None, call, deadline).await?;
-        if matches!(closed.outcome, Outcome::Stored | Outcome::Replaced(_) | Outcome::Unchanged) {
-            services.indexer.caught_up(closed.position, deadline).await?;
+    let closing = {
+        let (services, id) = (services.clone(), id.clone());
+        async move {
+            let closed = services.supervisor.close(&id, None, call, deadline).await?;
+            if matches!(closed.outcome, Outcome::Stored | Outcome::Replaced(_) | Outcome::Unchanged) {
+                services.indexer.caught_up(closed.position, deadline).await?;
+            }
+            Ok::<Closed, CallError>(closed)
         }
-        Ok::<Closed, CallError>(closed)
     };
-    let closed = tokio::time::timeout(deadline, closing).await.unwrap_or(Err(CallError::TimedOut));
+    // A task of its own: whoever no longer waits for the close has asked for it all the same.
+    let closed = match tokio::time::timeout(deadline, tokio::spawn(closing)).await {
+        Ok(closed) => closed.unwrap_or(Err(CallError::Gone)),
+        Err(_) => Err(CallError::TimedOut),
+    };
     Ok(answers::close(&id, closed))
 }
 

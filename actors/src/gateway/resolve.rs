@@ -7,6 +7,7 @@ use baton_events::session::{Phase, State};
 
 use super::connection::failure;
 use super::{Services, lazy};
+use crate::files::FileSeen;
 
 /// Candidates that an error names.
 const NAMED: usize = 8;
@@ -36,24 +37,16 @@ pub(super) async fn session(services: &Services, text: &str) -> Result<SessionId
         Err(failure) => return Err(failure),
     }
     if let Ok(grown) = services.watcher.refresh().await {
-        let fits: Vec<&SessionId> = grown
-            .iter()
-            .map(|file| &file.session)
-            .filter(|id| !text.is_empty() && id.as_str().starts_with(text))
-            .collect();
-        let exact = fits.iter().copied().find(|id| id.as_str() == text);
-        let fit = exact.or(fits.first().copied().filter(|_| fits.len() == 1)).cloned();
-        services.supervisor.seen(grown.clone());
-        if let Some(id) = fit {
-            // Its actor must have taken the file in before anything can be asked of it.
-            if let (Ok(session), Some(file)) =
-                (services.supervisor.resolve(id.clone()).await, grown.into_iter().find(|file| file.session == id))
-            {
+        let fits = |file: &&FileSeen| !text.is_empty() && file.session.as_str().starts_with(text);
+        let fits: Vec<FileSeen> = grown.iter().filter(fits).take(NAMED).cloned().collect();
+        services.supervisor.seen(grown);
+        for file in &fits {
+            // Now, and not when the backlog comes to it.
+            if let Ok(session) = services.supervisor.resolve(file.session.clone()).await {
                 session.seen(file.clone());
-                lazy::wait_until_known(services, &[file]).await;
-                return Ok(id);
             }
         }
+        lazy::wait_until_known(services, &fits).await;
     }
     by_text(&services.table.borrow(), text)?.ok_or_else(|| unknown(&services.table.borrow(), text))
 }

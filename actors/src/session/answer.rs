@@ -13,6 +13,8 @@ pub struct Closed {
     pub episode: Option<Uuid>,
     /// Messages of the session so far.
     pub messages: u64,
+    /// Lines that are no records.
+    pub unreadable_lines: u64,
     /// A position that covers everything the answer says: search from here on and you find it.
     pub position: Position,
 }

@@ -172,7 +172,8 @@ fn decide_close(state: &State, close: &Close, policy: &Policy, now: Timestamp) -
     });
     match state.phase {
         Phase::Indexing => events.extend(end),
-        Phase::Indexed if state.unindexed == 0 && state.filter_is(policy.filter_version) => {
+        // A file that could not be read may have grown: the job finds out, and fails if it still cannot be.
+        Phase::Indexed if state.unindexed == 0 && !close.unread && state.filter_is(policy.filter_version) => {
             if let Some(episode) = &state.episode {
                 events.push(Event::IndexSkipped { effect: None, episode: episode.uuid, to: state.read.offset });
             }

@@ -480,6 +480,12 @@ fn a_session_that_cannot_be_read_is_not_taken_for_an_empty_one() {
         "0s discover                  -> discovered | active wake=60s
          1800s wake unread            -> requested ended started | indexing end=inactivity_timeout owes=index..0",
     );
+    // Nor for an unchanged one.
+    after(
+        INDEXED,
+        "30s close explicit unread    -> requested started | indexing end=explicit episode=1 owes=index..300
+         31s complete same            -> skipped | indexed end=explicit episode=1",
+    );
 }
 
 #[test]
