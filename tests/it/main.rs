@@ -1,0 +1,24 @@
+//! The outer doors: what a person or a program meets, through the real binary and real processes.
+//!
+//! Each test has a [`world::World`] of its own and ends what it has started. Nothing here sleeps for a while and hopes:
+//! a fact is asked for, or waited for with a deadline.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "in a test a broken assumption is a failed test")]
+
+mod closing;
+mod crashes;
+mod daemons;
+mod demo;
+mod episodes;
+mod files;
+mod lazy;
+mod record;
+mod secrets;
+mod shapes;
+mod sockets;
+mod time;
+mod torn;
+mod transcript;
+mod unreadable;
+mod world;

@@ -1,0 +1,323 @@
+//! A world of its own for each test: a home, a Claude Code directory and a user's home below one temporary directory,
+//! and the real `baton` run in it. What a test has started ends with its world.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::transcript::Transcript;
+
+/// Longest wait for a fact that must come; reached only by a broken program, or a machine that is stuck.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+/// Between two looks at a fact that nobody announces.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The program under test.
+pub(crate) const BATON: &str = env!("CARGO_BIN_EXE_baton");
+
+/// One test's world.
+pub(crate) struct World {
+    temp: tempfile::TempDir,
+    home: PathBuf,
+    config: PathBuf,
+    /// What the program is run by, before its own name.
+    runner: Vec<&'static str>,
+    environment: Vec<(OsString, OsString)>,
+}
+
+/// What became of a command.
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self::with_home("baton")
+    }
+
+    /// With the home in a folder of this name.
+    pub(crate) fn with_home(name: &str) -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let (home, config) = (temp.path().join(name), temp.path().join("claude"));
+        for folder in ["claude/projects", "user", "tmp", "work"] {
+            std::fs::create_dir_all(temp.path().join(folder)).unwrap();
+        }
+        Self { temp, home, config, runner: Vec::new(), environment: Vec::new() }
+    }
+
+    /// In which a file's mode holds although root runs the tests. `None`, with a note, where that cannot be had.
+    pub(crate) fn without_superpowers() -> Option<Self> {
+        let mut world = Self::new();
+        if rustix::process::geteuid().is_root() {
+            let runner = vec!["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"];
+            let tried = Command::new(runner[0]).args(&runner[1..]).arg("true").status();
+            if !tried.is_ok_and(|status| status.success()) {
+                say("skipped: root reads every file, and there is no setpriv to take that away");
+                return None;
+            }
+            world.runner = runner;
+        }
+        Some(world)
+    }
+
+    /// `BATON_HOME`.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// `CLAUDE_CONFIG_DIR`.
+    pub(crate) fn config(&self) -> &Path {
+        &self.config
+    }
+
+    /// Where transcripts lie.
+    pub(crate) fn projects(&self) -> PathBuf {
+        self.config.join("projects")
+    }
+
+    /// A path in the test's own temporary directory.
+    pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.temp.path().join(name)
+    }
+
+    /// Adds a variable to what commands see.
+    pub(crate) fn set(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
+        self.environment.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+    }
+
+    /// A transcript in a project folder; its records say they were made in `/work/<folder>`.
+    pub(crate) fn transcript(&self, folder: &str, id: &str) -> Transcript {
+        Transcript::new(self.projects().join(folder).join(format!("{id}.jsonl")), id, &format!("/work/{folder}"))
+    }
+
+    /// The program with these arguments, in this world.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = match self.runner.split_first() {
+            Some((runner, rest)) => {
+                let mut command = Command::new(runner);
+                command.args(rest).arg(BATON);
+                command
+            }
+            None => Command::new(BATON),
+        };
+        let kept = ["PATH", "LD_LIBRARY_PATH", "LLVM_PROFILE_FILE"];
+        let kept: Vec<_> = kept.iter().filter_map(|name| Some((name, std::env::var_os(name)?))).collect();
+        command.args(arguments).env_clear().envs(kept);
+        command
+            .env("BATON_HOME", &self.home)
+            .env("CLAUDE_CONFIG_DIR", &self.config)
+            .env("HOME", self.path("user"))
+            .env("TMPDIR", self.path("tmp"))
+            .env("BATON_LOG", "info,baton=debug,baton_actors=debug,tantivy=warn")
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .current_dir(self.path("work"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs it, whatever comes of it.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        finished(self.command(arguments).output().unwrap())
+    }
+
+    /// Runs it; it must succeed.
+    pub(crate) fn ok(&self, arguments: &[&str]) -> Ran {
+        let ran = self.run(arguments);
+        assert_eq!(ran.code, 0, "baton {arguments:?}\n{}\n{}\n{}", ran.out, ran.err, self.log());
+        ran
+    }
+
+    /// Runs it with `--json`; it must succeed and print exactly one object.
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
+        let ran = self.ok(&[arguments, &["--json"]].concat());
+        ran.json()
+    }
+
+    /// Closes a session, successfully: its episode.
+    pub(crate) fn close(&self, id: &str) -> String {
+        let closed = self.json(&["close", id]);
+        assert_eq!(closed["status"], "success", "{closed}");
+        text(&closed["episode_uuid"])
+    }
+
+    /// What a close that fails answers.
+    pub(crate) fn close_fails(&self, arguments: &[&str]) -> Value {
+        let ran = self.run(&[&["close", "--json"], arguments].concat());
+        assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+        let closed = ran.json();
+        assert_eq!(closed["status"], "error", "{closed}");
+        closed
+    }
+
+    /// Searches, and waits for everything.
+    pub(crate) fn search(&self, query: &str) -> Value {
+        self.json(&["search", query])
+    }
+
+    /// The sessions that a search finds, best first, each once.
+    pub(crate) fn found(&self, query: &str) -> Vec<String> {
+        let found = self.search(query);
+        let mut sessions: Vec<String> = hits(&found).iter().map(|hit| text(&hit["session_id"])).collect();
+        sessions.dedup();
+        sessions
+    }
+
+    /// What `show` says of a session.
+    pub(crate) fn show(&self, id: &str) -> Value {
+        self.json(&["show", id])
+    }
+
+    /// All rows of the table, subagents' too.
+    pub(crate) fn sessions(&self) -> Vec<Value> {
+        list(&self.json(&["sessions", "--subagents"])["sessions"])
+    }
+
+    /// Waits until `show` says what is wanted of a session.
+    pub(crate) fn wait_for(&self, id: &str, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        let mut last = Value::Null;
+        let came = wait(|| {
+            let ran = self.run(&["show", id, "--json"]);
+            last = if ran.code == 0 { ran.json() } else { Value::String(ran.err) };
+            is_so(&last)
+        });
+        assert!(came, "{what} did not come; last: {last}\n{}", self.log());
+        last
+    }
+
+    /// The problems that `status` names, as text.
+    pub(crate) fn problems(&self) -> String {
+        self.json(&["status"])["problems"].to_string()
+    }
+
+    /// Stops the daemon.
+    pub(crate) fn stop(&self) {
+        self.ok(&["stop"]);
+        assert_eq!(self.daemon(), None, "stopped and still there");
+    }
+
+    /// The daemon's process, if it runs. Read without touching its lock: a test must not be in a daemon's way.
+    pub(crate) fn daemon(&self) -> Option<Pid> {
+        let pid = std::fs::read_to_string(self.home.join("daemon.lock")).ok()?.trim().parse().ok()?;
+        Pid::from_raw(pid).filter(|pid| is_baton(*pid))
+    }
+
+    /// Kills the daemon at once, as a crash would, and waits until it is gone.
+    pub(crate) fn kill(&self) {
+        let Some(daemon) = self.daemon() else { return };
+        // It may be ending just now.
+        let _ = kill_process(daemon, Signal::KILL);
+        assert!(wait(|| self.daemon() != Some(daemon)), "killed and still there");
+    }
+
+    /// The daemon's log, for messages.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.home.join("daemon.log")).unwrap_or_default()
+    }
+
+    /// Starts a command that runs beside the test. It must be ended by it.
+    pub(crate) fn spawn(&self, arguments: &[&str]) -> Child {
+        self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if let Some(daemon) = self.daemon() {
+            let _ = kill_process(daemon, Signal::KILL);
+            let _ = wait(|| self.daemon().is_none());
+        }
+    }
+}
+
+impl Ran {
+    /// The one object on standard output.
+    pub(crate) fn json(&self) -> Value {
+        let mut lines = self.out.lines();
+        let line = lines.next().unwrap_or_default();
+        assert_eq!(lines.next(), None, "more than one line: {}", self.out);
+        serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {:?}\n{}", self.out, self.err))
+    }
+}
+
+/// Whether a process runs and is the program under test: an id may have been given to another since it was written.
+fn is_baton(pid: Pid) -> bool {
+    if cfg!(target_os = "linux") {
+        let exe = std::fs::read_link(format!("/proc/{}/exe", pid.as_raw_nonzero()));
+        return exe.is_ok_and(|exe| exe == Path::new(BATON));
+    }
+    pid != rustix::process::getpid() && rustix::process::test_kill_process(pid).is_ok()
+}
+
+pub(crate) fn finished(output: Output) -> Ran {
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// Looks again and again until it is so. `false` at the deadline.
+pub(crate) fn wait(is_so: impl FnMut() -> bool) -> bool {
+    wait_within(DEADLINE, is_so)
+}
+
+pub(crate) fn wait_within(within: Duration, mut is_so: impl FnMut() -> bool) -> bool {
+    let until = Instant::now() + within;
+    while !is_so() {
+        if Instant::now() >= until {
+            return false;
+        }
+        std::thread::sleep(LOOK);
+    }
+    true
+}
+
+/// A note to whoever reads the tests' output.
+pub(crate) fn say(note: &str) {
+    let _ = writeln!(std::io::stderr(), "{note}");
+}
+
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("no string: {value}")).to_owned()
+}
+
+pub(crate) fn list(value: &Value) -> Vec<Value> {
+    value.as_array().unwrap_or_else(|| panic!("no list: {value}")).clone()
+}
+
+pub(crate) fn hits(found: &Value) -> Vec<Value> {
+    list(&found["hits"])
+}
+
+/// A session id that looks like Claude Code's and tells which one it is.
+pub(crate) fn id(number: u32) -> String {
+    format!("{number:08x}-1f2e-4d3c-8b4a-5a6b7c8d9e0f")
+}
+
+/// Every file below a folder.
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let Ok(entries) = std::fs::read_dir(folder) else { return files };
+    for entry in entries.flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => files.extend(files_below(&entry.path())),
+            Ok(kind) if kind.is_file() => files.push(entry.path()),
+            _ => {}
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Copies a folder with all that is in it.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    for file in files_below(from) {
+        let target = to.join(file.strip_prefix(from).unwrap());
+        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+        std::fs::copy(&file, &target).unwrap();
+    }
+}
