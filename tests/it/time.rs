@@ -1,1 +1,337 @@
-//! tbd
+//! What time alone brings about. Through the binary with old records; and with a clock that the test holds, in a daemon
+//! within this process that the binary talks to like to any other.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_actors::System;
+use baton_actors::clock::ManualClock;
+use baton_actors::session::{CloseCall, Closed};
+use baton_actors::system::Options;
+use baton_actors::watcher::Root;
+use baton_events::record::{CommandId, Recorded, SessionId, Timestamp};
+use baton_events::session::{CloseReason, Event, Phase, Policy, State};
+use serde_json::Value;
+use tokio::runtime::Runtime;
+
+use crate::record::{Log, memory};
+use crate::world::{DEADLINE, World, id, text};
+
+#[test]
+fn timeout_fallback() {
+    let world = World::new();
+    let old = world.transcript("-work-one", &id(1)).minutes_ago(31);
+    { old }.prompt("the abandoned question about the ibex").reply("an answer nobody read");
+    let young = world.transcript("-work-one", &id(2)).minutes_ago(10);
+    { young }.prompt("the pause about the chamois").reply("an answer");
+    world.ok(&["daemon"]);
+    let shown = world.wait_for(&id(1), "the timeout", |row| row["state"] == "indexed");
+    assert_eq!((&shown["close_reason"], &shown["end"]), (&"inactivity_timeout".into(), &"inactivity_timeout".into()));
+    let paused = world.wait_for(&id(2), "the pause", |row| row["state"] == "inactive");
+    assert_eq!((&paused["episode_uuid"], &paused["close_reason"]), (&Value::Null, &Value::Null));
+    assert_eq!(world.found("ibex"), [id(1)]);
+    assert_eq!(world.found("chamois"), [id(2)]);
+}
+
+/// A daemon in this process whose clock stands still until it is moved.
+struct Held {
+    world: World,
+    runtime: Runtime,
+    system: Option<System>,
+    clock: Arc<ManualClock>,
+}
+
+const START: &str = "2026-03-14T09:00:00Z";
+
+fn start() -> Timestamp {
+    Timestamp::parse(START).unwrap()
+}
+
+fn after(seconds: i64) -> Timestamp {
+    start().plus_ms(seconds * 1000)
+}
+
+impl Held {
+    fn new() -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let clock = Arc::new(ManualClock::at(start()));
+        let mut held = Self { world: World::new(), runtime, system: None, clock };
+        held.begin();
+        held
+    }
+
+    fn begin(&mut self) {
+        let (_, policy) = tokio::sync::watch::channel(Policy::default());
+        let options = Options {
+            home: self.world.home().to_owned(),
+            roots: vec![Root::claude_code(self.world.config())],
+            policy,
+            clock: self.clock.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        self.system = Some(self.runtime.block_on(System::start(options)).unwrap());
+    }
+
+    fn system(&self) -> &System {
+        self.system.as_ref().unwrap()
+    }
+
+    fn stop(&mut self) {
+        self.runtime.block_on(self.system.take().unwrap().stop());
+    }
+
+    fn now(&self) -> Timestamp {
+        use baton_actors::clock::Clock;
+        self.clock.now()
+    }
+
+    /// Moves the clock to so many seconds after the start.
+    fn at(&self, seconds: i64) {
+        let by = after(seconds).since_ms(self.now());
+        self.clock.advance(Duration::from_millis(u64::try_from(by).expect("time goes on")));
+    }
+
+    fn close(&self, session: &str, reason: CloseReason, command: &str) -> Closed {
+        let session = SessionId::new(session).unwrap();
+        let call = CloseCall { reason, note: None, by_self: false, command: CommandId::new(command) };
+        let supervisor = &self.system().services().supervisor;
+        self.runtime.block_on(supervisor.close(&session, None, call, DEADLINE)).unwrap()
+    }
+
+    /// Has the session read its file and do what time brings about, and waits until it has. Nothing else comes of it:
+    /// a command that was answered before is answered again, after everything that was asked before.
+    fn settle(&self, session: &str) -> State {
+        let supervisor = &self.system().services().supervisor;
+        let handle = self.runtime.block_on(supervisor.resolve(SessionId::new(session).unwrap())).unwrap();
+        handle.wake();
+        self.close(session, CloseReason::LazyQuery, "first");
+        self.state(session).unwrap()
+    }
+
+    fn state(&self, session: &str) -> Option<State> {
+        let table = self.system().services().table.borrow();
+        Some(table.get(&SessionId::new(session).unwrap())?.state.clone())
+    }
+
+    fn wait_for(&self, session: &str, is_so: impl Fn(&State) -> bool) -> State {
+        let mut table = self.system().services().table.clone();
+        let id = SessionId::new(session).unwrap();
+        let came = self.runtime.block_on(async {
+            let so = table.wait_for(|table| table.get(&id).is_some_and(|row| is_so(&row.state)));
+            tokio::time::timeout(DEADLINE, so).await.map(drop)
+        });
+        came.unwrap_or_else(|_| panic!("did not come; {:#?}", self.state(session)));
+        self.state(session).unwrap()
+    }
+
+    /// A session that was asked something at 0 s, indexed for a query, and asked again at 10 s: open.
+    fn open_session(&self, session: &str) -> crate::transcript::Transcript {
+        let mut transcript = self.world.transcript("-work-one", session).at(start());
+        transcript.prompt("the marmot asks").reply("the marmot is answered");
+        self.at(5);
+        self.world.ok(&["sessions"]);
+        self.close(session, CloseReason::LazyQuery, "first");
+        assert_eq!(self.state(session).unwrap().phase, Phase::Indexed);
+        self.at(10);
+        transcript.set_time(after(10));
+        transcript.prompt("the marmot asks again");
+        let state = self.settle(session);
+        assert_eq!((state.phase, state.counts.messages), (Phase::Active, 3));
+        transcript
+    }
+
+    /// Stops, and gives what was recorded of a session.
+    fn recorded(&mut self, session: &str) -> Vec<Recorded<Event>> {
+        self.stop();
+        let id = SessionId::new(session);
+        let events = Log::of(&self.world).events.into_iter();
+        events.filter(|event| event.stream.session_id() == id).collect()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.system.is_some() && !std::thread::panicking() {
+            self.stop();
+        }
+    }
+}
+
+fn moments(events: &[Recorded<Event>], is_it: impl Fn(&Event) -> bool) -> Vec<i64> {
+    events.iter().filter(|recorded| is_it(&recorded.event)).map(|recorded| recorded.at.since_ms(start())).collect()
+}
+
+#[test]
+fn a_quiet_session_goes_idle_and_is_closed_in_its_time_and_not_before() {
+    let mut held = Held::new();
+    let me = id(1);
+    held.open_session(&me);
+
+    // Quiet since 10 s: idle after 60 s.
+    held.clock.advance(Duration::from_millis(59_999));
+    assert_eq!(held.settle(&me).phase, Phase::Active);
+    held.clock.advance(Duration::from_millis(1));
+    assert_eq!(held.wait_for(&me, |state| state.phase != Phase::Active).phase, Phase::Inactive);
+
+    // Closed after half an hour.
+    held.at(10 + 1_799);
+    assert_eq!(held.settle(&me).phase, Phase::Inactive);
+    held.at(10 + 1_800);
+    let state = held.wait_for(&me, |state| state.phase == Phase::Indexed);
+    assert_eq!(state.end.map(|end| end.reason), Some(CloseReason::InactivityTimeout));
+    assert_eq!(state.unindexed, 0);
+
+    let events = held.recorded(&me);
+    assert_eq!(moments(&events, |event| matches!(event, Event::WentIdle)), [70_000]);
+    assert_eq!(moments(&events, |event| matches!(event, Event::Ended { .. })), [1_810_000]);
+}
+
+#[test]
+fn a_session_indexed_for_a_query_is_ended_by_the_timeout_without_another_index() {
+    let mut held = Held::new();
+    let me = id(1);
+    let mut transcript = held.world.transcript("-work-one", &me).at(start());
+    transcript.prompt("the marmot asks");
+    held.at(5);
+    held.world.search("marmot");
+    let uuid = held.state(&me).unwrap().episode.unwrap().uuid;
+    held.at(1_800);
+    let state = held.wait_for(&me, |state| state.end.is_some());
+    assert_eq!((state.phase, state.episode.unwrap().uuid), (Phase::Indexed, uuid));
+    let events = held.recorded(&me);
+    assert_eq!(moments(&events, |event| matches!(event, Event::Ended { .. })), [1_800_000]);
+    assert_eq!(moments(&events, |event| matches!(event, Event::Indexed { .. })), [5_000]);
+}
+
+#[test]
+fn a_tool_call_in_flight_holds_a_session_open() {
+    let mut held = Held::new();
+    let (me, forgotten) = (id(1), id(2));
+    let mut transcript = held.open_session(&me);
+    transcript.call("toolu_long", "Bash", serde_json::json!({"command": "cargo build --release"}));
+    assert_eq!(held.settle(&me).read.open_calls.len(), 1);
+    for hours in [1, 2, 5] {
+        held.at(hours * 3_600);
+        assert_eq!(held.settle(&me).phase, Phase::Active, "after {hours} hours");
+    }
+    // The result comes at last, and the session is quiet from then on.
+    transcript.set_time(after(5 * 3_600));
+    transcript.result("toolu_long", "Finished `release` profile", false);
+    assert_eq!(held.settle(&me).phase, Phase::Active);
+    held.at(5 * 3_600 + 60);
+    held.wait_for(&me, |state| state.phase == Phase::Inactive);
+    held.at(5 * 3_600 + 1_800);
+    held.wait_for(&me, |state| state.phase == Phase::Indexed);
+
+    // A call whose result never comes holds it open for six hours, and not for ever.
+    let base = 5 * 3_600 + 1_800;
+    let mut hanging = held.world.transcript("-work-one", &forgotten).at(after(base));
+    hanging.prompt("start the server");
+    held.world.ok(&["sessions"]);
+    held.close(&forgotten, CloseReason::LazyQuery, "first");
+    hanging.call("toolu_never", "Bash", serde_json::json!({"command": "npm run dev"}));
+    assert_eq!(held.settle(&forgotten).phase, Phase::Active);
+    // The call is of the second after the prompt, clamped to the clock that stands before it.
+    held.at(base + 6 * 3_600 + 1_799);
+    assert_ne!(held.settle(&forgotten).phase, Phase::Indexed);
+    held.at(base + 6 * 3_600 + 1_801);
+    let state = held.wait_for(&forgotten, |state| state.phase == Phase::Indexed);
+    assert_eq!(state.end.map(|end| end.reason), Some(CloseReason::InactivityTimeout));
+}
+
+#[test]
+fn full_hybrid_flow() {
+    let mut held = Held::new();
+    let me = id(1);
+    let mut transcript = held.world.transcript("-work-one", &me).at(start());
+    transcript.prompt("why does the marmot whistle?").reply("To warn the others.");
+    held.at(2);
+
+    // Layer 1: somebody closes it.
+    let closed = held.world.close(&me);
+    assert_eq!(held.world.show(&me)["end"], "explicit");
+    // A query finds it, and has nothing to do.
+    let found = held.world.search("whistle");
+    assert_eq!((&found["freshness"]["indexed_now"], &found["hits"][0]["episode_uuid"]), (&0.into(), &closed.clone().into()));
+
+    // Layers 2 and 3: it goes on, and a query finds what is new.
+    held.at(100);
+    transcript.set_time(after(100));
+    transcript.prompt("and the pika?").reply("It squeaks.");
+    let found = held.world.search("pika");
+    assert_eq!(found["freshness"]["indexed_now"], 1, "{found}");
+    let lazy = text(&found["hits"][0]["episode_uuid"]);
+    assert_ne!(lazy, closed);
+    let row = held.world.show(&me);
+    assert_eq!((&row["state"], &row["end"], &row["close_reason"]), (&"indexed".into(), &Value::Null, &"lazy_query".into()));
+
+    // It is resumed, and the last episode serves meanwhile.
+    held.at(200);
+    transcript.set_time(after(200));
+    transcript.prompt("and the vicuña?");
+    held.runtime.block_on(held.system().services().supervisor.resolve(SessionId::new(&me).unwrap())).unwrap().wake();
+    let state = held.wait_for(&me, |state| state.phase == Phase::Active);
+    assert_eq!(state.episode.unwrap().uuid.to_string(), lazy);
+
+    // Layer 4: nobody closes it.
+    held.at(260);
+    held.wait_for(&me, |state| state.phase == Phase::Inactive);
+    held.at(2_000);
+    let state = held.wait_for(&me, |state| state.phase == Phase::Indexed);
+    assert_eq!(state.end.map(|end| end.reason), Some(CloseReason::InactivityTimeout));
+    let last = state.episode.unwrap().uuid.to_string();
+    assert!(last != lazy && last != closed);
+    for word in ["whistle", "pika", "vicuña"] {
+        let found = held.world.search(word);
+        assert_eq!(found["hits"][0]["episode_uuid"], *last, "{word}: {found}");
+        assert_eq!(found["freshness"]["indexed_now"], 0);
+    }
+
+    let events = held.recorded(&me);
+    let indexed: Vec<String> = events
+        .iter()
+        .filter_map(|recorded| match &recorded.event {
+            Event::Indexed { episode, .. } => Some(episode.uuid.to_string()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(indexed, [closed, lazy, last]);
+    assert_eq!(moments(&events, |event| matches!(event, Event::Resumed)), [100_000, 200_000]);
+    assert_eq!(memory(held.world.home()).iter().filter(|line| line.contains("turn=false")).count(), 1);
+}
+
+#[test]
+fn what_time_brought_about_while_no_daemon_ran_is_made_up_for() {
+    let mut held = Held::new();
+    let me = id(1);
+    held.open_session(&me);
+    held.stop();
+    held.at(3_600);
+    held.begin();
+    let state = held.wait_for(&me, |state| state.phase == Phase::Indexed);
+    assert_eq!(state.end.map(|end| end.reason), Some(CloseReason::InactivityTimeout));
+    assert_eq!((state.unindexed, state.counts.messages), (0, 3));
+}
+
+#[test]
+fn late_records_belong_to_the_end_and_do_not_resume() {
+    let mut held = Held::new();
+    let me = id(1);
+    let mut transcript = held.world.transcript("-work-one", &me).at(start());
+    transcript.prompt("close yourself").reply("closing");
+    held.at(10);
+    held.world.close(&me);
+    // A transcript may lag its hook: dated before the end plus two seconds.
+    transcript.set_time(after(9));
+    transcript.reply("last words of the marmot");
+    held.runtime.block_on(held.system().services().supervisor.resolve(SessionId::new(&me).unwrap())).unwrap().wake();
+    let state = held.wait_for(&me, |state| state.counts.messages == 3);
+    assert_eq!((state.phase, state.end.is_some()), (Phase::Indexed, true));
+    // They are indexed by themselves after a minute of quiet.
+    held.at(70);
+    held.wait_for(&me, |state| state.unindexed == 0);
+    assert_eq!(held.world.search("last words")["hits"][0]["session_id"], *me);
+    let events = held.recorded(&me);
+    assert_eq!(moments(&events, |event| matches!(event, Event::Resumed)), [0; 0]);
+    assert_eq!(moments(&events, |event| matches!(event, Event::Indexed { .. })).len(), 2);
+}
