@@ -195,7 +195,7 @@ impl Daemon {
     pub fn start(environment: &Environment, arguments: &[&str], input: Stdio) -> Result<Self, Error> {
         let failed = |error: io::Error| Error::NotStarted(error.to_string());
         baton_actors::durable::create_private_folder(&environment.home).map_err(failed)?;
-        let log = OpenOptions::new().create(true).append(true).open(environment.log_file()).map_err(failed)?;
+        let log = crate::logfile::append(&environment.log_file()).map_err(failed)?;
         let mut child = Command::new(std::env::current_exe().map_err(failed)?)
             .arg("daemon")
             .args(arguments)
@@ -228,7 +228,7 @@ impl Daemon {
 /// Held while a daemon is being started, so that ten clients start one.
 fn start_lock(home: &Path) -> io::Result<File> {
     baton_actors::durable::create_private_folder(home)?;
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(home.join("start.lock"))?;
+    let file = crate::logfile::append(&home.join("start.lock"))?;
     file.lock()?;
     Ok(file)
 }

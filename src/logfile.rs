@@ -28,7 +28,8 @@ impl LogFile {
     }
 }
 
-fn append(path: &Path) -> io::Result<File> {
+/// Opens a file for appending, creating it for its owner only.
+pub(crate) fn append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).append(true);
     #[cfg(unix)]

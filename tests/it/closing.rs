@@ -210,8 +210,7 @@ fn a_close_racing_with_appends_loses_nothing_and_counts_nothing_twice() {
     for turn in [0, 1, TURNS / 3, TURNS / 2, TURNS - 2, TURNS - 1] {
         let word = format!("turn{turn}word");
         let found = world.search(&word);
-        let turns: Vec<&Value> =
-            found["hits"].as_array().unwrap().iter().filter(|hit| hit["kind"] == "turn").collect();
+        let turns: Vec<&Value> = found["hits"].as_array().unwrap().iter().filter(|hit| hit["kind"] == "turn").collect();
         assert!(!turns.is_empty(), "{word}: {found}");
         assert!(turns.iter().all(|hit| hit["episode_uuid"] == *last), "{found}");
         let exact = turns.iter().filter(|hit| text(&hit["snippet"]).contains(&word)).count();

@@ -150,7 +150,8 @@ fn subagents_are_found_with_their_parent_and_not_listed() {
 #[test]
 fn odd_names_and_words_go_all_the_way() {
     let world = World::new();
-    let names = ["Проект 日本 (π≈3)", "with 'quotes' \"and\" $dollars", "-leading-dash", "trailing.", "emoji-\u{1f980}"];
+    let names =
+        ["Проект 日本 (π≈3)", "with 'quotes' \"and\" $dollars", "-leading-dash", "trailing.", "emoji-\u{1f980}"];
     for (number, name) in (1..).zip(names) {
         let directory = world.path("work").join(name);
         std::fs::create_dir_all(&directory).unwrap();

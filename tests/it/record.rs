@@ -44,10 +44,10 @@ impl Log {
     /// Whether the log was left whole: nothing to cut, nothing to put aside.
     pub(crate) fn is_clean(world: &World) -> bool {
         let _lock = HomeLock::acquire(world.home()).expect("no daemon runs");
-        let journal =
-            DiskJournal::open(journal::Options::new(world.home().join("log"), now()), Box::new(())).unwrap();
+        let journal = DiskJournal::open(journal::Options::new(world.home().join("log"), now()), Box::new(())).unwrap();
         let found = journal.recovery();
-        let clean = found.cut.is_none() && found.index_put_aside.is_none() && found.restored == 0 && found.caught_up == 0;
+        let clean =
+            found.cut.is_none() && found.index_put_aside.is_none() && found.restored == 0 && found.caught_up == 0;
         journal.close();
         clean
     }
@@ -55,7 +55,10 @@ impl Log {
     /// The events of one session.
     pub(crate) fn of_session(&self, id: &str) -> impl Iterator<Item = &Event> + use<'_> {
         let id = SessionId::new(id).unwrap();
-        self.events.iter().filter(move |event| event.stream.session_id().as_ref() == Some(&id)).map(|event| &event.event)
+        self.events
+            .iter()
+            .filter(move |event| event.stream.session_id().as_ref() == Some(&id))
+            .map(|event| &event.event)
     }
 
     /// The sessions, folded from their events.

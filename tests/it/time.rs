@@ -252,7 +252,10 @@ fn full_hybrid_flow() {
     assert_eq!(held.world.show(&me)["end"], "explicit");
     // A query finds it, and has nothing to do.
     let found = held.world.search("whistle");
-    assert_eq!((&found["freshness"]["indexed_now"], &found["hits"][0]["episode_uuid"]), (&0.into(), &closed.clone().into()));
+    assert_eq!(
+        (&found["freshness"]["indexed_now"], &found["hits"][0]["episode_uuid"]),
+        (&0.into(), &closed.clone().into())
+    );
 
     // Layers 2 and 3: it goes on, and a query finds what is new.
     held.at(100);
@@ -263,7 +266,10 @@ fn full_hybrid_flow() {
     let lazy = text(&found["hits"][0]["episode_uuid"]);
     assert_ne!(lazy, closed);
     let row = held.world.show(&me);
-    assert_eq!((&row["state"], &row["end"], &row["close_reason"]), (&"indexed".into(), &Value::Null, &"lazy_query".into()));
+    assert_eq!(
+        (&row["state"], &row["end"], &row["close_reason"]),
+        (&"indexed".into(), &Value::Null, &"lazy_query".into())
+    );
 
     // It is resumed, and the last episode serves meanwhile.
     held.at(200);
