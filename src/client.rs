@@ -102,11 +102,17 @@ impl Client {
             return Ok(client);
         }
         let _starting = start_lock(&environment.home).map_err(|error| Error::NotStarted(error.to_string()))?;
-        // Somebody else may have started it while we waited.
-        if let Some(client) = Self::connect(environment)? {
-            return Ok(client);
+        // Somebody else may have started it while we waited, or is starting it by hand, or the last one is still ending.
+        let until = Instant::now() + START;
+        loop {
+            if let Some(client) = Self::connect(environment)? {
+                return Ok(client);
+            }
+            if lock_is_free(environment) || Instant::now() >= until {
+                break;
+            }
+            std::thread::sleep(LOOK);
         }
-        wait_for_lock(environment, START);
         Daemon::start(environment, &["--detached"], Stdio::null())?;
         Self::connect(environment)?.ok_or_else(|| Error::NotStarted("it ended at once; see `daemon.log`".to_owned()))
     }
@@ -235,10 +241,12 @@ fn start_lock(home: &Path) -> io::Result<File> {
 
 /// Waits until no daemon holds the home. `false` when one still does.
 fn wait_for_lock(environment: &Environment, within: Duration) -> bool {
-    wait(within, || {
-        let lock = OpenOptions::new().write(true).open(environment.home.join(lock::LOCK_FILE));
-        lock.map_or(true, |lock| !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
-    })
+    wait(within, || lock_is_free(environment))
+}
+
+fn lock_is_free(environment: &Environment) -> bool {
+    let lock = OpenOptions::new().write(true).open(environment.home.join(lock::LOCK_FILE));
+    lock.map_or(true, |lock| !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 fn wait_for_process(pid: u32, within: Duration) -> bool {

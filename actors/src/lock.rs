@@ -3,11 +3,16 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::durable;
 
 /// The file that is locked; it holds the owner's process id in digits.
 pub const LOCK_FILE: &str = "daemon.lock";
+
+/// How often a lock that is held is looked at again, and how long after.
+const LOOKS: u32 = 5;
+const LOOK: Duration = Duration::from_millis(4);
 
 /// Longest process id that is believed.
 const PID_MAX_BYTES: u64 = 20;
@@ -66,7 +71,7 @@ impl HomeLock {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(&path).map_err(io_error(&path))?;
-        match file.try_lock() {
+        match try_lock(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(LockError::Held { home: home.to_owned(), pid: pid_in(&mut file) });
@@ -76,6 +81,17 @@ impl HomeLock {
         write_pid(&mut file).map_err(io_error(&path))?;
         Ok(Self { file })
     }
+}
+
+/// A client that looks whether the lock is free holds it for a moment: look a few times.
+fn try_lock(file: &File) -> Result<(), TryLockError> {
+    for _ in 1..LOOKS {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOOK),
+            locked => return locked,
+        }
+    }
+    file.try_lock()
 }
 
 impl Drop for HomeLock {
