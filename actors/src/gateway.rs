@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use baton_events::record::Timestamp;
 use interprocess::local_socket::traits::tokio::Listener as _;
-use ractor::{Actor, ActorProcessingErr, ActorRef};
+use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::sync::{Semaphore, watch};
 
 use crate::chunks::ChunkStore;
@@ -73,14 +73,16 @@ pub struct Services {
 pub struct Handle(pub(crate) Slot<Msg>);
 
 impl Handle {
-    /// Takes no more connections; calls that run are answered.
-    pub fn close(&self) {
-        self.0.cast(Msg::Close);
+    /// Takes no more connections; calls that run are answered. When this returns the socket is gone.
+    pub async fn close(&self) {
+        if let Err(error) = self.0.call(Msg::Close, limits::DRAIN).await {
+            tracing::warn!(%error, "socket not removed");
+        }
     }
 }
 
 pub(crate) enum Msg {
-    Close,
+    Close(RpcReplyPort<()>),
 }
 
 pub(crate) struct GatewayActor;
@@ -134,9 +136,10 @@ impl Actor for GatewayActor {
 
     async fn handle(&self, _myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
         match message {
-            Msg::Close => {
+            Msg::Close(reply) => {
                 state.accepting.abort();
                 socket::remove(&state.endpoint);
+                let _ = reply.send(());
             }
         }
         Ok(())

@@ -141,7 +141,7 @@ impl System {
     /// the home back. What is not done by then is owed, and done after the next start.
     pub async fn stop(self) {
         self.services.stop.send_replace(true);
-        self.gateway.close();
+        self.gateway.close().await;
         if let Err(error) = self.services.supervisor.drain().await {
             tracing::warn!(%error, "sessions not drained in time");
         }

@@ -55,8 +55,28 @@ pub(super) async fn call(
     out: &Out,
 ) -> Result<Box<RawValue>, Ended> {
     if *services.stop.borrow() {
-        return Err(failure(code::STOPPING, "the daemon is stopping; call again and a new one is started").into());
+        return Err(stopping().into());
     }
+    let called = dispatch(name, raw, services, out).await;
+    match called {
+        // Whatever it was, this is why: actors end one after another.
+        Err(Ended::Failure(failure)) if failure.code == code::INTERNAL && *services.stop.borrow() => {
+            Err(stopping().into())
+        }
+        called => called,
+    }
+}
+
+fn stopping() -> Failure {
+    failure(code::STOPPING, "the daemon is stopping; call again and a new one is started")
+}
+
+async fn dispatch(
+    name: &str,
+    raw: Option<&RawValue>,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<Box<RawValue>, Ended> {
     match name {
         method::SEARCH => result(&search(params(raw)?, services, out).await?),
         method::SESSIONS => result(&sessions(&params(raw)?, services).await?),
