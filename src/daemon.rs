@@ -74,6 +74,8 @@ pub fn run(environment: &Environment, mode: Mode) -> Result<(), Error> {
 async fn serve(environment: &Environment, mode: Mode) -> Result<(), Error> {
     // Configuration comes with its own command; until then the defaults hold.
     let (_policy, policy) = watch::channel(Policy::default());
+    // Before anything that would have to be put in order again.
+    let signals = Signals::listen().map_err(|source| Error::Io { what: "listen for signals", source })?;
     let system = System::start(Options {
         home: environment.home.clone(),
         roots: environment.roots(),
@@ -88,20 +90,17 @@ async fn serve(environment: &Environment, mode: Mode) -> Result<(), Error> {
     }
     tokio::select! {
         () = system.stop_asked() => {}
-        signal = signalled() => {
-            signal.map_err(|source| Error::Io { what: "listen for signals", source })?;
-            tracing::info!("signal received");
-        }
+        () = signals.received() => tracing::info!("signal received"),
         () = end_of_input(mode) => tracing::info!("nobody needs this throwaway daemon any more"),
     }
     system.stop().await;
     Ok(())
 }
 
-#[expect(clippy::print_stdout, reason = "the line that whoever started the daemon waits for")]
+/// Tells whoever started the daemon, if that one still waits for it.
 fn say_ready() {
-    println!("{READY}");
-    let _ = std::io::stdout().flush();
+    let mut output = std::io::stdout();
+    let _ = writeln!(output, "{READY}").and_then(|()| output.flush());
 }
 
 /// Leaves the session of whoever started it, so that closing a terminal does not end it, and its directory, so that it
@@ -134,21 +133,43 @@ fn log_to(environment: &Environment, mode: Mode) -> std::io::Result<()> {
     Ok(())
 }
 
+/// What asks a process to end.
 #[cfg(unix)]
-async fn signalled() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+struct Signals {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    /// From now on a signal does not end the process by itself.
+    fn listen() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
-    Ok(())
+
+    async fn received(mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
 }
 
 #[cfg(not(unix))]
-async fn signalled() -> std::io::Result<()> {
-    tokio::signal::ctrl_c().await
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn received(self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
 }
 
 /// Completes when whoever holds the other end of a throwaway daemon's input has gone.
