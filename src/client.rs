@@ -185,7 +185,8 @@ impl Client {
             Err(error) => return Err(error),
         }
         drop(self);
-        let gone = wait_for_lock(environment, STOP) && wait_for_process(pid, STOP);
+        let released = || lock_is_free(environment) || lock_is_of_another(environment, pid);
+        let gone = wait(STOP, released) && wait_for_process(pid, STOP);
         if gone { Ok(()) } else { Err(Error::NotStopped(Some(pid))) }
     }
 }
@@ -239,14 +240,16 @@ fn start_lock(home: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Waits until no daemon holds the home. `false` when one still does.
-fn wait_for_lock(environment: &Environment, within: Duration) -> bool {
-    wait(within, || lock_is_free(environment))
-}
-
+/// Whether no daemon holds the home.
 fn lock_is_free(environment: &Environment) -> bool {
     let lock = OpenOptions::new().write(true).open(environment.home.join(lock::LOCK_FILE));
     lock.map_or(true, |lock| !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+/// Whether another daemon than `pid` holds the home by now: somebody needed one while that one was ending.
+fn lock_is_of_another(environment: &Environment, pid: u32) -> bool {
+    let holder = std::fs::read_to_string(environment.home.join(lock::LOCK_FILE));
+    holder.is_ok_and(|holder| holder.trim().parse().is_ok_and(|holder: u32| holder != pid))
 }
 
 fn wait_for_process(pid: u32, within: Duration) -> bool {
