@@ -1,1 +1,174 @@
-//! tbd
+//! kill -9 in the middle of work: what was acknowledged holds, and nothing is there twice.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Value;
+
+use crate::record::{Log, memory};
+use crate::world::{World, copy, id, text, wait};
+
+const SESSIONS: u32 = 300;
+const ROUNDS: u32 = 6;
+
+fn generate(world: &World) {
+    for number in 0..SESSIONS {
+        let transcript = world.transcript(&format!("-work-{}", number % 7), &id(number));
+        let mut transcript = transcript.minutes_ago(60 + i64::from(number));
+        let mut lines = String::new();
+        for turn in 0..4 {
+            let call = format!("toolu_{number}_{turn}");
+            let input = serde_json::json!({"command": format!("cargo test part{turn}")});
+            for record in [
+                transcript.prompt_record(&format!("what of subject{number} in turn {turn}?")),
+                transcript.call_record(&call, "Bash", input),
+                transcript.result_record(&call, "test result: ok. 12 passed; 0 failed", false),
+                transcript.reply_record(&format!("The answer{number}x{turn} is in `src/part{turn}.rs`.")),
+            ] {
+                lines.push_str(&format!("{record}\n"));
+            }
+        }
+        transcript.write(lines.as_bytes());
+    }
+}
+
+/// The current episode of every session, by the log of a stopped daemon.
+fn episodes(home: &Path) -> BTreeMap<String, String> {
+    let states = Log::read(home).states().into_iter();
+    states.filter_map(|(id, state)| Some((id, state.episode?.uuid.to_string()))).collect()
+}
+
+/// How many documents of a session each memory line is of.
+fn episode_lines(lines: &[String]) -> BTreeMap<String, usize> {
+    let mut count = BTreeMap::new();
+    for line in lines.iter().filter(|line| line.contains("turn=false")) {
+        let session = line.split('"').nth(1).unwrap_or_default().to_owned();
+        *count.entry(session).or_default() += 1;
+    }
+    count
+}
+
+#[test]
+fn what_was_acknowledged_survives_kill_9_and_nothing_is_there_twice() {
+    let world = World::new();
+    generate(&world);
+    let acknowledged: Mutex<BTreeMap<String, String>> = Mutex::default();
+    for round in 0..ROUNDS {
+        world.ok(&["daemon"]);
+        let killed = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for closer in 0..3 {
+                let (world, acknowledged, killed) = (&world, &acknowledged, &killed);
+                scope.spawn(move || {
+                    // Oldest first, from the other end than the backfill, so that closes meet unread sessions too.
+                    let mut number = SESSIONS - 1 - closer - round * 20;
+                    while !killed.load(Ordering::SeqCst) && number > 3 {
+                        let ran = world.run(&["close", &id(number), "--json"]);
+                        if ran.code == 0 {
+                            let closed: Value = ran.json();
+                            acknowledged.lock().unwrap().insert(id(number), text(&closed["episode_uuid"]));
+                        }
+                        number -= 3;
+                    }
+                });
+            }
+            // Each round is killed after a few more closes were acknowledged: always at work.
+            let enough = acknowledged.lock().unwrap().len() + 3 + round as usize;
+            assert!(wait(|| acknowledged.lock().unwrap().len() >= enough), "{}", world.log());
+            // A closer may start a new daemon as soon as the old one is dead: kill before it knows that it is over.
+            killed.store(true, Ordering::SeqCst);
+            world.kill();
+        });
+        world.kill();
+        let acknowledged = acknowledged.lock().unwrap();
+        let durable = episodes(world.home());
+        for (session, uuid) in acknowledged.iter() {
+            assert_eq!(durable.get(session), Some(uuid), "{session} was acknowledged before kill {round}");
+        }
+    }
+
+    let found = world.search("subject7");
+    assert_eq!(found["freshness"]["pending"], 0, "{found}");
+    for (session, uuid) in acknowledged.lock().unwrap().iter() {
+        assert_eq!(world.show(session)["episode"]["uuid"], **uuid, "{session}");
+    }
+    let rows = world.sessions();
+    assert_eq!(rows.len(), SESSIONS as usize);
+    for row in &rows {
+        assert_eq!((&row["state"], &row["message_count"]), (&"indexed".into(), &8.into()), "{row}");
+    }
+    for number in [0, 1, SESSIONS / 2, SESSIONS - 1] {
+        assert_eq!(world.found(&format!("answer{number}x3"))[0], id(number));
+    }
+    world.stop();
+
+    let log = Log::of(&world);
+    let mut uuids: Vec<_> = log.states().values().map(|state| state.episode.as_ref().unwrap().uuid).collect();
+    uuids.sort();
+    uuids.dedup();
+    assert_eq!(uuids.len(), SESSIONS as usize);
+    let kept = memory(world.home());
+    let per_session = episode_lines(&kept);
+    assert_eq!(per_session.len(), SESSIONS as usize);
+    assert!(per_session.values().all(|count| *count == 1), "{per_session:?}");
+
+    // The memory equals one that is made from the log alone.
+    let mut rebuilt = World::new();
+    copy(world.home(), rebuilt.home());
+    std::fs::remove_dir_all(rebuilt.home().join("memory")).unwrap();
+    make_private(rebuilt.home());
+    rebuilt.set("CLAUDE_CONFIG_DIR", world.config());
+    rebuilt.search("subject7");
+    rebuilt.stop();
+    assert_eq!(memory(rebuilt.home()), kept);
+}
+
+fn make_private(home: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(home, PermissionsExt::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn a_daemon_killed_while_it_starts_is_followed_by_one_that_works() {
+    let world = World::new();
+    for number in 0..20 {
+        world.transcript("-work-one", &id(number)).prompt(&format!("the stubborn badger{number}"));
+    }
+    for round in 0..8 {
+        let mut client = world.spawn(&["search", "badger1", "--json"]);
+        // As soon as there is a process, and a little later each time.
+        assert!(wait(|| world.daemon().is_some() || client.try_wait().unwrap().is_some()));
+        let lines = world.log().lines().count();
+        wait(|| world.log().lines().count() >= lines + round || client.try_wait().unwrap().is_some());
+        world.kill();
+        let _ = client.wait();
+    }
+    assert_eq!(world.found("badger7"), [id(7)]);
+    assert_eq!(world.sessions().len(), 20);
+    world.stop();
+    Log::of(&world);
+    let per_session = episode_lines(&memory(world.home()));
+    assert!(per_session.len() == 20 && per_session.values().all(|count| *count == 1), "{per_session:?}");
+}
+
+#[test]
+fn appends_while_no_daemon_lives_are_found_by_the_next() {
+    let world = World::new();
+    let mut transcript = world.transcript("-work-one", &id(1));
+    for round in 0..5 {
+        transcript.prompt(&format!("remember{round}"));
+        let before = world.close(&id(1));
+        transcript.reply(&format!("remembered{round}"));
+        world.kill();
+        transcript.prompt(&format!("again{round}"));
+        assert_eq!(world.found(&format!("again{round}")), [id(1)]);
+        assert_eq!(world.found(&format!("remembered{round}")), [id(1)]);
+        assert_ne!(world.show(&id(1))["episode_uuid"], *before);
+    }
+    assert_eq!(world.show(&id(1))["message_count"], 15);
+    world.stop();
+    assert_eq!(episode_lines(&memory(world.home())).into_values().collect::<Vec<_>>(), [1]);
+    Log::of(&world);
+}

@@ -230,7 +230,7 @@ fn parallel_sessions_are_independent() {
                     let now = world.close(&me);
                     assert_ne!(now, uuid, "session {number}, round {round}");
                     uuid = now;
-                    assert_eq!(world.found(&format!("ask{number}x{round}")), [me.clone()]);
+                    assert_eq!(world.found(&format!("ask{number}x{round}")), [&*me]);
                 }
                 assert_eq!(world.close(&me), uuid);
                 assert_eq!(world.show(&me)["message_count"], 8);

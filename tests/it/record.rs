@@ -11,7 +11,7 @@ use baton_events::record::{Position, Recorded, SequenceNumber, SessionId};
 use baton_events::session::{Aggregate, Event, State};
 
 use crate::transcript::now;
-use crate::world::World;
+use crate::world::{World, wait};
 
 /// The events of a home's log in the order of their positions.
 pub(crate) struct Log {
@@ -25,7 +25,7 @@ impl Log {
     }
 
     pub(crate) fn read(home: &Path) -> Self {
-        let lock = HomeLock::acquire(home).expect("no daemon runs");
+        let lock = take(home);
         let journal = DiskJournal::open(journal::Options::new(home.join("log"), now()), Box::new(())).unwrap();
         let (mut events, mut next) = (Vec::new(), Position(1));
         loop {
@@ -43,7 +43,7 @@ impl Log {
 
     /// Whether the log was left whole: nothing to cut, nothing to put aside.
     pub(crate) fn is_clean(world: &World) -> bool {
-        let _lock = HomeLock::acquire(world.home()).expect("no daemon runs");
+        let _lock = take(world.home());
         let journal = DiskJournal::open(journal::Options::new(world.home().join("log"), now()), Box::new(())).unwrap();
         let found = journal.recovery();
         let clean =
@@ -98,6 +98,17 @@ impl Log {
             }
         }
     }
+}
+
+/// Takes the home of a daemon that has ended. A killed process holds its files until the last of its threads is gone.
+fn take(home: &Path) -> HomeLock {
+    let mut taken = None;
+    let free = wait(|| {
+        taken = HomeLock::acquire(home).ok();
+        taken.is_some()
+    });
+    assert!(free, "a daemon runs in {}", home.display());
+    taken.unwrap()
 }
 
 /// What the memory of a home without a daemon holds, a line for each document.

@@ -205,7 +205,7 @@ fn a_session_indexed_for_a_query_is_ended_by_the_timeout_without_another_index()
 
 #[test]
 fn a_tool_call_in_flight_holds_a_session_open() {
-    let mut held = Held::new();
+    let held = Held::new();
     let (me, forgotten) = (id(1), id(2));
     let mut transcript = held.open_session(&me);
     transcript.call("toolu_long", "Bash", serde_json::json!({"command": "cargo build --release"}));

@@ -248,11 +248,18 @@ impl Ran {
 
 /// Whether a process runs and is the program under test: an id may have been given to another since it was written.
 fn is_baton(pid: Pid) -> bool {
-    if cfg!(target_os = "linux") {
-        let exe = std::fs::read_link(format!("/proc/{}/exe", pid.as_raw_nonzero()));
-        return exe.is_ok_and(|exe| exe == Path::new(BATON));
+    if !cfg!(target_os = "linux") {
+        return pid != rustix::process::getpid() && rustix::process::test_kill_process(pid).is_ok();
     }
-    pid != rustix::process::getpid() && rustix::process::test_kill_process(pid).is_ok()
+    let process = PathBuf::from(format!("/proc/{}", pid.as_raw_nonzero()));
+    match std::fs::read_link(process.join("exe")) {
+        Ok(exe) => exe == Path::new(BATON),
+        // It is ending: until it is a zombie it may hold files and locks.
+        Err(_) => {
+            let stat = std::fs::read_to_string(process.join("stat")).unwrap_or_default();
+            stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+        }
+    }
 }
 
 pub(crate) fn finished(output: Output) -> Ran {
