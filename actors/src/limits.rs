@@ -58,6 +58,10 @@ pub const GATHER: Duration = Duration::from_millis(30);
 /// long first backfill it may take minutes, and the command answers without.
 pub const DISCOVERY: Duration = Duration::from_secs(2);
 
+/// Sessions that a command has read before it answers; with more, it is a backfill's work. Newest first, so those that
+/// have just begun are among them.
+pub const DISCOVERED_AT_ONCE: usize = 32;
+
 /// How often everything is looked at, because change notification misses things (new nested directories above all).
 pub const SWEEP: Duration = Duration::from_secs(30);
 

@@ -87,6 +87,11 @@ impl Handle {
         let _ = self.0.send_message(Msg::HandOutAgain);
     }
 
+    /// Comes back when everything that was sent before has been handled.
+    pub async fn taken_in(&self, within: Duration) -> Result<(), CallError> {
+        slot::call(&self.0, Msg::TakenIn, within).await
+    }
+
     /// Reports a finished index job.
     pub(crate) fn done(&self, outcome: JobOutcome) {
         let _ = self.0.send_message(Msg::Done(Box::new(outcome)));
@@ -115,6 +120,7 @@ impl Handle {
 pub(crate) enum Msg {
     Seen(FileSeen),
     Close(CloseCall, RpcReplyPort<Closed>),
+    TakenIn(RpcReplyPort<()>),
     Wake,
     Done(Box<JobOutcome>),
     HandOutAgain,
@@ -187,6 +193,10 @@ impl Actor for SessionActor {
         let handled = match message {
             Msg::Seen(file) => state.seen(&myself, file).await,
             Msg::Close(call, reply) => state.close(call, reply).await,
+            Msg::TakenIn(reply) => {
+                let _ = reply.send(());
+                Ok(())
+            }
             Msg::Wake => state.wake().await,
             Msg::Done(outcome) => state.done(*outcome).await,
             Msg::HandOutAgain => {

@@ -31,32 +31,42 @@ pub(super) struct Step {
     pub(super) position: Position,
 }
 
-/// Has every transcript looked at once, and waits until sessions that were not known are.
+/// Has every transcript looked at once. When it returns, sessions that had not been read before have been, as far as
+/// there are not too many of them.
 pub(super) async fn look(services: &Services) {
     if let Ok(grown) = services.watcher.refresh().await {
-        let unknown = unknown(services, &grown);
-        services.supervisor.seen(grown);
-        wait_until_known(services, &unknown).await;
+        let (unread, rest) = new_ones(services, grown);
+        services.supervisor.seen(rest);
+        take_in(services, unread).await;
     }
 }
 
-/// The files of sessions that the table does not have.
-fn unknown(services: &Services, files: &[FileSeen]) -> Vec<FileSeen> {
+/// The newest files of sessions of which nothing was read, and the others.
+fn new_ones(services: &Services, files: Vec<FileSeen>) -> (Vec<FileSeen>, Vec<FileSeen>) {
     let table = services.table.borrow();
-    files.iter().filter(|file| table.get(&file.session).is_none()).cloned().collect()
+    let is_new = |file: &FileSeen| table.get(&file.session).is_none_or(|row| row.state.read.offset == 0);
+    let (mut new, mut rest): (Vec<_>, Vec<_>) = files.into_iter().partition(is_new);
+    rest.extend(new.split_off(new.len().min(limits::DISCOVERED_AT_ONCE)));
+    (new, rest)
 }
 
-/// Waits until these files' sessions are in the table and have read something, at most [`limits::DISCOVERY`]: a caller
-/// who asks for a session that has just begun must not be told that there is none.
-pub(super) async fn wait_until_known(services: &Services, files: &[FileSeen]) {
-    let mut table = services.table.clone();
-    let known = table.wait_for(|table| {
-        files.iter().all(|file| {
-            let row = table.get(&file.session);
-            row.is_some_and(|row| row.state.read.offset > 0 || file.stat.size == 0)
-        })
-    });
-    let _ = tokio::time::timeout(limits::DISCOVERY, known).await;
+/// Has sessions read these files before the backlog comes to them, and waits until they have, at most
+/// [`limits::DISCOVERY`]: who asks for a session that has just begun must not be told that there is none.
+pub(super) async fn take_in(services: &Services, files: Vec<FileSeen>) {
+    let taking = async {
+        let mut asked = Vec::new();
+        for file in files {
+            if let Ok(session) = services.supervisor.resolve(file.session.clone()).await {
+                session.seen(file);
+                asked.push(session);
+            }
+        }
+        for session in asked {
+            // One that has failed is restarted, and reads its file in its own time.
+            let _ = session.taken_in(limits::DISCOVERY).await;
+        }
+    };
+    let _ = tokio::time::timeout(limits::DISCOVERY, taking).await;
 }
 
 /// Waits until the history that was found is read, telling the client how far it is.

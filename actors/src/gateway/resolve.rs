@@ -37,16 +37,11 @@ pub(super) async fn session(services: &Services, text: &str) -> Result<SessionId
         Err(failure) => return Err(failure),
     }
     if let Ok(grown) = services.watcher.refresh().await {
-        let fits = |file: &&FileSeen| !text.is_empty() && file.session.as_str().starts_with(text);
-        let fits: Vec<FileSeen> = grown.iter().filter(fits).take(NAMED).cloned().collect();
-        services.supervisor.seen(grown);
-        for file in &fits {
-            // Now, and not when the backlog comes to it.
-            if let Ok(session) = services.supervisor.resolve(file.session.clone()).await {
-                session.seen(file.clone());
-            }
-        }
-        lazy::wait_until_known(services, &fits).await;
+        let fits = |file: &FileSeen| !text.is_empty() && file.session.as_str().starts_with(text);
+        let (mut meant, mut others): (Vec<FileSeen>, Vec<FileSeen>) = grown.into_iter().partition(fits);
+        others.extend(meant.split_off(meant.len().min(NAMED)));
+        services.supervisor.seen(others);
+        lazy::take_in(services, meant).await;
     }
     by_text(&services.table.borrow(), text)?.ok_or_else(|| unknown(&services.table.borrow(), text))
 }
