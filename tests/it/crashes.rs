@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 
 use crate::record::{Log, memory};
-use crate::world::{World, copy, id, text, wait};
+use crate::world::{World, copy, id, say, text, wait};
 
 const SESSIONS: u32 = 300;
 const ROUNDS: u32 = 6;
@@ -84,6 +84,7 @@ fn what_was_acknowledged_survives_kill_9_and_nothing_is_there_twice() {
         world.kill();
         let acknowledged = acknowledged.lock().unwrap();
         let durable = episodes(world.home());
+        say(&format!("kill {round}: {} of {SESSIONS} sessions were indexed, {} closes acknowledged", durable.len(), acknowledged.len()));
         for (session, uuid) in acknowledged.iter() {
             assert_eq!(durable.get(session), Some(uuid), "{session} was acknowledged before kill {round}");
         }

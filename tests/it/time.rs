@@ -98,13 +98,14 @@ impl Held {
         self.runtime.block_on(supervisor.close(&session, None, call, DEADLINE)).unwrap()
     }
 
-    /// Has the session read its file and do what time brings about, and waits until it has. Nothing else comes of it:
-    /// a command that was answered before is answered again, after everything that was asked before.
+    /// Has the session read its file and do what time brings about, and waits until it has.
     fn settle(&self, session: &str) -> State {
         let supervisor = &self.system().services().supervisor;
-        let handle = self.runtime.block_on(supervisor.resolve(SessionId::new(session).unwrap())).unwrap();
-        handle.wake();
-        self.close(session, CloseReason::LazyQuery, "first");
+        self.runtime.block_on(async {
+            let handle = supervisor.resolve(SessionId::new(session).unwrap()).await.unwrap();
+            handle.wake();
+            handle.taken_in(DEADLINE).await.unwrap();
+        });
         self.state(session).unwrap()
     }
 
@@ -275,8 +276,8 @@ fn full_hybrid_flow() {
     held.at(200);
     transcript.set_time(after(200));
     transcript.prompt("and the vicuña?");
-    held.runtime.block_on(held.system().services().supervisor.resolve(SessionId::new(&me).unwrap())).unwrap().wake();
-    let state = held.wait_for(&me, |state| state.phase == Phase::Active);
+    let state = held.settle(&me);
+    assert_eq!(state.phase, Phase::Active);
     assert_eq!(state.episode.unwrap().uuid.to_string(), lazy);
 
     // Layer 4: nobody closes it.
@@ -330,9 +331,8 @@ fn late_records_belong_to_the_end_and_do_not_resume() {
     // A transcript may lag its hook: dated before the end plus two seconds.
     transcript.set_time(after(9));
     transcript.reply("last words of the marmot");
-    held.runtime.block_on(held.system().services().supervisor.resolve(SessionId::new(&me).unwrap())).unwrap().wake();
-    let state = held.wait_for(&me, |state| state.counts.messages == 3);
-    assert_eq!((state.phase, state.end.is_some()), (Phase::Indexed, true));
+    let state = held.settle(&me);
+    assert_eq!((state.phase, state.counts.messages, state.end.is_some()), (Phase::Indexed, 3, true));
     // They are indexed by themselves after a minute of quiet.
     held.at(70);
     held.wait_for(&me, |state| state.unindexed == 0);
