@@ -103,6 +103,10 @@ fn show(output: &Output, found: &Search) {
         let (noun, verb) = if fresh.pending == 1 { ("session", "is") } else { ("sessions", "are") };
         print::note(&format!("\n{} {noun} {verb} still being read and may be missing.", fresh.pending));
     }
+    if !fresh.failed.is_empty() {
+        let failed = fresh.failed.join(", ");
+        print::note(&format!("\nWhat is new in {failed} could not be read and is missing; `baton status` says why."));
+    }
 }
 
 fn heading(output: &Output, hit: &Hit) {

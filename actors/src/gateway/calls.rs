@@ -111,6 +111,8 @@ async fn search(asked: SearchParams, services: &Arc<Services>, out: &Out) -> Res
     let position = covered.map_err(|error| internal("the memory did not catch up", error))?;
     let searcher = services.indexer.searcher().map_err(|error| internal("the memory is not open", error))?;
     let table = services.table.borrow().clone();
+    let failed = table.iter().filter(|(_, row)| row.state.phase == Phase::Failed);
+    let failed = failed.map(|(id, _)| id.to_string()).take(resolve::NAMED).collect();
     let (query, limit) = (asked.query, asked.limit.min(SEARCH_LIMIT) as usize);
     let found = tokio::task::spawn_blocking(move || {
         let hidden = |id: &str| {
@@ -122,7 +124,8 @@ async fn search(asked: SearchParams, services: &Arc<Services>, out: &Out) -> Res
         Ok::<_, Failure>(hits.into_iter().map(|hit| answers::hit(&table, hit)).collect())
     });
     let hits = found.await.map_err(|error| internal("the search broke", error))??;
-    let freshness = answer::Freshness { indexed_now: step.indexed, pending: step.pending, position: position.0 };
+    let freshness =
+        answer::Freshness { indexed_now: step.indexed, pending: step.pending, position: position.0, failed };
     Ok(answer::Search { hits, freshness })
 }
 

@@ -9,8 +9,8 @@ use super::connection::failure;
 use super::{Services, lazy};
 use crate::files::FileSeen;
 
-/// Candidates that an error names.
-const NAMED: usize = 8;
+/// Sessions that an answer names where there may be many.
+pub(super) const NAMED: usize = 8;
 
 /// The session that a close means.
 pub(super) async fn meant(services: &Services, asked: &CloseParams) -> Result<SessionId, Failure> {

@@ -56,6 +56,9 @@ pub struct Freshness {
     pub pending: u64,
     /// Position in the log that the answer covers.
     pub position: u64,
+    /// Sessions whose latest content could not be read or stored, the first few: it is missing. `status` says why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<String>,
 }
 
 /// Result of `sessions`.
