@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 
 use crate::record::{Log, memory};
-use crate::world::{World, copy, id, say, text, wait};
+use crate::world::{World, copy, id, text, wait};
 
-const SESSIONS: u32 = 300;
-const ROUNDS: u32 = 6;
+const SESSIONS: u32 = 250;
+const ROUNDS: u32 = 5;
 
 fn generate(world: &World) {
     for number in 0..SESSIONS {
@@ -55,6 +55,7 @@ fn what_was_acknowledged_survives_kill_9_and_nothing_is_there_twice() {
     let world = World::new();
     generate(&world);
     let acknowledged: Mutex<BTreeMap<String, String>> = Mutex::default();
+    let mut in_the_middle = 0;
     for round in 0..ROUNDS {
         world.ok(&["daemon"]);
         let killed = AtomicBool::new(false);
@@ -84,11 +85,13 @@ fn what_was_acknowledged_survives_kill_9_and_nothing_is_there_twice() {
         world.kill();
         let acknowledged = acknowledged.lock().unwrap();
         let durable = episodes(world.home());
-        say(&format!("kill {round}: {} of {SESSIONS} sessions were indexed, {} closes acknowledged", durable.len(), acknowledged.len()));
+        in_the_middle += u32::from(durable.len() < SESSIONS as usize);
         for (session, uuid) in acknowledged.iter() {
             assert_eq!(durable.get(session), Some(uuid), "{session} was acknowledged before kill {round}");
         }
     }
+
+    assert!(in_the_middle > 0, "every kill came when all was done");
 
     let found = world.search("subject7");
     assert_eq!(found["freshness"]["pending"], 0, "{found}");

@@ -153,6 +153,8 @@ fn close_status_and_stop_print_the_contracts_fields() {
     let closed = world.json(&["close", &id(1)]);
     check(&closed, "status:s session_id:s episode_uuid:s message:s");
     check(&world.close_fails(&["nobody"]), "status:s session_id:s? episode_uuid:s? message:s");
+    // Has everything looked at; `status` tells what is known.
+    world.ok(&["sessions"]);
     let status = world.json(&["status"]);
     check(
         &status,

@@ -3,6 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::record::Log;
 use crate::world::{World, id, text};
 
@@ -19,7 +21,10 @@ fn an_unreadable_transcript_is_named_and_harms_no_other() {
     set_mode(locked.path(), 0o000);
 
     assert_eq!(world.found("lynx"), [id(1)]);
-    assert_eq!(world.found("ocelot"), [""; 0]);
+    let missed = world.search("ocelot");
+    assert_eq!((&missed["hits"], &missed["freshness"]["failed"]), (&json!([]), &json!([id(2)])), "{missed}");
+    let human = world.ok(&["search", "ocelot"]);
+    assert!(human.err.contains(&id(2)) && human.err.contains("baton status"), "{}", human.err);
     let closed = world.close_fails(&[&id(2)]);
     let message = text(&closed["message"]);
     assert!(message.contains("Permission denied"), "{message}");
@@ -38,6 +43,7 @@ fn an_unreadable_transcript_is_named_and_harms_no_other() {
     set_mode(locked.path(), 0o600);
     world.close(&id(2));
     assert_eq!(world.found("ocelot"), [id(2)]);
+    assert_eq!(world.search("ocelot")["freshness"].get("failed"), None);
     assert!(!world.problems().contains(&id(2)));
     world.stop();
     Log::of(&world);
