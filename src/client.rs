@@ -53,6 +53,9 @@ pub enum Error {
     /// No daemon could be started.
     #[error("the daemon did not start: {0}")]
     NotStarted(String),
+    /// The daemon holds the home and says nothing.
+    #[error("the daemon{} does not answer; see `daemon.log`, and end that process if it stays so", pid_text(*.0))]
+    NotAnswering(Option<u32>),
     /// The daemon does not stop.
     #[error("the daemon{} did not stop within {} s; see `daemon.log`", pid_text(*.0), STOP.as_secs())]
     NotStopped(Option<u32>),
@@ -86,6 +89,11 @@ impl Client {
         };
         client.welcome = match client.call(method::HELLO, &hello, |_| {}) {
             Ok(welcome) => welcome,
+            Err(Error::Broken(error))
+                if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) =>
+            {
+                return Err(Error::NotAnswering(lock::holder(&environment.home)));
+            }
             // It is just going away.
             Err(Error::Broken(_)) => return Ok(None),
             Err(error) => return Err(error),
@@ -214,10 +222,7 @@ impl Daemon {
             .spawn()
             .map_err(failed)?;
         let input = child.stdin.take();
-        let mut said = String::new();
-        if let Some(output) = child.stdout.take() {
-            let _ = BufReader::new(output).read_line(&mut said);
-        }
+        let said = child.stdout.take().and_then(first_line).unwrap_or_default();
         match said.trim() {
             READY => Ok(Self { child, input }),
             "" => Err(Error::NotStarted(format!("see {}", environment.log_file().display()))),
@@ -232,12 +237,23 @@ impl Daemon {
     }
 }
 
+/// The first line that a starting daemon says, if it says one in time.
+fn first_line(output: std::process::ChildStdout) -> Option<String> {
+    let (line, said) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        let _ = BufReader::new(output).read_line(&mut text);
+        let _ = line.send(text);
+    });
+    said.recv_timeout(START).ok()
+}
+
 /// Held while a daemon is being started, so that ten clients start one.
 fn start_lock(home: &Path) -> io::Result<File> {
     baton_actors::durable::create_private_folder(home)?;
     let file = crate::logfile::append(&home.join("start.lock"))?;
-    file.lock()?;
-    Ok(file)
+    let taken = wait(2 * START, || file.try_lock().is_ok());
+    if taken { Ok(file) } else { Err(io::Error::other("another command has been starting it for two minutes")) }
 }
 
 /// Whether no daemon holds the home.

@@ -52,6 +52,9 @@ pub enum Error {
 pub fn run(environment: &Environment, mode: Mode) -> Result<(), Error> {
     let home = &environment.home;
     let io = |what| move |source| Error::Io { what, source };
+    // Whatever is created below is this user's alone, whoever creates it.
+    #[cfg(unix)]
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     baton_actors::durable::create_private_folder(home).map_err(io("create BATON_HOME"))?;
     if mode != Mode::Foreground {
         detach(home);
@@ -122,7 +125,11 @@ fn log_to(environment: &Environment, mode: Mode) -> std::io::Result<()> {
         _ => BoxMakeWriter::new(file),
     };
     let colours = mode == Mode::Foreground && std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(writer);
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(colours)
+        .with_writer(writer)
+        .log_internal_errors(false);
     // A second daemon in one process (in a test) keeps the first one's log.
     let _ = subscriber.try_init();
     // Where, not what: a panic's message may quote the text it stumbled over.

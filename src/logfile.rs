@@ -17,6 +17,7 @@ struct Inner {
     path: PathBuf,
     file: File,
     bytes: u64,
+    lost: u64,
 }
 
 impl LogFile {
@@ -24,7 +25,7 @@ impl LogFile {
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = append(path)?;
         let bytes = file.metadata()?.len();
-        Ok(Self(Mutex::new(Inner { path: path.to_owned(), file, bytes })))
+        Ok(Self(Mutex::new(Inner { path: path.to_owned(), file, bytes, lost: 0 })))
     }
 }
 
@@ -40,8 +41,8 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
 /// One line on its way to the file.
 pub struct Line<'a>(MutexGuard<'a, Inner>);
 
-impl Write for Line<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+impl Line<'_> {
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         let inner = &mut *self.0;
         if inner.bytes >= ROTATE_BYTES {
             let mut aside = inner.path.clone().into_os_string();
@@ -50,13 +51,27 @@ impl Write for Line<'_> {
             inner.file = append(&inner.path)?;
             inner.bytes = 0;
         }
-        let written = inner.file.write(bytes)?;
-        inner.bytes += written as u64;
-        Ok(written)
+        inner.file.write_all(bytes)?;
+        inner.bytes += bytes.len() as u64;
+        if inner.lost > 0 {
+            let lost = std::mem::take(&mut inner.lost);
+            writeln!(inner.file, "{lost} log lines before this one could not be written")?;
+        }
+        Ok(())
+    }
+}
+
+impl Write for Line<'_> {
+    /// Never fails: a log that cannot be written (a full disk) must not stop what it tells of. What is lost is counted.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.put(bytes).is_err() {
+            self.0.lost += 1;
+        }
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.file.flush()
+        Ok(())
     }
 }
 
@@ -71,6 +86,20 @@ impl<'a> MakeWriter<'a> for LogFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_loses_lines_and_stops_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = LogFile::open(&folder.path().join("daemon.log")).unwrap();
+        log.0.lock().unwrap().file = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        log.make_writer().write_all(b"lost\n").unwrap();
+        log.make_writer().write_all(b"lost\n").unwrap();
+        log.0.lock().unwrap().file = append(&folder.path().join("daemon.log")).unwrap();
+        log.make_writer().write_all(b"there\n").unwrap();
+        let text = std::fs::read_to_string(folder.path().join("daemon.log")).unwrap();
+        assert_eq!(text, "there\n2 log lines before this one could not be written\n");
+    }
 
     #[test]
     fn a_grown_file_is_put_aside() {

@@ -7,6 +7,7 @@
 mod episode;
 mod fresh;
 mod job;
+mod left_out;
 mod projector;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -30,6 +31,7 @@ use crate::table::TableReader;
 
 pub use episode::Error as EpisodeError;
 use fresh::Fresh;
+use left_out::LeftOut;
 use projector::{Port, Projector};
 
 /// What the indexer needs.
@@ -104,12 +106,13 @@ pub struct Handle {
     slot: Slot<Msg>,
     port: Arc<RwLock<Option<Port>>>,
     chunks: Arc<ChunkStore>,
+    left_out: Arc<LeftOut>,
 }
 
 impl Handle {
     /// A handle to an indexer that is still to be started.
     pub fn new(chunks: Arc<ChunkStore>) -> Self {
-        Self { slot: Slot::default(), port: Arc::default(), chunks }
+        Self { slot: Slot::default(), port: Arc::default(), chunks, left_out: Arc::default() }
     }
 
     pub(crate) fn slot(&self) -> &Slot<Msg> {
@@ -144,6 +147,11 @@ impl Handle {
     /// How far searches cover the log, and what is wrong with the memory.
     pub fn memory(&self) -> (Position, Option<String>) {
         self.port().map_or((Position(0), Some("the memory is not open".to_owned())), |port| port.state())
+    }
+
+    /// Sessions whose conversation the memory cannot take in.
+    pub fn left_out(&self) -> Vec<SessionId> {
+        self.left_out.sessions()
     }
 
     /// The conversation behind an episode. Blocks for disk reads.
@@ -196,12 +204,13 @@ impl Actor for IndexerActor {
     async fn pre_start(&self, myself: ActorRef<Msg>, arguments: Arguments) -> Result<State, ActorProcessingErr> {
         let Arguments { options, handle } = arguments;
         let fresh = Arc::new(Fresh::default());
+        let left_out = handle.left_out.clone();
         let for_thread = (options.clone(), fresh.clone(), myself.clone());
         let port = tokio::task::spawn_blocking(move || {
             let (options, fresh, indexer) = for_thread;
             let broken = indexer.clone();
             let collect = move |session| drop(indexer.send_message(Msg::Collect(session)));
-            Projector::start(options, fresh, collect, move || drop(broken.send_message(Msg::MemoryBroke)))
+            Projector::start(options, fresh, left_out, collect, move || drop(broken.send_message(Msg::MemoryBroke)))
         })
         .await??;
         projector::follow(options.table.clone(), port.clone());

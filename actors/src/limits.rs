@@ -54,6 +54,9 @@ pub const LAZY_BYTES: u64 = 16 * 1024 * 1024;
 /// How long a change of a file is gathered before it is looked at: one turn of an agent writes several lines.
 pub const GATHER: Duration = Duration::from_millis(30);
 
+/// How long a search waits for the memory before it answers from what there is.
+pub const CATCH_UP: Duration = Duration::from_secs(10);
+
 /// How long a command waits for sessions that have just begun to be known. Discovering one takes milliseconds; behind a
 /// long first backfill it may take minutes, and the command answers without.
 pub const DISCOVERY: Duration = Duration::from_secs(2);

@@ -27,7 +27,7 @@ pub struct HomeLock {
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Another process holds it.
-    #[error("another daemon{} already serves {}", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(), home.display())]
+    #[error("another daemon{} already serves {}; `baton stop` ends it", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(), home.display())]
     Held {
         /// The home.
         home: PathBuf,
@@ -99,6 +99,11 @@ impl Drop for HomeLock {
         // The lock goes with the file; an old process id in it would only mislead.
         let _ = self.file.set_len(0);
     }
+}
+
+/// Which process has said that it holds a home. It may have ended since.
+pub fn holder(home: &Path) -> Option<u32> {
+    pid_in(&mut File::open(home.join(LOCK_FILE)).ok()?)
 }
 
 fn write_pid(file: &mut File) -> io::Result<()> {

@@ -214,7 +214,10 @@ impl Actor for SessionActor {
             Err(AppendError::Closed) => {}
             Err(error) => {
                 tracing::error!(session = %state.id, %error, "event not recorded");
+                // What is owed is started again then, and not at once: the log may refuse for a long time.
                 state.wake_later(&myself, RETRY_RECORDING);
+                state.settle(&myself);
+                return Ok(());
             }
         }
         state.start_effects(&myself);
@@ -266,26 +269,26 @@ impl State {
             return Ok(Ok(()));
         }
         let metadata = Metadata { correlation: id.cloned(), cause: id.cloned() };
-        for event in &events {
-            self.tell(event);
-        }
+        let before = self.aggregate().state().episode.as_ref().map(|episode| episode.uuid);
+        let recorded = events.clone();
         let aggregate = self.aggregate.as_mut().expect("rehydrated before any message is handled");
         self.stream.record(aggregate, events, &metadata, now).await?;
+        recorded.iter().for_each(|event| self.tell(event, before));
         Ok(Ok(()))
     }
 
     /// The log line of an event that people ask about.
-    fn tell(&self, event: &Event) {
-        let (session, state) = (&self.id, self.aggregate().state());
+    fn tell(&self, event: &Event, before: Option<Uuid>) {
+        let session = &self.id;
         match event {
             Event::Discovered { .. } => tracing::info!(%session, "session discovered"),
             Event::Rewritten { generation, .. } => {
                 tracing::info!(%session, generation, "transcript rewritten, read anew");
             }
             Event::CloseRequested { reason, .. } => tracing::info!(%session, %reason, "close requested"),
-            Event::Indexed { episode, .. } => match &state.episode {
+            Event::Indexed { episode, .. } => match before {
                 Some(old) => tracing::info!(
-                    %session, hash = %episode.hash.short(), old = %old.uuid, new = %episode.uuid, "episode replaced"
+                    %session, hash = %episode.hash.short(), %old, new = %episode.uuid, "episode replaced"
                 ),
                 None => tracing::info!(%session, hash = %episode.hash.short(), new = %episode.uuid, "episode stored"),
             },
@@ -414,6 +417,11 @@ impl State {
             return Ok(());
         }
         self.read_to_end().await?;
+        self.ask_again(reason).await
+    }
+
+    /// Repeats the wish of a job that a rewrite has made void.
+    async fn ask_again(&mut self, reason: Option<CloseReason>) -> Result<(), AppendError> {
         if let Some(reason) = reason {
             let close = Close { reason, note: None, by_self: false, unread: self.unreadable.is_some() };
             let _ = self.submit(&Command::Close(close), None).await?;

@@ -170,7 +170,7 @@ impl Actor for SupervisorActor {
         };
         // What was owed when the last daemon ended is owed now.
         let owed: Vec<Work> = {
-            let table = state.options.table.borrow();
+            let table = state.options.table.borrow().clone();
             let owes = |phase| matches!(phase, Phase::Indexing);
             table.iter().filter(|(_, row)| owes(row.state.phase)).map(|(id, _)| Work::Wake(id.clone())).collect()
         };
@@ -301,7 +301,8 @@ impl State {
             return;
         }
         let (policy, now) = (self.policy(), self.now());
-        let (due, next) = self.options.table.borrow_and_update().due(&policy, now);
+        let table = self.options.table.borrow_and_update().clone();
+        let (due, next) = table.due(&policy, now);
         self.woken.retain(|_, at| now.since_ms(*at) < WAKE_PAUSE_MS);
         let mut work = Vec::new();
         for id in due {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_events::conversation::Agent;
-use baton_events::session::State as SessionState;
+use baton_events::session::{Phase, State as SessionState, Why};
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 
 use crate::files::{FileSeen, FileStat};
@@ -228,9 +228,11 @@ impl State {
 /// Whether the session has read this very file to its present end, as far as size and identity tell. Only asked of
 /// files that this process has not seen read.
 fn is_read(state: &SessionState, file: &FileSeen) -> bool {
-    state.transcript.as_ref().is_some_and(|known| {
-        known.path == file.path && known.identity == file.identity && state.read.offset == file.stat.size
-    })
+    // One that was gone was not read when it went, whatever its size says.
+    state.phase != Phase::Unindexed(Why::Gone)
+        && state.transcript.as_ref().is_some_and(|known| {
+            known.path == file.path && known.identity == file.identity && state.read.offset == file.stat.size
+        })
 }
 
 /// The notification thread's way to say that something is there.

@@ -20,8 +20,6 @@ use crate::memory::Query;
 use crate::session::{CloseCall, Closed, Outcome};
 use crate::slot::CallError;
 
-/// Longest wait for the memory to catch up with what a search has indexed.
-const CATCH_UP: Duration = Duration::from_secs(30);
 /// Most sessions that a search answers with.
 const SEARCH_LIMIT: u32 = 100;
 /// Longest id of a command, in bytes.
@@ -99,16 +97,15 @@ async fn search(asked: SearchParams, services: &Arc<Services>, out: &Out) -> Res
     if asked.query.trim().is_empty() {
         return Err(failure(code::INVALID_PARAMS, "the query is empty; say what to look for").into());
     }
-    let project = match &asked.project {
-        Some(name) => Some(resolve::project(&services.table.borrow(), name)?),
-        None => None,
-    };
     if asked.wait {
         lazy::wait_for_history(services, out).await?;
     }
-    let step = lazy::step(services, out, project.as_deref(), asked.wait).await?;
-    let covered = services.indexer.caught_up(step.position, CATCH_UP).await;
-    let position = covered.map_err(|error| internal("the memory did not catch up", error))?;
+    let project = || asked.project.as_deref().map(|name| resolve::project(&services.table.borrow().clone(), name));
+    // A project whose first session began a moment ago is known only after the step.
+    let known = project().and_then(Result::ok);
+    let step = lazy::step(services, out, known.as_deref(), asked.wait).await?;
+    let project = project().transpose()?;
+    let position = lazy::catch_up(services, out, step.position, asked.wait).await?;
     let searcher = services.indexer.searcher().map_err(|error| internal("the memory is not open", error))?;
     let table = services.table.borrow().clone();
     let failed = table.iter().filter(|(_, row)| row.state.phase == Phase::Failed);
@@ -124,8 +121,12 @@ async fn search(asked: SearchParams, services: &Arc<Services>, out: &Out) -> Res
         Ok::<_, Failure>(hits.into_iter().map(|hit| answers::hit(&table, hit)).collect())
     });
     let hits = found.await.map_err(|error| internal("the search broke", error))??;
-    let freshness =
-        answer::Freshness { indexed_now: step.indexed, pending: step.pending, position: position.0, failed };
+    let freshness = answer::Freshness {
+        indexed_now: step.indexed,
+        pending: step.pending + u64::from(position < step.position),
+        position: position.0,
+        failed,
+    };
     Ok(answer::Search { hits, freshness })
 }
 
@@ -156,7 +157,7 @@ async fn sessions(asked: &SessionsParams, services: &Arc<Services>) -> Result<an
 async fn show(asked: &ShowParams, services: &Arc<Services>) -> Result<answer::Show, Ended> {
     let id = resolve::session(services, &asked.session).await?;
     let Some(row) = services.table.borrow().get(&id).cloned() else {
-        return Err(resolve::unknown(&services.table.borrow(), id.as_str()).into());
+        return Err(resolve::unknown(&services.table.borrow().clone(), id.as_str()).into());
     };
     let policy = services.policy.borrow().clone();
     let shown = answers::row(services, &policy, &id, &row.state);
@@ -201,7 +202,9 @@ async fn close(asked: CloseParams, services: &Arc<Services>) -> Result<answer::C
         None => Uuid::new_v4().to_string(),
     };
     let note = asked.reason.as_deref().map(bounded_note).filter(|note| !note.is_empty());
-    let call = CloseCall { reason: CloseReason::Explicit, note, by_self: false, command: CommandId::new(&command) };
+    // An agent that closes its own session still writes the answer of this call and its last words.
+    let by_self = asked.agent_session.as_deref() == Some(id.as_str());
+    let call = CloseCall { reason: CloseReason::Explicit, note, by_self, command: CommandId::new(&command) };
     let deadline = Duration::from_millis(asked.deadline_ms).min(limits::CLOSE_DEADLINE);
     let closing = {
         let (services, id) = (services.clone(), id.clone());
@@ -247,6 +250,10 @@ async fn status(services: &Arc<Services>) -> Result<answer::Status, Ended> {
     problems.extend(services.log_problem.iter().chain(&log.problem).map(|what| answer::Problem {
         what: what.clone(),
         fix: "see `daemon.log`; nothing that was acknowledged is lost".to_owned(),
+    }));
+    problems.extend(services.indexer.left_out().iter().map(|session| answer::Problem {
+        what: format!("session {session} cannot be taken into the searchable memory: searches do not find it"),
+        fix: "`baton show` still reads it; please report it with the lines of `daemon.log`".to_owned(),
     }));
     problems.extend(memory_problem.map(|what| answer::Problem {
         what: format!("the searchable memory does not follow the log: {what}"),

@@ -17,6 +17,7 @@ use super::resolve;
 use crate::files::FileSeen;
 use crate::limits;
 use crate::session::{CloseCall, Outcome};
+use crate::slot::CallError;
 
 /// How often a waiting client is told how far things are.
 const TELL: std::time::Duration = std::time::Duration::from_millis(100);
@@ -43,7 +44,7 @@ pub(super) async fn look(services: &Services) {
 
 /// The newest files of sessions of which nothing was read, and the others.
 fn new_ones(services: &Services, files: Vec<FileSeen>) -> (Vec<FileSeen>, Vec<FileSeen>) {
-    let table = services.table.borrow();
+    let table = services.table.borrow().clone();
     let is_new = |file: &FileSeen| table.get(&file.session).is_none_or(|row| row.state.read.offset == 0);
     let (mut new, mut rest): (Vec<_>, Vec<_>) = files.into_iter().partition(is_new);
     rest.extend(new.split_off(new.len().min(limits::DISCOVERED_AT_ONCE)));
@@ -141,6 +142,38 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, project: Option<&s
     Ok(step)
 }
 
+/// Waits until searches cover the log up to `position`: [`limits::CATCH_UP`] at most, counted anew whenever the memory
+/// moves for a person who waits for all history. How far searches cover the log then.
+pub(super) async fn catch_up(services: &Services, out: &Out, position: Position, all: bool) -> Result<Position, Ended> {
+    let begun = services.indexer.memory().0;
+    let (mut reached, since) = (begun, tokio::time::Instant::now());
+    let mut moved = since;
+    loop {
+        match services.indexer.caught_up(position, TELL).await {
+            Ok(covered) => return Ok(covered),
+            Err(CallError::Gone) => {
+                let message = "the searchable memory is being rebuilt; search again in a moment";
+                return Err(failure(code::INTERNAL, message).into());
+            }
+            Err(CallError::TimedOut) => {}
+        }
+        let now = services.indexer.memory().0;
+        if now > reached {
+            (reached, moved) = (now, tokio::time::Instant::now());
+        }
+        if out.is_closed() {
+            return Err(Ended::ClientGone);
+        }
+        let waited = if all { moved.elapsed() } else { since.elapsed() };
+        if waited > limits::CATCH_UP {
+            // What searches cover is the answer, and it says so.
+            return Ok(reached);
+        }
+        let (done, total) = (reached.0.saturating_sub(begun.0), position.0.saturating_sub(begun.0));
+        out.progress(&Progress { what: "indexing".to_owned(), done, total });
+    }
+}
+
 /// Which sessions a search needs closed: files that have grown, and sessions that were read and not indexed.
 fn choose(
     services: &Services,
@@ -181,6 +214,7 @@ fn is_owed(state: &State, now: baton_events::record::Timestamp) -> bool {
         Phase::Indexing => true,
         Phase::Indexed => state.unindexed > 0,
         Phase::Failed => state.failure.is_none_or(|failure| failure.retry_at <= now),
+        // Its file has grown or come back, or it would not be looked at: the grown ones are wanted in any case.
         Phase::New | Phase::Unindexed(_) | Phase::Forgotten => false,
     }
 }

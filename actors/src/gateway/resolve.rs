@@ -24,13 +24,13 @@ pub(super) async fn meant(services: &Services, asked: &CloseParams) -> Result<Se
         return Err(failure(code::NOT_FOUND, "which session? Give its id; `baton sessions` lists them"));
     };
     lazy::look(services).await;
-    in_directory(&services.table.borrow(), directory)
+    in_directory(&services.table.borrow().clone(), directory)
 }
 
 /// The session that a text names: an id, or a prefix that fits only one. One that is not known may have begun a moment
 /// ago: then every folder is looked at first.
 pub(super) async fn session(services: &Services, text: &str) -> Result<SessionId, Failure> {
-    let found = by_text(&services.table.borrow(), text);
+    let found = by_text(&services.table.borrow().clone(), text);
     match found {
         Ok(Some(id)) => return Ok(id),
         Ok(None) => {}
@@ -43,7 +43,7 @@ pub(super) async fn session(services: &Services, text: &str) -> Result<SessionId
         services.supervisor.seen(others);
         lazy::take_in(services, meant).await;
     }
-    by_text(&services.table.borrow(), text)?.ok_or_else(|| unknown(&services.table.borrow(), text))
+    by_text(&services.table.borrow().clone(), text)?.ok_or_else(|| unknown(&services.table.borrow().clone(), text))
 }
 
 fn by_text(table: &SessionTable, text: &str) -> Result<Option<SessionId>, Failure> {

@@ -20,6 +20,7 @@ use baton_events::{digest, turns};
 use tokio::sync::oneshot;
 
 use super::fresh::Fresh;
+use super::left_out::LeftOut;
 use super::{Options, episode};
 use crate::limits;
 use crate::memory::{Checkpoint, Entry, Error as MemoryError, Searcher, Store};
@@ -101,6 +102,7 @@ pub(super) struct Projector<C> {
     put: BTreeMap<SessionId, Put>,
     /// Sessions whose older chunks are superseded once the commit is through.
     superseded: Vec<SessionId>,
+    left_out: Arc<LeftOut>,
     nudged: Arc<AtomicBool>,
     state: Arc<Mutex<(Position, Option<String>)>>,
 }
@@ -118,6 +120,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     pub(super) fn start(
         options: Options,
         fresh: Arc<Fresh>,
+        left_out: Arc<LeftOut>,
         collect: C,
         broke: impl FnOnce() + Send + 'static,
     ) -> Result<Port, MemoryError> {
@@ -153,6 +156,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             writer_since: None,
             put: BTreeMap::new(),
             superseded: Vec::new(),
+            left_out,
             nudged: port.nudged.clone(),
             state: port.state.clone(),
         };
@@ -228,12 +232,15 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
 
     /// Whether there is more to take in.
     fn take_in(&mut self) -> Result<bool, Error> {
+        // The log can be read a moment before the table is published: what the table does not know yet is not judged by
+        // it. The publication nudges.
+        let known = self.options.table.borrow().position();
         let records = self.options.journal.read(self.applied.next(), limits::MEMORY_STEP)?;
-        for record in &records {
+        for record in records.iter().filter(|record| record.position <= known) {
             self.apply(record)?;
             self.applied = record.position;
         }
-        Ok(records.len() == limits::MEMORY_STEP)
+        Ok(records.len() == limits::MEMORY_STEP && self.applied < known)
     }
 
     fn apply(&mut self, record: &StoredRecord) -> Result<(), Error> {
@@ -274,6 +281,11 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 }
             },
         };
+        if self.left_out.holds(session, current) {
+            return self.remove(session);
+        }
+        // Should anything below panic, the next memory begins without this conversation.
+        self.left_out.suspect(session, current);
         let units = turns::units(&items);
         let changed_from =
             self.unchanged_items(session, current, &items).map_or(0, |old| turns::changed_from(old, &units));
@@ -294,7 +306,9 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             units: &units,
             changed_from,
         };
-        self.store.put(&entry)?;
+        let stored = self.store.put(&entry);
+        self.left_out.judge(session, current, stored.is_ok());
+        stored?;
         self.dirty();
         self.superseded.push(session.clone());
         if self.put.len() >= REMEMBERED {

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use baton_events::record::SessionId;
-use baton_events::session::{Command, Counts, Discover, Observe, Phase, Rejection, Why};
+use baton_events::redact::redact;
+use baton_events::session::{CloseReason, Command, Counts, Discover, Observe, Phase, Rejection, Why};
 use baton_events::transcript::Source;
 use ractor::ActorRef;
 
@@ -55,7 +56,7 @@ impl State {
         Ok(match self.submit(&discover, None).await? {
             Ok(()) => true,
             Err(Rejection::SecondFile { known }) => {
-                tracing::warn!(session = %self.id, %known, second = %file.path, "second file of one session passed over");
+                tracing::warn!(session = %self.id, known = %redact(&known), second = %redact(&file.path), "second file of one session passed over");
                 self.options.watcher.second_file(file);
                 false
             }
@@ -63,17 +64,25 @@ impl State {
         })
     }
 
-    /// Reads from the own offset to the end of the file as it stands now, recording what was counted.
+    /// Reads from the own offset to the end of the file as it stands now, recording what was counted. If the file was
+    /// rewritten under a running index job, the job is void, and its wish is repeated.
     pub(super) async fn read_to_end(&mut self) -> Result<(), AppendError> {
+        let void = self.read_on().await?;
+        self.ask_again(void).await
+    }
+
+    /// The wish of a job that has become void, if one has.
+    async fn read_on(&mut self) -> Result<Option<CloseReason>, AppendError> {
+        let mut void = None;
         let seen = self.dirty.take();
         let resting = matches!(self.aggregate().state().phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked));
         if resting || !self.policy().tracked {
             self.checked(seen);
-            return Ok(());
+            return Ok(void);
         }
         loop {
             let state = self.aggregate().state();
-            let Some(transcript) = &state.transcript else { return Ok(()) };
+            let Some(transcript) = &state.transcript else { return Ok(void) };
             let source = Source { agent: transcript.agent, subagent: state.is_subagent() };
             let start = Start { source, path: transcript.path.clone(), cursor: state.read.clone(), tail: state.tail };
             let generation = state.generation;
@@ -92,7 +101,7 @@ impl State {
             let Ok((start, pass, place)) = pass else {
                 self.unreadable = Some("reading broke".to_owned());
                 tracing::error!(session = %self.id, "reading the transcript broke");
-                return Ok(());
+                return Ok(void);
             };
             self.read_at = Some(tokio::time::Instant::now());
             match pass {
@@ -114,30 +123,31 @@ impl State {
                     }));
                     if let Err(rejection) = self.submit(&observe, None).await? {
                         tracing::warn!(session = %self.id, %rejection, "what was read was refused");
-                        return Ok(());
+                        return Ok(void);
                     }
                     if !more {
                         self.checked(seen);
-                        return Ok(());
+                        return Ok(void);
                     }
                 }
                 Pass::Rewritten { identity } => {
+                    void = self.aggregate().state().job.map(|job| job.again.unwrap_or(job.reason)).or(void);
                     if self.submit(&Command::Rewrite { identity }, None).await?.is_err() {
-                        return Ok(());
+                        return Ok(void);
                     }
                     self.in_flight = None;
                 }
                 Pass::Gone => {
                     self.unreadable = None;
                     let _ = self.submit(&Command::Vanish, None).await?;
-                    return Ok(());
+                    return Ok(void);
                 }
                 Pass::Unreadable { reason } => {
                     if self.unreadable.as_ref() != Some(&reason) {
-                        tracing::warn!(session = %self.id, path = %start.path, %reason, "transcript not readable");
+                        tracing::warn!(session = %self.id, path = %redact(&start.path), %reason, "transcript not readable");
                     }
                     self.unreadable = Some(reason);
-                    return Ok(());
+                    return Ok(void);
                 }
             }
         }

@@ -144,7 +144,7 @@ fn decide_observe(state: &State, observe: &Observe, policy: &Policy, now: Timest
 /// Whether the records still belong to the end that was noted: a transcript may lag its hook, and an agent that closes
 /// itself still writes its last words.
 fn is_late(state: &State, observe: &Observe, last_at: Option<Timestamp>, policy: &Policy) -> bool {
-    let Some(end) = state.end else { return false };
+    let Some(end) = state.end.filter(|_| !matches!(state.phase, Phase::Unindexed(_))) else { return false };
     if end.by_self && observe.counts.prompts == 0 {
         return true;
     }
@@ -179,11 +179,12 @@ fn decide_close(state: &State, close: &Close, policy: &Policy, now: Timestamp) -
             }
             events.extend(end);
         }
+        // Nothing to index; if there was something before a rewrite, its episode serves on.
         Phase::Active | Phase::Inactive | Phase::Failed | Phase::Unindexed(_)
-            if state.counts.messages == 0 && state.episode.is_none() && !close.unread =>
+            if state.counts.messages == 0 && !close.unread =>
         {
             events.extend(end);
-            if state.phase != Phase::Unindexed(Why::Empty) {
+            if !matches!(state.phase, Phase::Unindexed(Why::Empty | Why::Gone)) {
                 events.push(Event::Abandoned { why: Why::Empty });
             }
         }

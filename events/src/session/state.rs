@@ -264,8 +264,11 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         }
         Event::WentIdle => state.phase = Phase::Inactive,
         Event::CloseRequested { reason, note } => {
-            state.last_close = Some(*reason);
-            state.close_note = *note;
+            // Who only wants the content does not take the word of who has ended the session.
+            if reason.ends_session() || state.end.is_none() {
+                state.last_close = Some(*reason);
+                state.close_note = *note;
+            }
             if let Some(job) = &mut state.job
                 && state.unindexed > job.covers
             {
