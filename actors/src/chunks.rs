@@ -132,7 +132,7 @@ impl ChunkStore {
     }
 
     /// Begins a group of appends that are made durable together.
-    pub fn batch(&self) -> Batch<'_> {
+    pub fn batch(&self) -> Batch {
         Batch::new(self)
     }
 

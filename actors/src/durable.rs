@@ -7,14 +7,27 @@ use std::path::Path;
 /// Creates a folder and its missing parents, for the owner only (0700) where the system knows such modes, and makes
 /// its name durable. A folder that is there already keeps its mode.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
+    match make_private_folder(folder)? {
+        true => sync_parent(folder),
+        false => Ok(()),
+    }
+}
+
+/// As [`create_private_folder`], but its name is not durable before [`sync_parent`]. Whether it was missing.
+pub fn make_private_folder(folder: &Path) -> io::Result<bool> {
     if folder.is_dir() {
-        return Ok(());
+        return Ok(false);
     }
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)?;
+    Ok(true)
+}
+
+/// Makes a folder's own name durable.
+pub fn sync_parent(folder: &Path) -> io::Result<()> {
     match folder.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => sync_folder(parent),
         _ => Ok(()),

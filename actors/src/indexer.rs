@@ -20,10 +20,12 @@ use baton_events::hash::ContentHash;
 use baton_events::record::{Position, SessionId};
 use baton_events::session::{Complete, EffectId, EpisodeRef, FailureWhy, FileIdentity, IndexJob};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::JoinError;
 
 use crate::chunks::ChunkStore;
 use crate::journal::Journal;
+use crate::limits;
 use crate::memory::Searcher;
 use crate::session;
 use crate::slot::{CallError, Slot};
@@ -45,7 +47,7 @@ pub struct Options {
     pub chunks: Arc<ChunkStore>,
     /// Directory of the memory.
     pub memory: PathBuf,
-    /// Jobs at once.
+    /// Jobs that take a processor at once; more wait for the disk beside them.
     pub jobs_at_once: usize,
 }
 
@@ -190,6 +192,8 @@ pub(crate) struct Arguments {
 pub(crate) struct State {
     options: Options,
     fresh: Arc<Fresh>,
+    /// Room for jobs that take a processor.
+    at_work: Arc<Semaphore>,
     waiting: VecDeque<Box<JobRequest>>,
     running: BTreeSet<SessionId>,
     /// Conversations that jobs have stored and of which it is not known whether an event names them.
@@ -215,7 +219,9 @@ impl Actor for IndexerActor {
         .await??;
         projector::follow(options.table.clone(), port.clone());
         *handle.port.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(port);
-        Ok(State { options, fresh, waiting: VecDeque::new(), running: BTreeSet::new(), unanswered: BTreeMap::new() })
+        let at_work = Arc::new(Semaphore::new(options.jobs_at_once));
+        let (waiting, running, unanswered) = (VecDeque::new(), BTreeSet::new(), BTreeMap::new());
+        Ok(State { options, fresh, at_work, waiting, running, unanswered })
     }
 
     async fn handle(&self, myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
@@ -239,16 +245,34 @@ impl Actor for IndexerActor {
     }
 }
 
+/// One job: at work while there is a processor for it, then waiting for the disk beside others. Several that wait
+/// together share what the file system does for one.
+async fn run(
+    request: Box<JobRequest>,
+    chunks: Arc<ChunkStore>,
+    fresh: Arc<Fresh>,
+    at_work: Arc<Semaphore>,
+) -> Result<JobOutcome, JoinError> {
+    let permit = at_work.acquire_owned().await;
+    let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks)).await?;
+    drop(permit);
+    match prepared {
+        Ok(prepared) => tokio::task::spawn_blocking(move || prepared.store(&fresh)).await,
+        Err(outcome) => Ok(outcome),
+    }
+}
+
 impl State {
     fn dispatch(&mut self, myself: &ActorRef<Msg>) {
-        while self.running.len() < self.options.jobs_at_once {
+        while self.running.len() < limits::JOBS_UNDER_WAY {
             let next = self.waiting.iter().position(|request| !self.running.contains(&request.session));
             let Some(request) = next.and_then(|index| self.waiting.remove(index)) else { return };
             self.running.insert(request.session.clone());
             let (chunks, fresh, myself) = (self.options.chunks.clone(), self.fresh.clone(), myself.clone());
+            let at_work = self.at_work.clone();
             tokio::spawn(async move {
                 let (session, reply, effect) = (request.session.clone(), request.reply.clone(), request.job.effect);
-                let outcome = tokio::task::spawn_blocking(move || job::run(&request, &chunks, &fresh)).await;
+                let outcome = run(request, chunks, fresh, at_work).await;
                 let outcome = outcome.unwrap_or_else(|_| JobOutcome::Failed {
                     effect,
                     why: FailureWhy::Broken,

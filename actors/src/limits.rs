@@ -5,9 +5,12 @@ use std::time::Duration;
 /// Session actors kept alive although nothing is owed: a working day's sessions, at 7 KB each.
 pub const IDLE_SESSIONS: usize = 64;
 
-/// Sessions of the backlog that are read or indexed at once. Reading is cheaper than indexing, so two keep one core
-/// busy without starving queries.
-pub const BACKLOG_IN_FLIGHT: usize = 4;
+/// Sessions of the backlog that are read or indexed at once. Most of them wait for the disk, and those that do so
+/// together share one wait; how many take a processor is bounded elsewhere ([`READS_AT_ONCE`] and the indexer's jobs).
+pub const BACKLOG_IN_FLIGHT: usize = 16;
+
+/// Index jobs under way: at work, or written and waiting for the disk. Each holds one conversation.
+pub const JOBS_UNDER_WAY: usize = 16;
 
 /// Transcript reads at once, in the blocking pool: disks like a few, memory is one buffer each.
 pub const READS_AT_ONCE: usize = 4;

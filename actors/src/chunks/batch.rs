@@ -18,10 +18,12 @@ const TEMPORARY: &str = "tmp-";
 /// A group of appends. Until [`Batch::commit`] nothing of it can be read, so a session appears in it once. Dropping it
 /// uncommitted leaves nothing behind.
 #[must_use = "nothing is stored before commit"]
-pub struct Batch<'a> {
-    store: &'a ChunkStore,
+pub struct Batch {
+    store: ChunkStore,
     pending: Vec<Pending>,
     folders: BTreeSet<PathBuf>,
+    /// Whether a folder's own name may not be durable yet.
+    new_folders: bool,
 }
 
 struct Pending {
@@ -29,9 +31,9 @@ struct Pending {
     path: PathBuf,
 }
 
-impl<'a> Batch<'a> {
-    pub(super) fn new(store: &'a ChunkStore) -> Self {
-        Self { store, pending: Vec::new(), folders: BTreeSet::new() }
+impl Batch {
+    pub(super) fn new(store: &ChunkStore) -> Self {
+        Self { store: store.clone(), pending: Vec::new(), folders: BTreeSet::new(), new_folders: false }
     }
 
     /// As [`ChunkStore::append`], but durable only after [`Batch::commit`].
@@ -44,7 +46,9 @@ impl<'a> Batch<'a> {
     ) -> Result<ManifestId, Error> {
         check(lines)?;
         let folder = self.store.folder_of(session);
-        durable::create_private_folder(&folder).map_err(io_error("create", &folder))?;
+        durable::make_private_folder(&folder).map_err(io_error("create", &folder))?;
+        // A folder that is there may be left from an append that was not committed; one with a manifest is not.
+        self.new_folders |= prior.is_none();
         self.folders.insert(folder.clone());
         let mut chunks = match prior {
             Some(prior) => self.store.manifest(session, prior)?.chunks,
@@ -87,6 +91,10 @@ impl<'a> Batch<'a> {
         for folder in &self.folders {
             durable::sync_folder(folder).map_err(io_error("sync", folder))?;
         }
+        if self.new_folders {
+            // Last: many file systems have made it durable with the folders by now, and have nothing left to do.
+            durable::sync_folder(&self.store.folder).map_err(io_error("sync", &self.store.folder))?;
+        }
         Ok(())
     }
 
@@ -110,7 +118,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-impl Drop for Batch<'_> {
+impl Drop for Batch {
     fn drop(&mut self) {
         for Pending { temporary, .. } in &self.pending {
             // What stays behind is removed by the next collection of that session.

@@ -1,7 +1,8 @@
 //! One index job: the transcript's new part in, the stored conversation out.
 //!
 //! Reads from where the stored conversation ends, if the transcript still continues it and the filter is the same; else
-//! from the beginning. Unchanged content stores nothing. Runs in the blocking pool.
+//! from the beginning. Unchanged content stores nothing. Runs in the blocking pool, in two steps: first what takes the
+//! processor, then what waits for the disk, so that jobs which wait do not keep others from working.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use baton_events::transcript::{Cursor, OpenCalls, Source};
 
 use super::fresh::Fresh;
 use super::{JobOutcome, JobRequest, episode};
-use crate::chunks::{ChunkStore, Header};
+use crate::chunks::{Batch, ChunkStore, Header};
 use crate::reading::{self, Done, Pass, Start};
 
 /// Why a job did not complete.
@@ -23,16 +24,44 @@ enum Stop {
     Rewritten(FileIdentity),
 }
 
-pub(super) fn run(request: &JobRequest, chunks: &ChunkStore, fresh: &Fresh) -> JobOutcome {
+/// A job whose conversation is written and not yet durable.
+pub(super) struct Prepared {
+    complete: Complete,
+    /// Absent when the content is unchanged.
+    written: Option<Written>,
+}
+
+struct Written {
+    batch: Batch,
+    manifest: ContentHash,
+    items: Vec<Item>,
+}
+
+/// Reads, filters, hashes and writes. `Err` is the outcome of a job that ends here.
+pub(super) fn prepare(request: &JobRequest, chunks: &ChunkStore) -> Result<Prepared, JobOutcome> {
     let effect = request.job.effect;
-    match index(request, chunks, fresh) {
-        Ok(complete) => JobOutcome::Complete(Box::new(complete)),
-        Err(Stop::Failed(why, reason)) => JobOutcome::Failed { effect, why, reason },
-        Err(Stop::Rewritten(identity)) => JobOutcome::Rewritten { effect, identity },
+    index(request, chunks).map_err(|stop| match stop {
+        Stop::Failed(why, reason) => JobOutcome::Failed { effect, why, reason },
+        Stop::Rewritten(identity) => JobOutcome::Rewritten { effect, identity },
+    })
+}
+
+impl Prepared {
+    /// Makes durable what was written, and only then says that it is complete.
+    pub(super) fn store(self, fresh: &Fresh) -> JobOutcome {
+        let complete = Box::new(self.complete);
+        if let Some(Written { batch, manifest, items }) = self.written {
+            if let Err(error) = batch.commit() {
+                let (effect, why) = (complete.effect, FailureWhy::NotStored);
+                return JobOutcome::Failed { effect, why, reason: error.to_string() };
+            }
+            fresh.put(manifest, Arc::new(items));
+        }
+        JobOutcome::Complete(complete)
     }
 }
 
-fn index(request: &JobRequest, chunks: &ChunkStore, fresh: &Fresh) -> Result<Complete, Stop> {
+fn index(request: &JobRequest, chunks: &ChunkStore) -> Result<Prepared, Stop> {
     let job = &request.job;
     let (mut items, mut start, continued) = match stored(request, chunks) {
         Some((items, start)) => (items, start, true),
@@ -52,7 +81,7 @@ fn index(request: &JobRequest, chunks: &ChunkStore, fresh: &Fresh) -> Result<Com
     };
     let unchanged = |prior: &&_| same_content(prior, &hash, request.filter_version);
     if request.prior.as_ref().filter(unchanged).is_some() {
-        return Ok(complete(None));
+        return Ok(Prepared { complete: complete(None), written: None });
     }
     let header = Header {
         generation: job.generation,
@@ -61,10 +90,10 @@ fn index(request: &JobRequest, chunks: &ChunkStore, fresh: &Fresh) -> Result<Com
         tail: hex::encode(&start.tail.0),
     };
     let prior = request.prior.as_ref().filter(|_| continued).map(|prior| prior.manifest);
-    let manifest = store(request, chunks, prior.as_ref(), &items[kept..], header)?;
+    let mut batch = chunks.batch();
+    let manifest = write(request, &mut batch, prior.as_ref(), &items[kept..], header)?;
     let stored = Stored { episode: episode_uuid(&request.session, &hash), manifest, items: items.len() as u64 };
-    fresh.put(manifest, Arc::new(items));
-    Ok(complete(Some(stored)))
+    Ok(Prepared { complete: complete(Some(stored)), written: Some(Written { batch, manifest, items }) })
 }
 
 fn same_content(prior: &baton_events::session::EpisodeRef, hash: &ContentHash, filter_version: u32) -> bool {
@@ -113,9 +142,9 @@ fn read(request: &JobRequest, items: &mut Vec<Item>, start: &Start) -> Result<Do
     }
 }
 
-fn store(
+fn write(
     request: &JobRequest,
-    chunks: &ChunkStore,
+    batch: &mut Batch,
     prior: Option<&ContentHash>,
     new: &[Item],
     header: Header,
@@ -128,5 +157,5 @@ fn store(
         line.pop();
         lines.push(line);
     }
-    chunks.append(&request.session, prior, &lines, header).map_err(|error| not_stored(error.to_string()))
+    batch.append(&request.session, prior, &lines, header).map_err(|error| not_stored(error.to_string()))
 }
