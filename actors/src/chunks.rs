@@ -240,7 +240,8 @@ fn read_bounded(session: &SessionId, path: &Path, bound: u64) -> Result<Vec<u8>,
         io::ErrorKind::NotFound => Error::Missing { session: session.clone(), path: path.to_owned() },
         _ => io_error("open", path)(error),
     })?;
-    let mut bytes = Vec::new();
+    let size = file.metadata().map_or(0, |metadata| metadata.len()).min(bound);
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
     file.take(bound + 1).read_to_end(&mut bytes).map_err(io_error("read", path))?;
     if bytes.len() as u64 > bound {
         return Err(Error::Damaged { path: path.to_owned(), what: format!("it is over its bound of {bound} bytes") });

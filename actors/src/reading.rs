@@ -154,7 +154,7 @@ fn read<S: Sink>(start: &Start, open_calls: OpenCalls, sink: &mut S, end: End) -
 fn digest_before(file: &mut File, offset: u64) -> io::Result<TailDigest> {
     let from = offset.saturating_sub(limits::TAIL_BYTES);
     file.seek(SeekFrom::Start(from))?;
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(usize::try_from(offset - from).unwrap_or(0));
     file.take(offset - from).read_to_end(&mut bytes)?;
     let mut digest = [0; 16];
     digest.copy_from_slice(&Sha256::digest(&bytes)[..16]);
@@ -201,6 +201,7 @@ impl Lines<'_> {
     /// Reads one more block. `false` at the end.
     fn fill(&mut self) -> io::Result<bool> {
         let block = self.left.min(limits::READ_BLOCK_BYTES as u64);
+        self.held.reserve(usize::try_from(block).unwrap_or(0));
         let read = self.file.by_ref().take(block).read_to_end(&mut self.held)?;
         // Somebody is truncating the file: what is left of it is its end now.
         self.left = if read == 0 { 0 } else { self.left - read as u64 };
