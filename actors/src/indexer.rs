@@ -177,6 +177,8 @@ pub(crate) enum Msg {
     },
     /// The memory has taken in a newer episode of the session: what it no longer names can go.
     Collect(SessionId),
+    /// It has gone.
+    Collected(SessionId),
     /// The memory's thread is gone: start over with a new one.
     MemoryBroke,
 }
@@ -198,6 +200,10 @@ pub(crate) struct State {
     running: BTreeSet<SessionId>,
     /// Conversations that jobs have stored and of which it is not known whether an event names them.
     unanswered: BTreeMap<SessionId, ContentHash>,
+    /// Sessions that may have chunks which no event names any more.
+    superseded: BTreeSet<SessionId>,
+    /// One of them is being collected: they are in no hurry, and after a backfill there are thousands.
+    collecting: bool,
 }
 
 impl Actor for IndexerActor {
@@ -220,8 +226,16 @@ impl Actor for IndexerActor {
         projector::follow(options.table.clone(), port.clone());
         *handle.port.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(port);
         let at_work = Arc::new(Semaphore::new(options.jobs_at_once));
-        let (waiting, running, unanswered) = (VecDeque::new(), BTreeSet::new(), BTreeMap::new());
-        Ok(State { options, fresh, at_work, waiting, running, unanswered })
+        Ok(State {
+            options,
+            fresh,
+            at_work,
+            waiting: VecDeque::new(),
+            running: BTreeSet::new(),
+            unanswered: BTreeMap::new(),
+            superseded: BTreeSet::new(),
+            collecting: false,
+        })
     }
 
     async fn handle(&self, myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
@@ -237,10 +251,17 @@ impl Actor for IndexerActor {
                     state.unanswered.insert(session, manifest);
                 }
             }
-            Msg::Collect(session) => state.collect(&myself, session),
+            Msg::Collect(session) => {
+                state.superseded.insert(session);
+            }
+            Msg::Collected(session) => {
+                state.running.remove(&session);
+                state.collecting = false;
+            }
             Msg::MemoryBroke => return Err("the memory broke".into()),
         }
         state.dispatch(&myself);
+        state.collect(&myself);
         Ok(())
     }
 }
@@ -289,24 +310,34 @@ impl State {
         }
     }
 
-    /// Removes chunks that no event names. Counts as a job, so that no other writes chunks of the session meanwhile.
-    fn collect(&mut self, myself: &ActorRef<Msg>, session: SessionId) {
-        let busy = self.running.contains(&session) || self.waiting.iter().any(|waiting| waiting.session == session);
-        let named = episode::named(&self.options.table.borrow(), &session);
-        if self.unanswered.get(&session).is_some_and(|manifest| named.contains(manifest)) {
-            self.unanswered.remove(&session);
-        }
-        // The next index of the session will bring us here again.
-        if busy || self.unanswered.contains_key(&session) {
-            return;
-        }
-        self.running.insert(session.clone());
-        let (chunks, myself) = (self.options.chunks.clone(), myself.clone());
-        tokio::task::spawn_blocking(move || {
-            if let Err(error) = chunks.collect(&session, &named) {
-                tracing::warn!(%session, %error, "superseded chunks not removed");
+    /// Removes chunks that no event names, of one session at a time. Counts as a job, so that no other writes chunks of
+    /// the session meanwhile.
+    fn collect(&mut self, myself: &ActorRef<Msg>) {
+        while !self.collecting
+            && let Some(session) = self.superseded.pop_first()
+        {
+            let busy = self.running.contains(&session) || self.waiting.iter().any(|waiting| waiting.session == session);
+            let named = episode::named(&self.options.table.borrow(), &session);
+            if self.unanswered.get(&session).is_some_and(|manifest| named.contains(manifest)) {
+                self.unanswered.remove(&session);
             }
-            let _ = myself.send_message(Msg::Finished { session, manifest: None });
-        });
+            // The next index of the session will bring us here again.
+            if busy || self.unanswered.contains_key(&session) {
+                continue;
+            }
+            self.running.insert(session.clone());
+            self.collecting = true;
+            let (chunks, myself) = (self.options.chunks.clone(), myself.clone());
+            tokio::spawn(async move {
+                let id = session.clone();
+                let blocking = tokio::task::spawn_blocking(move || chunks.collect(&id, &named));
+                match blocking.await {
+                    Ok(Ok(_)) => {}
+                    Ok(Err(error)) => tracing::warn!(%session, %error, "superseded chunks not removed"),
+                    Err(_) => tracing::error!(%session, "removing superseded chunks broke"),
+                }
+                let _ = myself.send_message(Msg::Collected(session));
+            });
+        }
     }
 }
