@@ -62,6 +62,7 @@ pub fn run(environment: &Environment, mode: Mode) -> Result<(), Error> {
     log_to(environment, mode).map_err(io("write daemon.log in BATON_HOME"))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        .max_blocking_threads(baton_actors::limits::BLOCKING_THREADS)
         .thread_name("baton")
         .enable_all()
         .build()

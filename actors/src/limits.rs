@@ -12,6 +12,9 @@ pub const BACKLOG_IN_FLIGHT: usize = 16;
 /// Index jobs under way: at work, or written and waiting for the disk. Each holds one conversation.
 pub const JOBS_UNDER_WAY: usize = 16;
 
+/// Threads that may wait for the disk: reads, jobs under way and a few searches. Beyond that they wait their turn.
+pub const BLOCKING_THREADS: usize = 64;
+
 /// Transcript reads at once, in the blocking pool: disks like a few, memory is one buffer each.
 pub const READS_AT_ONCE: usize = 4;
 
