@@ -107,6 +107,7 @@ impl Actor for GatewayActor {
         let Arguments { services, endpoint } = arguments;
         let listener = socket::listen(&endpoint)?;
         let permits = Arc::new(Semaphore::new(limits::CONNECTIONS));
+        let refusals = Arc::new(Semaphore::new(limits::CONNECTIONS));
         let services = Arc::new(services);
         let accepting = tokio::spawn(async move {
             loop {
@@ -120,7 +121,12 @@ impl Actor for GatewayActor {
                             });
                         }
                         Err(_) => {
-                            tokio::spawn(connection::refuse(stream));
+                            // With as many again being told so, nobody is told any more.
+                            let Ok(permit) = refusals.clone().try_acquire_owned() else { continue };
+                            tokio::spawn(async move {
+                                connection::refuse(stream).await;
+                                drop(permit);
+                            });
                         }
                     },
                     Err(error) => {

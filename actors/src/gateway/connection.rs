@@ -7,7 +7,7 @@ use baton_events::protocol::{self, Answer, Failure, Hello, Request, Welcome, cod
 use interprocess::local_socket::tokio::Stream;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 
 use super::Services;
@@ -45,7 +45,12 @@ pub(super) async fn serve(stream: Stream, services: &Arc<Services>) {
 pub(super) async fn refuse(stream: Stream) {
     let failure = failure(code::TOO_MUCH, "too many connections to the daemon; try again in a moment");
     let line = line_of(&Answer { jsonrpc: "2.0", id: None, result: None, error: Some(failure) });
-    let _ = tokio::time::timeout(limits::WRITE, (&stream).write_all(&line)).await;
+    let refusing = async {
+        (&stream).write_all(&line).await?;
+        // Hanging up on a greeting that was not read would take the answer back.
+        (&stream).read(&mut [0; 1024]).await
+    };
+    let _ = tokio::time::timeout(limits::HELLO, refusing).await;
 }
 
 #[cfg(unix)]
