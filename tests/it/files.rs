@@ -35,7 +35,7 @@ fn a_rewritten_transcript_is_read_anew_and_its_old_text_is_gone() {
 }
 
 #[test]
-fn a_transcript_emptied_for_good_has_nothing_left_to_find() {
+fn an_emptied_transcript_does_not_take_its_episode_along() {
     let world = World::new();
     let mut transcript = world.transcript("-work-one", &id(1));
     transcript.prompt("the walrus was first").reply("indeed");
@@ -45,8 +45,11 @@ fn a_transcript_emptied_for_good_has_nothing_left_to_find() {
     assert_eq!(closed["status"], "success", "{closed}");
     let shown = world.show(&id(1));
     assert_eq!(shown["message_count"], 0, "{shown}");
-    assert_eq!(shown["episode"]["objective"].as_str().unwrap_or_default(), "", "{shown}");
-    assert_eq!(world.found("walrus"), [""; 0]);
+    assert_eq!(shown["episode"]["objective"], "the walrus was first", "{shown}");
+    assert_eq!(world.found("walrus"), [id(1)]);
+    transcript.prompt("the seal came later").reply("indeed");
+    world.close(&id(1));
+    assert_eq!((world.found("walrus"), world.found("seal")), (vec![], vec![id(1)]), "new content replaces it");
 }
 
 #[test]

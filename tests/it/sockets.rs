@@ -43,7 +43,13 @@ impl Raw {
 
     fn call(&mut self, request: &Value) -> Value {
         self.send(format!("{request}\n").as_bytes());
-        self.line().expect("an answer")
+        loop {
+            let line = self.line().expect("an answer");
+            // Progress may come on the way.
+            if line["method"].is_null() {
+                return line;
+            }
+        }
     }
 
     /// The code of an error, and whether the daemon hangs up after it.
