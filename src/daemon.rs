@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use baton_actors::System;
 use baton_actors::clock::SystemClock;
+use baton_actors::lock::HomeLock;
 use baton_actors::system::{Options, StartError};
 use baton_events::session::Policy;
 use tokio::sync::watch;
@@ -68,14 +69,15 @@ pub fn run(environment: &Environment, mode: Mode) -> Result<(), Error> {
         .build()
         .map_err(io("start threads"))?;
     let served = runtime.block_on(serve(environment, mode));
+    // The home is given back only when no job writes there any more.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     if mode == Mode::Throwaway {
         let _ = std::fs::remove_dir_all(home);
     }
-    served
+    served.map(drop)
 }
 
-async fn serve(environment: &Environment, mode: Mode) -> Result<(), Error> {
+async fn serve(environment: &Environment, mode: Mode) -> Result<HomeLock, Error> {
     // Configuration comes with its own command; until then the defaults hold.
     let (_policy, policy) = watch::channel(Policy::default());
     // Before anything that would have to be put in order again.
@@ -97,8 +99,7 @@ async fn serve(environment: &Environment, mode: Mode) -> Result<(), Error> {
         () = signals.received() => tracing::info!("signal received"),
         () = end_of_input(mode) => tracing::info!("nobody needs this throwaway daemon any more"),
     }
-    system.stop().await;
-    Ok(())
+    Ok(system.stop().await)
 }
 
 /// Tells whoever started the daemon, if that one still waits for it.

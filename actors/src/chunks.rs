@@ -169,20 +169,17 @@ impl ChunkStore {
         Ok((manifest, lines))
     }
 
-    /// Removes all files of a session that none of `keep` (manifests and notes) names, leftovers of interrupted writes included. If one of
+    /// Removes all files of a session that none of `keep` names but notes, leftovers of interrupted writes included. If one of
     /// `keep` cannot be read, nothing is removed. No append of that session may be under way.
     pub fn collect(&self, session: &SessionId, keep: &[ManifestId]) -> Result<Removed, Error> {
         let folder = self.folder_of(session);
         let mut named = BTreeSet::new();
         for id in keep {
-            // Whether it is a conversation or a note: only one of them is there.
-            named.insert(note::file_name(id));
             named.insert(file_name(id));
-            if !folder.join(note::file_name(id)).exists() {
-                named.extend(self.manifest(session, id)?.chunks.iter().map(ChunkRef::file_name));
-            }
+            named.extend(self.manifest(session, id)?.chunks.iter().map(ChunkRef::file_name));
         }
-        self.remove(&folder, |name| !named.contains(name))
+        // A note may have been written a moment ago for an event that is still to come. They are few and small.
+        self.remove(&folder, |name| !named.contains(name) && !name.ends_with(note::ENDING))
     }
 
     /// Removes everything of a session, durably. A session that has nothing is fine.

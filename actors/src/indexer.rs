@@ -9,14 +9,14 @@ mod fresh;
 mod job;
 mod left_out;
 mod projector;
+mod under_way;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use baton_events::conversation::{Agent, Item};
-use baton_events::hash::ContentHash;
 use baton_events::record::{Position, SessionId};
 use baton_events::session::{Complete, EffectId, EpisodeRef, FailureWhy, FileIdentity, IndexJob};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -35,6 +35,7 @@ pub use episode::Error as EpisodeError;
 use fresh::Fresh;
 use left_out::LeftOut;
 use projector::{Port, Projector};
+use under_way::UnderWay;
 
 /// What the indexer needs.
 #[derive(Clone)]
@@ -109,12 +110,19 @@ pub struct Handle {
     port: Arc<RwLock<Option<Port>>>,
     chunks: Arc<ChunkStore>,
     left_out: Arc<LeftOut>,
+    under_way: UnderWay,
 }
 
 impl Handle {
     /// A handle to an indexer that is still to be started.
     pub fn new(chunks: Arc<ChunkStore>) -> Self {
-        Self { slot: Slot::default(), port: Arc::default(), chunks, left_out: Arc::default() }
+        Self {
+            slot: Slot::default(),
+            port: Arc::default(),
+            chunks,
+            left_out: Arc::default(),
+            under_way: UnderWay::default(),
+        }
     }
 
     pub(crate) fn slot(&self) -> &Slot<Msg> {
@@ -171,14 +179,12 @@ impl Handle {
 
 pub(crate) enum Msg {
     Index(Box<JobRequest>),
-    Finished {
-        session: SessionId,
-        manifest: Option<ContentHash>,
-    },
+    /// A job has ended: another may begin.
+    Finished,
     /// The memory has taken in a newer episode of the session: what it no longer names can go.
     Collect(SessionId),
     /// It has gone.
-    Collected(SessionId),
+    Collected,
     /// The memory's thread is gone: start over with a new one.
     MemoryBroke,
 }
@@ -197,9 +203,7 @@ pub(crate) struct State {
     /// Room for jobs that take a processor.
     at_work: Arc<Semaphore>,
     waiting: VecDeque<Box<JobRequest>>,
-    running: BTreeSet<SessionId>,
-    /// Conversations that jobs have stored and of which it is not known whether an event names them.
-    unanswered: BTreeMap<SessionId, ContentHash>,
+    under_way: UnderWay,
     /// Sessions that may have chunks which no event names any more.
     superseded: BTreeSet<SessionId>,
     /// One of them is being collected: they are in no hurry, and after a backfill there are thousands.
@@ -231,8 +235,7 @@ impl Actor for IndexerActor {
             fresh,
             at_work,
             waiting: VecDeque::new(),
-            running: BTreeSet::new(),
-            unanswered: BTreeMap::new(),
+            under_way: handle.under_way.clone(),
             superseded: BTreeSet::new(),
             collecting: false,
         })
@@ -245,19 +248,11 @@ impl Actor for IndexerActor {
                 state.waiting.retain(|waiting| waiting.session != request.session);
                 state.waiting.push_back(request);
             }
-            Msg::Finished { session, manifest } => {
-                state.running.remove(&session);
-                if let Some(manifest) = manifest {
-                    state.unanswered.insert(session, manifest);
-                }
-            }
+            Msg::Finished => {}
             Msg::Collect(session) => {
                 state.superseded.insert(session);
             }
-            Msg::Collected(session) => {
-                state.running.remove(&session);
-                state.collecting = false;
-            }
+            Msg::Collected => state.collecting = false,
             Msg::MemoryBroke => return Err("the memory broke".into()),
         }
         state.dispatch(&myself);
@@ -285,10 +280,11 @@ async fn run(
 
 impl State {
     fn dispatch(&mut self, myself: &ActorRef<Msg>) {
-        while self.running.len() < limits::JOBS_UNDER_WAY {
-            let next = self.waiting.iter().position(|request| !self.running.contains(&request.session));
+        while self.under_way.count() < limits::JOBS_UNDER_WAY {
+            let next = self.waiting.iter().position(|request| !self.under_way.holds(&request.session));
             let Some(request) = next.and_then(|index| self.waiting.remove(index)) else { return };
-            self.running.insert(request.session.clone());
+            self.under_way.begin(&request.session);
+            let under_way = self.under_way.clone();
             let (chunks, fresh, myself) = (self.options.chunks.clone(), self.fresh.clone(), myself.clone());
             let at_work = self.at_work.clone();
             tokio::spawn(async move {
@@ -304,8 +300,9 @@ impl State {
                     _ => None,
                 };
                 // In this order, so that nothing is collected between the job's end and its session's word.
-                let _ = myself.send_message(Msg::Finished { session, manifest });
+                under_way.end(&session, manifest);
                 reply.done(outcome);
+                let _ = myself.send_message(Msg::Finished);
             });
         }
     }
@@ -316,16 +313,13 @@ impl State {
         while !self.collecting
             && let Some(session) = self.superseded.pop_first()
         {
-            let busy = self.running.contains(&session) || self.waiting.iter().any(|waiting| waiting.session == session);
+            let waits = self.waiting.iter().any(|waiting| waiting.session == session);
             let named = episode::named(&self.options.table.borrow(), &session);
-            if self.unanswered.get(&session).is_some_and(|manifest| named.contains(manifest)) {
-                self.unanswered.remove(&session);
-            }
             // The next index of the session will bring us here again.
-            if busy || self.unanswered.contains_key(&session) {
+            if waits || !self.under_way.begin_collecting(&session, &named) {
                 continue;
             }
-            self.running.insert(session.clone());
+            let under_way = self.under_way.clone();
             self.collecting = true;
             let (chunks, myself) = (self.options.chunks.clone(), myself.clone());
             tokio::spawn(async move {
@@ -336,7 +330,8 @@ impl State {
                     Ok(Err(error)) => tracing::warn!(%session, %error, "superseded chunks not removed"),
                     Err(_) => tracing::error!(%session, "removing superseded chunks broke"),
                 }
-                let _ = myself.send_message(Msg::Collected(session));
+                under_way.end(&session, None);
+                let _ = myself.send_message(Msg::Collected);
             });
         }
     }

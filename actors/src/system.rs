@@ -60,8 +60,7 @@ pub struct System {
     gateway: gateway::Handle,
     journal: Arc<dyn Journal>,
     supervisor: ActorRef<supervisor::Msg>,
-    /// Given back last.
-    _lock: HomeLock,
+    lock: HomeLock,
 }
 
 impl System {
@@ -122,7 +121,7 @@ impl System {
             .await
             .map_err(|error| StartError::Actors { reason: error.to_string() })?;
         tracing::info!(home = %home.display(), sessions = services.table.borrow().len(), "daemon started");
-        Ok(Self { services, gateway, journal, supervisor: actor, _lock: lock })
+        Ok(Self { services, gateway, journal, supervisor: actor, lock })
     }
 
     /// Completes when a client has asked the daemon to stop.
@@ -138,8 +137,9 @@ impl System {
     }
 
     /// Takes no more calls, lets sessions finish what they have begun, commits the memory, closes the log, and gives
-    /// the home back. What is not done by then is owed, and done after the next start.
-    pub async fn stop(self) {
+    /// the home's lock back, to be dropped when nothing of this process writes there any more. What is not done by then is
+    /// owed, and done after the next start.
+    pub async fn stop(self) -> HomeLock {
         self.services.stop.send_replace(true);
         self.gateway.close().await;
         if let Err(error) = self.services.supervisor.drain().await {
@@ -151,6 +151,7 @@ impl System {
         let journal = self.journal.clone();
         let _ = tokio::task::spawn_blocking(move || journal.close()).await;
         tracing::info!("daemon stopped");
+        self.lock
     }
 }
 

@@ -5,12 +5,16 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use baton_events::record::SessionId;
 
 use super::manifest::{ChunkRef, Header, Manifest, ManifestId, file_name, name_of};
 use super::{CHUNK_BYTES, ChunkStore, Error, LINE_MAX_BYTES, compression, io_error};
 use crate::durable;
+
+/// Files written by this process.
+static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
 /// What temporary names begin with. No chunk or manifest is called so.
 const TEMPORARY: &str = "tmp-";
@@ -110,7 +114,9 @@ impl Batch {
         if self.pending.iter().rev().any(|pending| pending.path == path) {
             return Ok(());
         }
-        let temporary = folder.join(format!("{TEMPORARY}{name}"));
+        // Never one that another writer has open: not of a job that outlives its daemon, nor of one that was given up.
+        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        let temporary = folder.join(format!("{TEMPORARY}{}-{number}-{name}", std::process::id()));
         // Remembered first, so that a file that is half written is removed too.
         self.pending.push(Pending { temporary: temporary.clone(), path });
         let written = File::create(&temporary).and_then(|mut file| file.write_all(bytes));

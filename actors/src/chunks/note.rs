@@ -12,8 +12,11 @@ use crate::durable;
 /// Longest note, in bytes.
 const NOTE_MAX_BYTES: u64 = 64 * 1024;
 
-pub(super) fn file_name(hash: &ContentHash) -> String {
-    format!("{hash}.note")
+/// How the names of notes end.
+pub(super) const ENDING: &str = ".note";
+
+fn file_name(hash: &ContentHash) -> String {
+    format!("{hash}{ENDING}")
 }
 
 impl ChunkStore {

@@ -48,11 +48,8 @@ pub(super) fn decode(manifest: &ContentHash, lines: &[u8]) -> Result<Vec<Item>, 
         .collect()
 }
 
-/// What the current state of a session names: its conversation and its note.
+/// What the current state of a session names: its conversation.
 pub(super) fn named(table: &SessionTable, session: &SessionId) -> Vec<ContentHash> {
-    let row = table.get(session);
-    let state = row.map(|row| &row.state);
-    let manifest = state.and_then(|state| state.episode.as_ref()).map(|episode| episode.manifest);
-    let note = state.and_then(|state| state.close_note);
-    manifest.into_iter().chain(note).collect()
+    let state = table.get(session).map(|row| &row.state);
+    state.and_then(|state| state.episode.as_ref()).map(|episode| episode.manifest).into_iter().collect()
 }
