@@ -8,8 +8,8 @@ use baton_events::hash::ContentHash;
 use baton_events::record::SessionId;
 use baton_events::session::EpisodeRef;
 
-/// Failures of one conversation after which it is left out. A panic counts like an error: it is seen by the next thread.
-const TRIES: u32 = 3;
+/// Panics over one conversation after which it is left out. Errors do not count: they are the disk's, and pass.
+const TRIES: u32 = 2;
 
 /// Outlives the memory's thread.
 #[derive(Debug, Default)]
@@ -32,12 +32,8 @@ impl LeftOut {
     }
 
     /// The try has ended without a panic.
-    pub(super) fn judge(&self, session: &SessionId, episode: &EpisodeRef, well: bool) {
-        if well {
-            self.lock().remove(session);
-        } else if self.holds(session, episode) {
-            tracing::error!(%session, "conversation cannot be taken into the memory and is left out");
-        }
+    pub(super) fn clear(&self, session: &SessionId) {
+        self.lock().remove(session);
     }
 
     /// The sessions that searches do not find.
@@ -72,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_that_keeps_failing_is_left_out_until_it_changes() {
+    fn a_conversation_that_keeps_panicking_is_left_out_until_it_changes() {
         let (left_out, session) = (LeftOut::default(), SessionId::new("a").unwrap());
         for _ in 0..TRIES {
             assert!(!left_out.holds(&session, &episode(1)));
@@ -82,7 +78,7 @@ mod tests {
         assert_eq!(left_out.sessions(), std::slice::from_ref(&session));
         assert!(!left_out.holds(&session, &episode(2)), "its next episode is another one");
         left_out.suspect(&session, &episode(2));
-        left_out.judge(&session, &episode(2), true);
+        left_out.clear(&session);
         assert!(left_out.sessions().is_empty());
     }
 }

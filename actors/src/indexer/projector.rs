@@ -282,6 +282,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             },
         };
         if self.left_out.holds(session, current) {
+            tracing::error!(%session, "conversation makes the memory break and is left out");
             return self.remove(session);
         }
         // Should anything below panic, the next memory begins without this conversation.
@@ -307,7 +308,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             changed_from,
         };
         let stored = self.store.put(&entry);
-        self.left_out.judge(session, current, stored.is_ok());
+        self.left_out.clear(session);
         stored?;
         self.dirty();
         self.superseded.push(session.clone());

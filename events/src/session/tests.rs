@@ -709,3 +709,43 @@ const WISHES: [&str; 24] = [
     "forget",
     "restore",
 ];
+
+#[test]
+fn words_that_come_after_an_empty_end_open_the_session_however_late_they_are() {
+    check(
+        "0s discover                  -> discovered | active wake=60s
+         10s observe silent           -> located appended | active wake=70s
+         20s close explicit           -> requested ended abandoned | unindexed(empty) end=explicit
+         22s observe at=21            -> appended resumed | active wake=81s",
+    );
+}
+
+#[test]
+fn a_session_that_was_never_read_stays_gone_when_it_is_closed() {
+    check(
+        "0s discover                  -> discovered | active wake=60s
+         10s vanish                   -> abandoned | unindexed(gone)
+         11s close explicit           -> requested ended | unindexed(gone) end=explicit",
+    );
+}
+
+#[test]
+fn an_emptied_transcript_keeps_its_episode() {
+    after(
+        INDEXED,
+        "30s rewrite                  -> rewritten | active episode=1 generation=2 wake=70s
+         31s observe silent           -> appended | active episode=1 generation=2 wake=91s
+         40s close explicit           -> requested ended abandoned | unindexed(empty) end=explicit episode=1 generation=2",
+    );
+}
+
+#[test]
+fn a_query_does_not_take_the_word_of_who_ended_the_session() {
+    let mut world = World::new();
+    for line in INDEXED.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        world.step(line);
+    }
+    world.step("25s observe at=21     -> appended(late) | indexed end=explicit episode=1 wake=85s");
+    world.step("30s close lazy_query  -> requested started | indexing end=explicit episode=1 owes=index..400");
+    assert_eq!(world.aggregate.state().last_close, Some(CloseReason::Explicit));
+}
