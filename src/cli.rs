@@ -21,7 +21,7 @@ use crate::environment::{self, Environment};
 /// Baton reads the transcripts that Claude Code writes, notices when a session is over, and keeps what was asked, done,
 /// broken and mended, searchable and offline. The first command starts a daemon; `baton stop` ends it.
 #[derive(Debug, Parser)]
-#[command(name = "baton", version, propagate_version = true, after_help = AFTER_HELP)]
+#[command(name = "baton", version, after_help = AFTER_HELP)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -109,7 +109,7 @@ impl Client {
         {
             return Ok(client);
         }
-        let _starting = start_lock(&environment.home).map_err(|error| Error::NotStarted(error.to_string()))?;
+        let _starting = start_lock(&environment.home).map_err(|error| home_error(environment, &error))?;
         // Somebody else may have started it while we waited, or is starting it by hand, or the last one is still ending.
         let until = Instant::now() + START;
         loop {
@@ -209,8 +209,9 @@ impl Daemon {
     /// Starts this program as a daemon of `environment` and waits until it is ready.
     pub fn start(environment: &Environment, arguments: &[&str], input: Stdio) -> Result<Self, Error> {
         let failed = |error: io::Error| Error::NotStarted(error.to_string());
-        baton_actors::durable::create_private_folder(&environment.home).map_err(failed)?;
-        let log = crate::logfile::append(&environment.log_file()).map_err(failed)?;
+        let unusable = |error: io::Error| home_error(environment, &error);
+        baton_actors::durable::create_private_folder(&environment.home).map_err(unusable)?;
+        let log = crate::logfile::append(&environment.log_file()).map_err(unusable)?;
         let mut child = Command::new(std::env::current_exe().map_err(failed)?)
             .arg("daemon")
             .args(arguments)
@@ -235,6 +236,13 @@ impl Daemon {
         drop(self.input.take());
         let _ = self.child.wait();
     }
+}
+
+fn home_error(environment: &Environment, error: &io::Error) -> Error {
+    let home = environment.home.display();
+    Error::NotStarted(format!(
+        "cannot use {home}: {error}; make it a directory that you can write to, or set BATON_HOME"
+    ))
 }
 
 /// The first line that a starting daemon says, if it says one in time.

@@ -3,7 +3,7 @@
 //! `baton daemon --foreground` runs here; every other command starts `baton daemon --detached`, which is the same but for
 //! where it writes. The first line of a detached daemon's output says that it is ready, or why it is not.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -126,10 +126,9 @@ fn log_to(environment: &Environment, mode: Mode) -> std::io::Result<()> {
         }
         _ => BoxMakeWriter::new(file),
     };
-    let colours = mode == Mode::Foreground && std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_ansi(colours)
+        .with_ansi(false)
         .with_writer(writer)
         .log_internal_errors(false);
     // A second daemon in one process (in a test) keeps the first one's log.

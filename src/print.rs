@@ -53,8 +53,13 @@ impl Output {
     /// Writes a line. A reader that has gone (`| head`) ends the program quietly.
     pub fn line(&self, text: &str) {
         let mut out = io::stdout().lock();
-        if writeln!(out, "{text}").is_err() {
-            std::process::exit(0);
+        match writeln!(out, "{text}").and_then(|()| out.flush()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+            Err(cause) => {
+                error(&format!("cannot write the output: {cause}"));
+                std::process::exit(1);
+            }
         }
     }
 

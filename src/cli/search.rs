@@ -96,7 +96,10 @@ fn show(output: &Output, found: &Search) {
         output.line(&format!("     {}{snippet}", output.styled(Style::Faint, &place)));
     }
     if found.hits.is_empty() {
-        output.line("Nothing found. Fewer or other words may help; `baton sessions` lists what is there.");
+        output.line(match found.freshness.position {
+            0 => "Nothing found: no session was ever read. `baton status` tells where transcripts are looked for.",
+            _ => "Nothing found. Fewer or other words may help; `baton sessions` lists what is there.",
+        });
     }
     let fresh = &found.freshness;
     if fresh.pending > 0 {

@@ -60,6 +60,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     output.line("");
     match &shown.episode {
         Some(episode) => output.line(print::plain(&episode.content).trim_end()),
+        None if row.why.as_deref() == Some("empty") => output.line("Nothing was said in it."),
         None => output.line("No episode yet: `baton close` or any search indexes it."),
     }
     Ok(ExitCode::SUCCESS)

@@ -165,7 +165,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             .name("baton-memory".to_owned())
             .spawn(move || {
                 let memory = projector.options.memory.clone();
-                if catch_unwind(AssertUnwindSafe(|| projector.run(&inbox))).is_err() {
+                if catch_unwind(AssertUnwindSafe(|| projector.run(&inbox))).unwrap_or(true) {
                     tracing::error!("memory broke, rebuilding it from the log");
                     let _ = std::fs::remove_dir_all(memory);
                     broke();
@@ -175,7 +175,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         Ok(port)
     }
 
-    fn run(mut self, inbox: &Receiver<Command>) {
+    /// Until it is closed. Whether the memory on disk is gone and has to be begun anew.
+    fn run(mut self, inbox: &Receiver<Command>) -> bool {
         let mut wait = Some(Duration::ZERO);
         loop {
             let command = match wait {
@@ -191,15 +192,18 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                         tracing::warn!(%error, "memory not committed at the end; it will catch up");
                     }
                     let _ = reply.send(());
-                    return;
+                    return false;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => return false,
             }
             wait = match self.advance() {
                 Ok(wait) => wait,
                 Err(error) => {
                     tracing::error!(%error, "memory did not follow the log, trying again");
+                    if !self.options.memory.join("meta.json").exists() {
+                        return true;
+                    }
                     self.start_over(&error.to_string());
                     Some(RETRY)
                 }

@@ -148,7 +148,9 @@ fn is_late(state: &State, observe: &Observe, last_at: Option<Timestamp>, policy:
     if end.by_self && observe.counts.prompts == 0 {
         return true;
     }
-    last_at.is_some_and(|at| at < end.at.plus_ms(policy.late_grace_ms))
+    // What somebody types after the end is no last word.
+    let typed_after = observe.counts.prompts > 0 && last_at.is_some_and(|at| at > end.at);
+    !typed_after && last_at.is_some_and(|at| at < end.at.plus_ms(policy.late_grace_ms))
 }
 
 fn decide_vanish(state: &State) -> Vec<Event> {

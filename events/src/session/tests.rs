@@ -396,6 +396,11 @@ fn late_records_belong_to_the_end() {
     );
     after(
         INDEXED,
+        "# typed after the end, so it goes on
+         25s observe prompt at=21     -> appended resumed | active episode=1 wake=81s",
+    );
+    after(
+        INDEXED,
         "25s observe at=21            -> appended(late) | indexed end=explicit episode=1 wake=85s
          30s close lazy_query         -> requested started | indexing end=explicit episode=1 owes=index..400",
     );
