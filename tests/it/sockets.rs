@@ -197,3 +197,17 @@ fn too_many_connections_are_told_so_and_leave_room_again() {
     assert!(crate::world::wait(|| world.run(&["status"]).code == 0));
     assert_eq!(world.found("sloth"), [id(1)]);
 }
+
+#[test]
+fn a_client_of_another_protocol_is_told_so_and_may_stop_the_daemon() {
+    let world = ready();
+    let mut raw = Raw::connect(&world);
+    let hello = json!({"protocol": 99, "version": "99.0.0", "client": "test"});
+    let welcome = raw.call(&json!({"jsonrpc": "2.0", "id": 1, "method": "hello", "params": hello}));
+    assert_eq!(welcome["result"]["protocol"], 1, "{welcome}");
+    let refused = raw.call(&json!({"jsonrpc": "2.0", "id": 2, "method": "status"}));
+    assert_eq!(refused["error"]["code"], -32_001, "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("baton stop"), "{refused}");
+    let stopped = raw.call(&json!({"jsonrpc": "2.0", "id": 3, "method": "stop"}));
+    assert_eq!(stopped["result"]["stopping"], true, "{stopped}");
+}

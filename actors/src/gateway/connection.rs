@@ -113,9 +113,7 @@ async fn converse(mut incoming: impl AsyncBufRead + Unpin, services: &Arc<Servic
         Ok(Err(error)) => return refuse_frame(out, error).await,
         Err(_) => return Err(io::ErrorKind::TimedOut.into()),
     }
-    if !greet(&line, services, out).await? {
-        return Ok(());
-    }
+    let Some(hello) = greet(&line, services, out).await? else { return Ok(()) };
     let mut stopping = services.stop.subscribe();
     loop {
         let read = tokio::select! {
@@ -123,7 +121,7 @@ async fn converse(mut incoming: impl AsyncBufRead + Unpin, services: &Arc<Servic
             _ = stopping.wait_for(|stop| *stop) => return Ok(()),
         };
         match read {
-            Ok(true) => answer(&line, services, out).await?,
+            Ok(true) => answer(&line, &hello, services, out).await?,
             Ok(false) => return Ok(()),
             Err(error) => return refuse_frame(out, error).await,
         }
@@ -163,19 +161,19 @@ async fn refuse_frame(out: &Out, error: io::Error) -> io::Result<()> {
     Err(error)
 }
 
-/// Whether the client has said who it is and may go on.
-async fn greet(line: &[u8], services: &Services, out: &Out) -> io::Result<bool> {
+/// What the client has said of itself, if it may go on.
+async fn greet(line: &[u8], services: &Services, out: &Out) -> io::Result<Option<Hello>> {
     let request = match parse(line) {
         Ok(request) => request,
-        Err(failure) => return fail(out, None, failure).await.map(|()| false),
+        Err(failure) => return fail(out, None, failure).await.map(|()| None),
     };
     if request.method != method::HELLO {
         let wrong = failure(code::INVALID_REQUEST, "a connection begins with the method `hello`");
-        return fail(out, request.id, wrong).await.map(|()| false);
+        return fail(out, request.id, wrong).await.map(|()| None);
     }
     let hello: Hello = match params(request.params) {
         Ok(hello) => hello,
-        Err(failure) => return fail(out, request.id, failure).await.map(|()| false),
+        Err(failure) => return fail(out, request.id, failure).await.map(|()| None),
     };
     let welcome = Welcome {
         protocol: protocol::VERSION,
@@ -185,10 +183,10 @@ async fn greet(line: &[u8], services: &Services, out: &Out) -> io::Result<bool> 
     };
     tracing::debug!(client = %hello.client, version = %hello.version, protocol = hello.protocol, "client greeted");
     succeed(out, request.id, &welcome).await?;
-    Ok(true)
+    Ok(Some(hello))
 }
 
-async fn answer(line: &[u8], services: &Arc<Services>, out: &Out) -> io::Result<()> {
+async fn answer(line: &[u8], hello: &Hello, services: &Arc<Services>, out: &Out) -> io::Result<()> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Ok(());
     }
@@ -196,6 +194,16 @@ async fn answer(line: &[u8], services: &Arc<Services>, out: &Out) -> io::Result<
         Ok(request) => request,
         Err(failure) => return fail(out, None, failure).await,
     };
+    // `hello` and `stop` are understood for ever; everything else only between programs of one protocol.
+    if hello.protocol != protocol::VERSION && request.method != method::STOP {
+        let message = format!(
+            "this daemon is Baton {} (protocol {}), the client speaks protocol {}: run `baton stop` with either, then the newer one",
+            services.version,
+            protocol::VERSION,
+            hello.protocol
+        );
+        return fail(out, request.id, failure(code::OTHER_VERSION, message)).await;
+    }
     let called = calls::call(&request.method, request.params, services, out).await;
     // A notification is not answered, whatever came of it.
     let Some(id) = request.id else { return Ok(()) };
