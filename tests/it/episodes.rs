@@ -81,7 +81,7 @@ fn content_hash_changes() {
             transcript.prompt("and one more prompt");
         },
         &|transcript| {
-            let input = serde_json::json!({"file_path": "/work/harbor/src/cache.rs"});
+            let input = serde_json::json!({"file_path": "/srv/harbor/src/cache.rs"});
             transcript.call("toolu_2", "Read", input).result("toolu_2", "fn evict() {}", false);
         },
         &|transcript| {

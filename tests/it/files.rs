@@ -66,7 +66,7 @@ fn a_transcript_renamed_into_another_project_folder_stays_one_session() {
     let shown = world.show(&id(1));
     assert_eq!(shown["message_count"], 3, "read on, not anew");
     assert!(text(&shown["file_path"]).contains("-work-moved"), "{shown}");
-    assert_eq!(shown["project"], "/work/-work-one", "the project is the first record's directory");
+    assert_eq!(shown["project"], "/srv/-work-one", "the project is the first record's directory");
     assert_eq!(world.sessions().len(), 1);
     world.stop();
     let log = Log::of(&world);
@@ -127,12 +127,12 @@ fn subagents_are_found_with_their_parent_and_not_listed() {
     let world = World::new();
     world.transcript("-work-one", &id(1)).prompt("send somebody out").reply("I send an agent.");
     let below = world.projects().join("-work-one").join(id(1)).join("subagents");
-    let mut new = crate::transcript::Transcript::new(below.join("agent-a1.jsonl"), "agent-a1", "/work/-work-one");
+    let mut new = crate::transcript::Transcript::new(below.join("agent-a1.jsonl"), "agent-a1", "/srv/-work-one");
     new = new.of_subagent(&id(1));
     new.prompt("look for the gyrfalcon").reply("the gyrfalcon is here");
     // The older layout: only the records tell whose it is.
     let old = world.projects().join("-work-one").join("agent-b2.jsonl");
-    let mut old = crate::transcript::Transcript::new(old, "agent-b2", "/work/-work-one").of_subagent(&id(1));
+    let mut old = crate::transcript::Transcript::new(old, "agent-b2", "/srv/-work-one").of_subagent(&id(1));
     old.prompt("look for the merlin").reply("the merlin is there");
 
     for (word, agent) in [("gyrfalcon", "agent-a1"), ("merlin", "agent-b2")] {

@@ -36,14 +36,14 @@ fn world() -> World {
     let mut transcript = world.transcript("-work-one", &id(1));
     transcript
         .prompt("mend the zebra parser")
-        .call("t1", "Read", serde_json::json!({"file_path": "/work/-work-one/src/parser.rs"}))
+        .call("t1", "Read", serde_json::json!({"file_path": "/srv/-work-one/src/parser.rs"}))
         .result("t1", "     1\u{2192}fn parse() {}", false)
         .call("t2", "Bash", serde_json::json!({"command": "cargo check --tests"}))
         .result("t2", "Exit code 101\nerror[E0308]: mismatched types", true)
         .call(
             "t3",
             "Edit",
-            serde_json::json!({"file_path": "/work/-work-one/src/parser.rs", "old_string": "a", "new_string": "b\nc"}),
+            serde_json::json!({"file_path": "/srv/-work-one/src/parser.rs", "old_string": "a", "new_string": "b\nc"}),
         )
         .result("t3", "The file has been updated.", false)
         .call("t4", "Bash", serde_json::json!({"command": "cargo test parser"}))

@@ -92,9 +92,9 @@ impl World {
         self.environment.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
     }
 
-    /// A transcript in a project folder; its records say they were made in `/work/<folder>`.
+    /// A transcript in a project folder; its records say they were made in `/srv/<folder>`.
     pub(crate) fn transcript(&self, folder: &str, id: &str) -> Transcript {
-        Transcript::new(self.projects().join(folder).join(format!("{id}.jsonl")), id, &format!("/work/{folder}"))
+        Transcript::new(self.projects().join(folder).join(format!("{id}.jsonl")), id, &format!("/srv/{folder}"))
     }
 
     /// The program with these arguments, in this world.

@@ -27,7 +27,7 @@ impl Session {
         Self {
             id: SessionId::new(id).unwrap(),
             generation: 1,
-            project: "/work/shop".to_owned(),
+            project: "/srv/shop".to_owned(),
             title: format!("title of {id}"),
             episode: String::new(),
             units: texts.iter().zip(1..).map(|(text, line)| unit(line, text)).collect(),

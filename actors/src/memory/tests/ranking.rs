@@ -8,7 +8,7 @@ use crate::memory::Kind;
 /// A small house: several sessions in two projects.
 fn house() -> Vec<Session> {
     let shop = |id: &str, texts: &[&str]| Session::new(id, texts);
-    let blog = |id: &str, texts: &[&str]| Session::new(id, texts).in_project("/work/blog");
+    let blog = |id: &str, texts: &[&str]| Session::new(id, texts).in_project("/srv/blog");
     vec![
         shop(
             "auth",
@@ -72,7 +72,7 @@ fn a_hit_says_where_it_is() {
     assert_eq!((hit.rank, hit.kind, hit.session_id.as_str()), (1, Kind::Turn, "auth"));
     assert_eq!((hit.line, hit.role), (Some(3), Some(Role::User)));
     assert_eq!(hit.at.map(|at| at.to_string()).as_deref(), Some("2026-03-14T09:26:53.589Z"));
-    assert_eq!((hit.group_id.as_str(), hit.project.as_deref()), ("/work/shop", Some("/work/shop")));
+    assert_eq!((hit.group_id.as_str(), hit.project.as_deref()), ("/srv/shop", Some("/srv/shop")));
     assert_eq!((hit.title.as_str(), hit.episode_uuid), ("title of auth", Uuid::from_u128(5)));
     assert!(hit.snippet.contains("validate_token"), "{}", hit.snippet);
     assert!(hit.score > 0.0 && hit.score <= 2.0, "{}", hit.score);
@@ -153,10 +153,10 @@ fn filters_hide_and_demote() {
     let check = |project: &str, expected: &[&str]| {
         assert_eq!(ask(&Query { project: Some(project), ..Query::new("refresh") }), expected, "{project}");
     };
-    check("/work/shop", &["auth"]);
-    check("/work/shop/", &["auth"]);
-    check("/work/blog", &["theme"]);
-    check("/work", &["auth", "theme"]);
+    check("/srv/shop", &["auth"]);
+    check("/srv/shop/", &["auth"]);
+    check("/srv/blog", &["theme"]);
+    check("/srv", &["auth", "theme"]);
     check("/", &["auth", "theme"]);
     check("/wor", &[]);
     check("", &[]);
