@@ -158,7 +158,7 @@ fn filters_hide_and_demote() {
     check("/srv/blog", &["theme"]);
     check("/srv", &["auth", "theme"]);
     check("/", &["auth", "theme"]);
-    check("/wor", &[]);
+    check("/sr", &[]);
     check("", &[]);
 
     let hidden = |id: &str| id == "auth";
