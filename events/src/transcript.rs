@@ -18,6 +18,7 @@ mod place;
 mod scribe;
 
 pub use cursor::{Cursor, MAX_OPEN_CALLS, MAX_QUEUED, MAX_RECENT_MESSAGES, Window};
+pub(crate) use observation::add_unknown;
 pub use observation::{MAX_UNKNOWN_KINDS, Observation};
 pub use open_calls::OpenCalls;
 pub use place::{Kind, Located, classify};

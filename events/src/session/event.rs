@@ -11,7 +11,7 @@ pub use crate::conversation::Agent;
 use crate::hash::ContentHash;
 use crate::record::{SessionId, Timestamp};
 pub use crate::transcript::Kind;
-use crate::transcript::{Cursor, MAX_UNKNOWN_KINDS, Observation};
+use crate::transcript::{Cursor, Observation, add_unknown};
 
 /// Something that happened to one session.
 #[derive(Clone, Debug, PartialEq)]
@@ -212,9 +212,7 @@ impl Counts {
         self.malformed += other.malformed;
         self.oversize += other.oversize;
         for (kind, count) in &other.unknown {
-            let known = self.unknown.contains_key(kind) || self.unknown.len() < MAX_UNKNOWN_KINDS;
-            let kind = if known { kind.as_str() } else { "(other)" };
-            *self.unknown.entry(kind.to_owned()).or_default() += count;
+            add_unknown(&mut self.unknown, kind, *count);
         }
     }
 }

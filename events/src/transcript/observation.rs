@@ -74,20 +74,23 @@ impl Observation {
     pub(crate) fn count_unknown(&mut self, name: &str, count: u64) {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'.');
         let usable = !name.is_empty() && name.len() <= MAX_UNKNOWN_NAME_BYTES && name.bytes().all(plain);
-        let name = if usable { name } else { OTHER };
-        *self.unknown.entry(name.to_owned()).or_default() += count;
-        // The names that sort first stay, whatever came first: so pieces add up to the whole.
-        if self.unknown.len() > MAX_UNKNOWN_KINDS + usize::from(self.unknown.contains_key(OTHER))
-            && let Some((_, dropped)) = self.unknown.pop_last()
-        {
-            *self.unknown.entry(OTHER.to_owned()).or_default() += dropped;
-        }
+        add_unknown(&mut self.unknown, if usable { name } else { OTHER }, count);
     }
 
     /// Takes note of a record's time.
     pub(crate) fn see(&mut self, at: Option<Timestamp>) {
         self.first_at = earlier(self.first_at, at);
         self.last_at = self.last_at.max(at);
+    }
+}
+
+/// Adds to a bounded count by name. The names that sort first stay, whatever came first: so pieces add up to the whole.
+pub(crate) fn add_unknown(unknown: &mut BTreeMap<String, u64>, name: &str, count: u64) {
+    *unknown.entry(name.to_owned()).or_default() += count;
+    if unknown.len() > MAX_UNKNOWN_KINDS + usize::from(unknown.contains_key(OTHER))
+        && let Some((_, dropped)) = unknown.pop_last()
+    {
+        *unknown.entry(OTHER.to_owned()).or_default() += dropped;
     }
 }
 

@@ -1,0 +1,232 @@
+//! What the tables run in: one session, its history, and wishes and facts as words.
+
+use crate::hash::Mark;
+use crate::record::{Metadata, StreamId};
+use crate::session::*;
+use crate::transcript::Cursor;
+
+pub(super) struct World {
+    pub(super) aggregate: Aggregate,
+    history: Vec<Recorded<Event>>,
+    pub(super) policy: Policy,
+    position: u64,
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        Self { aggregate: Aggregate::new(session()), history: Vec::new(), policy: Policy::default(), position: 0 }
+    }
+
+    pub(super) fn step(&mut self, line: &str) {
+        let (wish, expected) = line.split_once("->").unwrap_or_else(|| panic!("no `->` in {line:?}"));
+        let words: Vec<&str> = wish.split_whitespace().collect();
+        let now = Timestamp(words[0].strip_suffix('s').unwrap().parse::<i64>().unwrap() * 1000);
+        if self.configure(&words[1..]) {
+            return;
+        }
+        let command = self.command(&words[1..], now);
+        let id = words.iter().find_map(|word| word.strip_prefix("id=")).map(CommandId::new);
+        let actual = match self.aggregate.propose(&command, id.as_ref(), &self.policy, now) {
+            Err(rejection) => format!("refused: {}", refusal(&rejection)),
+            Ok(events) => {
+                let names: Vec<String> = events.iter().map(name).collect();
+                self.record(events, id, now);
+                format!("{} | {}", names.join(" "), self.after()).trim().to_owned()
+            }
+        };
+        assert_eq!(actual, expected.split_whitespace().collect::<Vec<_>>().join(" "), "in {line:?}");
+    }
+
+    fn configure(&mut self, words: &[&str]) -> bool {
+        match words {
+            ["policy", "timeout=0"] => self.policy.inactivity_timeout_ms = 0,
+            ["policy", "untracked"] => self.policy.tracked = false,
+            ["policy", "filter=2"] => self.policy.filter_version = 2,
+            _ => return false,
+        }
+        true
+    }
+
+    pub(super) fn record(&mut self, events: Vec<Event>, cause: Option<CommandId>, now: Timestamp) {
+        for event in events {
+            self.position += 1;
+            let recorded = Recorded {
+                position: Position(self.position),
+                stream: StreamId::session(&session()),
+                sequence: self.aggregate.version().next(),
+                at: now,
+                metadata: Metadata { correlation: None, cause: cause.clone() },
+                event,
+            };
+            self.aggregate.commit(&recorded).unwrap();
+            self.history.push(recorded);
+        }
+    }
+
+    pub(super) fn command(&self, words: &[&str], now: Timestamp) -> Command {
+        let state = self.aggregate.state();
+        let number =
+            |key: &str| words.iter().find_map(|word| word.strip_prefix(key)).map(|n| n.parse::<i64>().unwrap());
+        let effect =
+            EffectId { generation: state.generation, start: number("job=").map_or(state.starts, |n| n as u32) };
+        match words[0] {
+            "discover" => Command::Discover(Discover {
+                agent: Agent::ClaudeCode,
+                path: words.get(1).unwrap_or(&"/t/a.jsonl").to_string(),
+                identity: FileIdentity { device: 1, inode: 1 },
+                kind: Kind::Main,
+                takes_over: words.contains(&"takes_over"),
+            }),
+            "observe" => {
+                let records = number("records=").unwrap_or(1) as u64;
+                let from = number("from=").map_or(state.read.offset, |n| n as u64);
+                let spoken = if words.contains(&"meta") { 0 } else { records };
+                Command::Observe(Box::new(Observe {
+                    generation: number("generation=").map_or(state.generation, |n| n as u32),
+                    from,
+                    to: Cursor {
+                        offset: from + records * 100,
+                        line: state.read.line + records,
+                        open_calls: words.contains(&"call").then_some(Mark(1)).into_iter().collect(),
+                        ..Cursor::default()
+                    },
+                    tail: TailDigest([1; 16]),
+                    counts: Counts {
+                        records,
+                        conversation: spoken,
+                        messages: if words.contains(&"silent") { 0 } else { spoken },
+                        prompts: u64::from(words.contains(&"prompt")),
+                        ..Counts::default()
+                    },
+                    first_at: None,
+                    last_at: None,
+                    last_conversation_at: number("at=").map(|s| Timestamp(s * 1000)).or(Some(now)),
+                    place: Some(Place { cwd: "/p/sub".to_owned(), project: "/p".to_owned() }),
+                    parent: None,
+                }))
+            }
+            "rewrite" => Command::Rewrite { identity: FileIdentity { device: 1, inode: 2 } },
+            "vanish" => Command::Vanish,
+            "close" => Command::Close(Close {
+                reason: CloseReason::parse(words[1]).unwrap(),
+                note: None,
+                by_self: words.contains(&"by_self"),
+                unread: words.contains(&"unread"),
+            }),
+            "wake" => {
+                Command::Wake { unread: words.contains(&"unread"), asleep_ms: number("asleep=").unwrap_or(0) * 1000 }
+            }
+            "complete" => {
+                let hash = ContentHash([number("hash=").unwrap_or(1) as u8; 32]);
+                let episode = episode_uuid(&session(), &hash);
+                Command::Complete(Complete {
+                    effect,
+                    generation: state.generation,
+                    to: state.job.map_or(0, |job| job.to),
+                    hash,
+                    filter_version: self.policy.filter_version,
+                    stored: (!words.contains(&"same")).then_some(Stored { episode, manifest: hash, items: 3 }),
+                })
+            }
+            "fail" => Command::Fail { effect, why: FailureWhy::parse(words[1]).unwrap() },
+            "reindex" => Command::Reindex,
+            "track" => Command::Track,
+            "untrack" => Command::Untrack,
+            "assign" => Command::Assign { group: words[1].to_owned() },
+            "forget" => Command::Forget,
+            "restore" => Command::Restore { file_exists: !words.contains(&"gone") },
+            other => panic!("no such wish: {other}"),
+        }
+    }
+
+    /// I-2: what was recorded, written and read back, gives this very aggregate. And what must hold in every state.
+    pub(super) fn replay(&self) {
+        let read_back = self.history.iter().map(|recorded| {
+            let encoded = crate::schema::session::encode(&recorded.event);
+            let event = crate::schema::session::decode(encoded.kind, encoded.v, &encoded.data).unwrap();
+            Recorded { event, ..recorded.clone() }
+        });
+        assert_eq!(Aggregate::rehydrate(session(), read_back).as_ref(), Ok(&self.aggregate));
+        let state = self.aggregate.state();
+        assert_eq!(state.phase == Phase::Indexing, state.job.is_some(), "{state:?}");
+        assert!(state.job.is_none_or(|job| job.to <= state.read.offset && job.covers <= state.unindexed), "{state:?}");
+        let ranges = self.history.iter().filter_map(|recorded| match &recorded.event {
+            Event::RecordsAppended { generation, from, to, .. } => Some((*generation, *from, to.offset)),
+            _ => None,
+        });
+        let mut end = (1, 0);
+        for (generation, from, to) in ranges {
+            let expected = if generation == end.0 { end.1 } else { 0 };
+            assert_eq!(from, expected, "I-6: every byte in one range");
+            end = (generation, to);
+        }
+    }
+
+    /// Phase, end, episode and what is owed: all that a reader of the table wants to see.
+    fn after(&self) -> String {
+        let state = self.aggregate.state();
+        let mut text = state.phase.as_str().to_owned();
+        if let Phase::Unindexed(why) = state.phase {
+            text += &format!("({why})");
+        }
+        if let Some(end) = state.end {
+            text += &format!(" end={}", end.reason);
+        }
+        if let Some(episode) = &state.episode {
+            text += &format!(" episode={}", episode.hash.0[0]);
+        }
+        if state.generation > 1 {
+            text += &format!(" generation={}", state.generation);
+        }
+        for effect in self.aggregate.pending(&self.policy) {
+            match effect {
+                Effect::Index(job) => text += &format!(" owes=index..{}", job.to),
+                Effect::Wake(at) => text += &format!(" wake={}s", at.0 / 1000),
+            }
+        }
+        text
+    }
+}
+
+pub(super) fn session() -> SessionId {
+    SessionId::new("5b0c").unwrap()
+}
+
+fn name(event: &Event) -> String {
+    match event {
+        Event::Discovered { .. } => "discovered".to_owned(),
+        Event::Moved { .. } => "moved".to_owned(),
+        Event::Located { .. } => "located".to_owned(),
+        Event::ParentFound { .. } => "parent".to_owned(),
+        Event::RecordsAppended { late_index_at: None, .. } => "appended".to_owned(),
+        Event::RecordsAppended { .. } => "appended(late)".to_owned(),
+        Event::Rewritten { .. } => "rewritten".to_owned(),
+        Event::Resumed => "resumed".to_owned(),
+        Event::WentIdle => "idle".to_owned(),
+        Event::CloseRequested { .. } => "requested".to_owned(),
+        Event::Ended { .. } => "ended".to_owned(),
+        Event::IndexingStarted { .. } => "started".to_owned(),
+        Event::Indexed { .. } => "indexed".to_owned(),
+        Event::IndexSkipped { .. } => "skipped".to_owned(),
+        Event::IndexingFailed { attempts, .. } => format!("failed({attempts})"),
+        Event::Abandoned { .. } => "abandoned".to_owned(),
+        Event::TrackingStopped => "stopped".to_owned(),
+        Event::TrackingResumed => "tracked".to_owned(),
+        Event::GroupAssigned { .. } => "assigned".to_owned(),
+        Event::Forgotten => "forgotten".to_owned(),
+        Event::Restored { .. } => "restored".to_owned(),
+    }
+}
+
+fn refusal(rejection: &Rejection) -> &'static str {
+    match rejection {
+        Rejection::NotDiscovered => "not discovered",
+        Rejection::Forgotten => "forgotten",
+        Rejection::NotForgotten => "not forgotten",
+        Rejection::Untracked => "untracked",
+        Rejection::StaleRange { .. } => "stale range",
+        Rejection::UnknownEffect => "unknown effect",
+        Rejection::WrongEpisode => "wrong episode",
+        Rejection::SecondFile { .. } => "second file",
+    }
+}
