@@ -10,8 +10,8 @@ use std::sync::Arc;
 use baton_actors::System;
 use baton_actors::clock::SystemClock;
 use baton_actors::lock::HomeLock;
+use baton_actors::settings::Settings;
 use baton_actors::system::{Options, StartError};
-use baton_events::session::Policy;
 use tokio::sync::watch;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
@@ -79,13 +79,13 @@ pub fn run(environment: &Environment, mode: Mode) -> Result<(), Error> {
 
 async fn serve(environment: &Environment, mode: Mode) -> Result<HomeLock, Error> {
     // Configuration comes with its own command; until then the defaults hold.
-    let (_policy, policy) = watch::channel(Policy::default());
+    let (_settings, settings) = watch::channel(Arc::new(Settings::default()));
     // Before anything that would have to be put in order again.
     let signals = Signals::listen().map_err(|source| Error::Io { what: "listen for signals", source })?;
     let system = System::start(Options {
         home: environment.home.clone(),
         roots: environment.roots(),
-        policy,
+        settings,
         clock: Arc::new(SystemClock::default()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     })

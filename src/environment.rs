@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use baton_actors::watcher::Root;
+use baton_events::protocol::Caller;
 
 /// Where things are.
 #[derive(Clone, Debug)]
@@ -57,6 +58,14 @@ impl Environment {
     /// Whether there is any transcript to read.
     pub fn has_transcripts(&self) -> bool {
         self.roots().iter().any(|root| has_transcript(&root.projects, 3))
+    }
+}
+
+/// Who asks, as far as this process's surroundings tell.
+pub fn caller() -> Caller {
+    Caller {
+        agent_session: env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| !id.is_empty()),
+        directory: env::current_dir().ok().and_then(|path| path.to_str().map(str::to_owned)),
     }
 }
 

@@ -24,6 +24,7 @@ use crate::clock::Clock;
 use crate::indexer;
 use crate::journal::Journal;
 use crate::limits;
+use crate::settings::SettingsReader;
 use crate::slot::Slot;
 use crate::supervisor::{self, Progress};
 use crate::table::TableReader;
@@ -47,7 +48,7 @@ pub struct Services {
     /// The session table.
     pub table: TableReader,
     /// Timeouts and switches.
-    pub policy: watch::Receiver<baton_events::session::Policy>,
+    pub settings: SettingsReader,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Conversations and notes.

@@ -17,6 +17,7 @@ pub mod place;
 pub mod reading;
 pub mod restart;
 pub mod session;
+pub mod settings;
 pub mod slot;
 pub mod stream;
 pub mod supervisor;

@@ -17,7 +17,7 @@ use baton_events::session::{
     Aggregate, Close, CloseReason, Command, Effect, EffectId, Event, Phase, Policy, Rejection,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 pub use answer::{Closed, Outcome};
@@ -28,6 +28,7 @@ use crate::files::FileSeen;
 use crate::indexer::{self, JobOutcome};
 use crate::journal::{AppendError, Journal};
 use crate::limits;
+use crate::settings::SettingsReader;
 use crate::slot::{self, CallError};
 use crate::stream::SessionStream;
 use crate::supervisor;
@@ -41,7 +42,7 @@ pub struct Options {
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Timeouts and switches, as configured now.
-    pub policy: watch::Receiver<Policy>,
+    pub settings: SettingsReader,
     /// Bounds the reads of all sessions together.
     pub reads: Arc<Semaphore>,
     /// Where notes are kept.
@@ -251,7 +252,7 @@ impl State {
     }
 
     fn policy(&self) -> Policy {
-        self.options.policy.borrow().clone()
+        self.options.settings.borrow().policy_for(self.aggregate().state())
     }
 
     /// Proposes, and records what follows.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::session::{Phase, Policy};
+use baton_events::session::Phase;
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SupervisionEvent};
 use tokio::sync::watch;
 
@@ -223,10 +223,6 @@ impl State {
         self.options.sessions.clock.now()
     }
 
-    fn policy(&self) -> Policy {
-        self.options.sessions.policy.borrow().clone()
-    }
-
     async fn resolve(&mut self, myself: &ActorRef<Msg>, id: &SessionId) -> Result<ActorRef<session::Msg>, CallError> {
         if let Some(child) = self.children.get_mut(id) {
             child.resting_since = None;
@@ -300,9 +296,9 @@ impl State {
         if self.draining {
             return;
         }
-        let (policy, now) = (self.policy(), self.now());
+        let (settings, now) = (self.options.sessions.settings.borrow().clone(), self.now());
         let table = self.options.table.borrow_and_update().clone();
-        let (due, next) = table.due(&policy, now);
+        let (due, next) = table.due(|state| settings.policy_for(state), now);
         self.woken.retain(|_, at| now.since_ms(*at) < WAKE_PAUSE_MS);
         let mut work = Vec::new();
         for id in due {

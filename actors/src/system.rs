@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use baton_events::record::Timestamp;
-use baton_events::session::Policy;
 use ractor::{Actor, ActorRef};
 use tokio::sync::{Semaphore, watch};
 
@@ -16,6 +15,7 @@ use crate::journal::{self, DiskJournal, Journal, OpenError};
 use crate::limits;
 use crate::lock::{HomeLock, LockError};
 use crate::session;
+use crate::settings::SettingsReader;
 use crate::supervisor::{self, Progress, SupervisorActor};
 use crate::table::{TableFold, TableReader};
 use crate::watcher::{self, Root};
@@ -26,8 +26,8 @@ pub struct Options {
     pub home: PathBuf,
     /// Where transcripts are looked for.
     pub roots: Vec<Root>,
-    /// Timeouts and switches; may change while the daemon runs.
-    pub policy: watch::Receiver<Policy>,
+    /// What is configured; may change while the daemon runs.
+    pub settings: SettingsReader,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// The program's version, as clients are told.
@@ -67,7 +67,7 @@ impl System {
     /// Takes the home's lock, opens the log, rebuilds the session table from it, and starts the actors: supervisor,
     /// indexer, watcher, and the gateway last.
     pub async fn start(options: Options) -> Result<Self, StartError> {
-        let Options { home, roots, policy, clock, version } = options;
+        let Options { home, roots, settings, clock, version } = options;
         let lock = HomeLock::acquire(&home)?;
         let started_at = clock.now();
         let (journal, table, log_problem) = open_journal(&home, started_at).await?;
@@ -83,7 +83,7 @@ impl System {
             started_at,
             journal: journal.clone(),
             table: table.clone(),
-            policy: policy.clone(),
+            settings: settings.clone(),
             clock: clock.clone(),
             chunks: chunks.clone(),
             supervisor: supervisor.clone(),
@@ -97,7 +97,7 @@ impl System {
         let sessions = session::Options {
             journal: journal.clone(),
             clock,
-            policy,
+            settings,
             reads: Arc::new(Semaphore::new(limits::READS_AT_ONCE)),
             chunks: chunks.clone(),
             indexer: indexer.clone(),

@@ -27,6 +27,26 @@ pub mod method {
     pub const CLOSE: &str = "close";
     /// Daemon, log, memory, roots, counts, problems.
     pub const STATUS: &str = "status";
+    /// What a query would index.
+    pub const UNINDEXED: &str = "unindexed";
+    /// A range of history, indexed now or counted.
+    pub const SYNC: &str = "sync";
+    /// The tracking switch: shown or set.
+    pub const TRACKING: &str = "tracking";
+    /// Tracks a session again, or into a group.
+    pub const TRACK: &str = "track";
+    /// Stops tracking a session.
+    pub const UNTRACK: &str = "untrack";
+    /// The configuration with the origin of each value.
+    pub const CONFIG: &str = "config";
+    /// Entities of the memory.
+    pub const NODES: &str = "nodes";
+    /// Facts of the memory.
+    pub const FACTS: &str = "facts";
+    /// Episodes, newest first.
+    pub const EPISODES: &str = "episodes";
+    /// Calls a tool as MCP does.
+    pub const TOOL: &str = "tools/call";
     /// Sent by the daemon while a call takes long; carries no id.
     pub const PROGRESS: &str = "progress";
 }
@@ -183,6 +203,21 @@ pub struct SearchParams {
     /// Whether to wait until all history is read.
     #[serde(default)]
     pub wait: bool,
+    /// Who asks.
+    #[serde(default)]
+    pub caller: Caller,
+}
+
+/// Who asks, as far as the client's surroundings tell. Used to favour the caller's project and to know its session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Caller {
+    /// The session that the client's environment names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_session: Option<String>,
+    /// The client's working directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
 }
 
 fn ten() -> u32 {
@@ -216,15 +251,12 @@ pub struct ShowParams {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CloseParams {
-    /// An id or a unique prefix of one; without it, the session that `agent_session` or `directory` tells.
+    /// An id or a unique prefix of one; without it, the session that `caller` tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The session that the client's environment names.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent_session: Option<String>,
-    /// The client's working directory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub directory: Option<String>,
+    /// Who asks: without `session`, this tells which.
+    #[serde(default)]
+    pub caller: Caller,
     /// Why, in the closer's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -238,4 +270,185 @@ pub struct CloseParams {
 
 fn thirty_seconds_ms() -> u64 {
     30_000
+}
+
+/// Arguments of `unindexed`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UnindexedParams {
+    /// Only those of this project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Whether sessions that nobody works in any more are listed too.
+    pub include_inactive: bool,
+}
+
+impl Default for UnindexedParams {
+    fn default() -> Self {
+        Self { project: None, include_inactive: true }
+    }
+}
+
+/// Arguments of `sync`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SyncParams {
+    /// Only sessions of this project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Only sessions with activity in so many days; 0 and none: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub days: Option<u32>,
+    /// At most so many, newest first; 0 and none: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_sessions: Option<u32>,
+    /// Look and count only.
+    pub dry_run: bool,
+}
+
+/// Arguments of `tracking`: the switch to set, or none to show it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrackingParams {
+    /// Sets the switch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// The project whose switch is meant; none: the global one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+}
+
+/// Arguments of `track`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrackParams {
+    /// An id or a unique prefix of one; none: the caller's own session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The group it belongs to from now on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Whether to track it although a switch says no.
+    pub force: bool,
+    /// Who asks.
+    pub caller: Caller,
+}
+
+/// Arguments of `untrack`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UntrackParams {
+    /// An id or a unique prefix of one.
+    pub session: String,
+}
+
+/// Arguments of `nodes`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NodesParams {
+    /// The words.
+    pub query: String,
+    /// Only what sessions of these groups support; none: all.
+    pub groups: Vec<String>,
+    /// How many.
+    pub limit: u32,
+    /// A node to which the nearest rank first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub center: Option<String>,
+    /// Only nodes with one of these labels; none: all.
+    pub labels: Vec<String>,
+    /// Whether to wait until all history is read.
+    pub wait: bool,
+    /// Where to go on, as the answer before this one said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// Who asks.
+    pub caller: Caller,
+}
+
+impl Default for NodesParams {
+    fn default() -> Self {
+        Self {
+            query: String::new(),
+            groups: Vec::new(),
+            limit: ten(),
+            center: None,
+            labels: Vec::new(),
+            wait: false,
+            cursor: None,
+            caller: Caller::default(),
+        }
+    }
+}
+
+/// Arguments of `facts`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FactsParams {
+    /// The words.
+    pub query: String,
+    /// Only what sessions of these groups support; none: all.
+    pub groups: Vec<String>,
+    /// How many.
+    pub limit: u32,
+    /// A node whose facts rank first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub center: Option<String>,
+    /// Whether to wait until all history is read.
+    pub wait: bool,
+    /// Where to go on, as the answer before this one said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// Who asks.
+    pub caller: Caller,
+}
+
+impl Default for FactsParams {
+    fn default() -> Self {
+        Self {
+            query: String::new(),
+            groups: Vec::new(),
+            limit: ten(),
+            center: None,
+            wait: false,
+            cursor: None,
+            caller: Caller::default(),
+        }
+    }
+}
+
+/// Arguments of `episodes`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EpisodesParams {
+    /// Only those of these groups; none: all.
+    pub groups: Vec<String>,
+    /// How many.
+    pub limit: u32,
+    /// Whether to wait until all history is read.
+    pub wait: bool,
+    /// Where to go on, as the answer before this one said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// Who asks.
+    pub caller: Caller,
+}
+
+impl Default for EpisodesParams {
+    fn default() -> Self {
+        Self { groups: Vec::new(), limit: ten(), wait: false, cursor: None, caller: Caller::default() }
+    }
+}
+
+/// Arguments of `tools/call`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ToolParams {
+    /// The tool, or an alias of it.
+    pub name: String,
+    /// Its arguments: an object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Box<RawValue>>,
+    /// Who asks.
+    #[serde(default)]
+    pub caller: Caller,
 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::Error;
 use crate::client::{self, Client};
-use crate::environment::Environment;
+use crate::environment::{self, Environment};
 use crate::print::{self, Output};
 
 #[derive(Debug, Args)]
@@ -31,8 +31,7 @@ pub(super) struct Typed {
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
     let params = CloseParams {
         session: typed.session.clone(),
-        agent_session: std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| !id.is_empty()),
-        directory: std::env::current_dir().ok().and_then(|path| path.to_str().map(str::to_owned)),
+        caller: environment::caller(),
         reason: typed.reason.clone(),
         command_id: Some(Uuid::new_v4().to_string()),
         deadline_ms: typed.wait * 1000,

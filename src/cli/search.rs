@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::Error;
 use crate::client::{self, Client};
-use crate::environment::Environment;
+use crate::environment::{self, Environment};
 use crate::examples::{self, Throwaway};
 use crate::print::{self, Output, Progress, Style};
 
@@ -37,6 +37,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         project: typed.project.as_deref().map(super::project),
         limit: typed.limit,
         wait: !typed.no_wait,
+        caller: environment::caller(),
     };
     let examples = examples::stand_in(environment);
     if let Some(folder) = &examples {

@@ -7,10 +7,11 @@ use std::time::Duration;
 use baton_actors::System;
 use baton_actors::clock::ManualClock;
 use baton_actors::session::{CloseCall, Closed};
+use baton_actors::settings::Settings;
 use baton_actors::system::Options;
 use baton_actors::watcher::Root;
 use baton_events::record::{CommandId, Recorded, SessionId, Timestamp};
-use baton_events::session::{CloseReason, Event, Phase, Policy, State};
+use baton_events::session::{CloseReason, Event, Phase, State};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
@@ -61,11 +62,11 @@ impl Held {
     }
 
     fn begin(&mut self) {
-        let (_, policy) = tokio::sync::watch::channel(Policy::default());
+        let (_, settings) = tokio::sync::watch::channel(Arc::new(Settings::default()));
         let options = Options {
             home: self.world.home().to_owned(),
             roots: vec![Root::claude_code(self.world.config())],
-            policy,
+            settings,
             clock: self.clock.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };

@@ -8,7 +8,7 @@ use baton_events::protocol::answer::{
 };
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
-use baton_events::session::{EpisodeRef, Phase, Policy, State, Why};
+use baton_events::session::{EpisodeRef, Phase, State, Why};
 use uuid::Uuid;
 
 use super::Services;
@@ -21,7 +21,7 @@ fn out(text: &str) -> String {
     redact(text).into_owned()
 }
 
-pub(super) fn row(services: &Services, policy: &Policy, id: &SessionId, state: &State) -> Row {
+pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
     let note = state.close_note.and_then(|hash| services.chunks.note(id, &hash).ok());
     Row {
         session_id: id.to_string(),
@@ -29,7 +29,8 @@ pub(super) fn row(services: &Services, policy: &Policy, id: &SessionId, state: &
         project: state.place.as_ref().map(|place| out(&place.project)),
         group_id: state.group_id().map(out),
         agent: state.transcript.as_ref().map(|transcript| transcript.agent.as_str().to_owned()),
-        tracked: policy.tracked && !matches!(state.phase, Phase::Unindexed(Why::Untracked) | Phase::Forgotten),
+        tracked: services.settings.borrow().policy_for(state).tracked
+            && !matches!(state.phase, Phase::Unindexed(Why::Untracked) | Phase::Forgotten),
         state: state.phase.as_str().to_owned(),
         why: match (state.phase, &state.failure) {
             (Phase::Unindexed(why), _) => Some(why.to_string()),

@@ -1,7 +1,7 @@
 //! Which session, which project: what a person or an agent wrote, against what is known.
 
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::{CloseParams, Failure, code};
+use baton_events::protocol::{Caller, Failure, code};
 use baton_events::record::SessionId;
 use baton_events::session::{Phase, State};
 
@@ -12,15 +12,12 @@ use crate::files::FileSeen;
 /// Sessions that an answer names where there may be many.
 pub(super) const NAMED: usize = 8;
 
-/// The session that a close means.
-pub(super) async fn meant(services: &Services, asked: &CloseParams) -> Result<SessionId, Failure> {
-    if let Some(text) = &asked.session {
+/// The session that is meant: the one that is named, else the caller's own.
+pub(super) async fn meant(services: &Services, named: Option<&str>, caller: &Caller) -> Result<SessionId, Failure> {
+    if let Some(text) = named.or(caller.agent_session.as_deref()) {
         return session(services, text).await;
     }
-    if let Some(id) = &asked.agent_session {
-        return session(services, id).await;
-    }
-    let Some(directory) = &asked.directory else {
+    let Some(directory) = &caller.directory else {
         return Err(failure(code::NOT_FOUND, "which session? Give its id; `baton sessions` lists them"));
     };
     lazy::look(services).await;
@@ -144,6 +141,16 @@ pub(super) fn project(table: &SessionTable, text: &str) -> Result<String, Failur
             Err(failure(code::NOT_FOUND, message))
         }
     }
+}
+
+/// The groups that texts name, each as [`project`]; none when there are none. For predicates see [`is_in_any`].
+pub(super) fn groups(table: &SessionTable, texts: &[String]) -> Result<Vec<String>, Failure> {
+    texts.iter().map(|text| project(table, text)).collect()
+}
+
+/// Whether a session belongs to one of these, or these are none.
+pub(super) fn is_in_any(state: &State, groups: &[String]) -> bool {
+    groups.is_empty() || groups.iter().any(|group| is_in(state, group))
 }
 
 /// Whether a session belongs to a project or group, or works in a directory of it.

@@ -75,11 +75,11 @@ impl SessionTable {
     }
 
     /// Sessions whose time has come by `now`, and the next moment at which another's comes.
-    pub fn due(&self, policy: &Policy, now: Timestamp) -> (Vec<SessionId>, Option<Timestamp>) {
+    pub fn due(&self, policy: impl Fn(&State) -> Policy, now: Timestamp) -> (Vec<SessionId>, Option<Timestamp>) {
         let mut due = Vec::new();
         let mut next: Option<Timestamp> = None;
         for (id, row) in &self.rows {
-            match wake_at(&row.state, policy) {
+            match wake_at(&row.state, &policy(&row.state)) {
                 Some(at) if at <= now => due.push(id.clone()),
                 Some(at) => next = Some(next.map_or(at, |next| next.min(at))),
                 None => {}
@@ -125,8 +125,8 @@ mod tests {
         let mut table = SessionTable::default();
         table.apply(Position(1), &id("a"), SequenceNumber(1), &discovered(0));
         table.apply(Position(2), &id("b"), SequenceNumber(1), &discovered(5_000));
-        let policy = Policy::default();
-        assert_eq!(table.due(&policy, Timestamp(59_999)), (vec![], Some(Timestamp(60_000))));
-        assert_eq!(table.due(&policy, Timestamp(60_000)), (vec![id("a")], Some(Timestamp(65_000))));
+        let policy = |_: &State| Policy::default();
+        assert_eq!(table.due(policy, Timestamp(59_999)), (vec![], Some(Timestamp(60_000))));
+        assert_eq!(table.due(policy, Timestamp(60_000)), (vec![id("a")], Some(Timestamp(65_000))));
     }
 }

@@ -329,3 +329,237 @@ pub struct Problem {
     /// What to do.
     pub fix: String,
 }
+
+/// Result of `unindexed`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Unindexed {
+    /// `success`.
+    pub status: String,
+    /// How many.
+    pub count: u64,
+    /// Latest activity first.
+    pub sessions: Vec<UnindexedRow>,
+}
+
+/// A session that a query would index.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UnindexedRow {
+    /// The session.
+    pub session_id: String,
+    /// Its transcript.
+    pub file_path: Option<String>,
+    /// The project's directory.
+    pub project: Option<String>,
+    /// As in [`Row`].
+    pub state: String,
+    /// RFC 3339 UTC.
+    pub last_activity: Option<String>,
+    /// As in [`Row`].
+    pub message_count: u64,
+}
+
+/// Result of `sync`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sync {
+    /// Sessions in the range.
+    pub sessions: u64,
+    /// Those of them that are not indexed, or grew since.
+    pub would_index: u64,
+    /// Those that were indexed by this call.
+    pub indexed: u64,
+    /// Tokens of the transcripts that were or would be indexed, estimated.
+    pub tokens_raw: u64,
+    /// Tokens of what the filter leaves of them, estimated.
+    pub tokens_filtered: u64,
+    /// What enriching them with a model would cost, in US dollars.
+    pub llm_cost_estimate: f64,
+    /// Sessions that could not be read or stored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<String>,
+}
+
+/// Result of `tracking`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tracking {
+    /// The global switch.
+    pub global_enabled: bool,
+    /// How many sessions are listed.
+    pub active_sessions: u64,
+    /// Tracked sessions that are open.
+    pub sessions: Vec<TrackedSession>,
+    /// Switches of single projects, by path or glob.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub projects: BTreeMap<String, bool>,
+    /// Projects that are never read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
+}
+
+/// An open session that is tracked.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TrackedSession {
+    /// The session.
+    pub session_id: String,
+    /// The project's directory.
+    pub project_root: Option<String>,
+    /// RFC 3339 UTC.
+    pub last_activity: Option<String>,
+}
+
+/// Result of `track` and `untrack`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Track {
+    /// `success` or `error`.
+    pub status: String,
+    /// The session, when it is known which was meant.
+    pub session_id: Option<String>,
+    /// What happened and what to do next.
+    pub message: String,
+}
+
+/// Result of `nodes`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Nodes {
+    /// Whether there are any, in words.
+    pub message: String,
+    /// Best first.
+    pub nodes: Vec<Node>,
+    /// How fresh the answer is.
+    pub freshness: Freshness,
+    /// Give it as `cursor` to go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// An entity.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Node {
+    /// The same entity of the same group always has the same one.
+    pub uuid: String,
+    /// What it is called.
+    pub name: String,
+    /// `Entity` and its kind.
+    pub labels: Vec<String>,
+    /// When it was first stored, RFC 3339 UTC.
+    pub created_at: Option<String>,
+    /// One line.
+    pub summary: Option<String>,
+    /// The group.
+    pub group_id: String,
+    /// Counts, dates and sessions.
+    pub attributes: BTreeMap<String, serde_json::Value>,
+}
+
+/// Result of `facts`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Facts {
+    /// Whether there are any, in words.
+    pub message: String,
+    /// Best first.
+    pub facts: Vec<Fact>,
+    /// How fresh the answer is.
+    pub freshness: Freshness,
+    /// Give it as `cursor` to go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// A relation of two entities. Times are RFC 3339 UTC.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Fact {
+    /// The same fact of the same group always has the same one.
+    pub uuid: String,
+    /// The group.
+    pub group_id: String,
+    /// Where it begins.
+    pub source_node_uuid: String,
+    /// Where it ends.
+    pub target_node_uuid: String,
+    /// When it was first stored.
+    pub created_at: Option<String>,
+    /// The relation.
+    pub name: String,
+    /// In a sentence.
+    pub fact: String,
+    /// The episodes that say so.
+    pub episodes: Vec<String>,
+    /// When its contradiction was stored.
+    pub expired_at: Option<String>,
+    /// Since when it holds.
+    pub valid_at: Option<String>,
+    /// Since when it does not.
+    pub invalid_at: Option<String>,
+    /// End of the newest session that says so.
+    pub reference_time: Option<String>,
+    /// Counts, sessions and lines.
+    pub attributes: BTreeMap<String, serde_json::Value>,
+}
+
+/// Result of `episodes`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Episodes {
+    /// Whether there are any, in words.
+    pub message: String,
+    /// Newest first.
+    pub episodes: Vec<EpisodeEntry>,
+    /// How fresh the answer is.
+    pub freshness: Freshness,
+    /// Give it as `cursor` to go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// An episode in a list.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EpisodeEntry {
+    /// The episode.
+    pub uuid: String,
+    /// `session_<first 8 of the id>`.
+    pub name: String,
+    /// The episode as text.
+    pub content: String,
+    /// End of the session, RFC 3339 UTC.
+    pub created_at: Option<String>,
+    /// By agent: `claude_code_jsonl`.
+    pub source: String,
+    /// `Session from <project>`.
+    pub source_description: String,
+    /// The group.
+    pub group_id: Option<String>,
+}
+
+/// Result of `tools/call`, as MCP has it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ToolResult {
+    /// One text: the result as JSON, or why there is none.
+    pub content: Vec<ToolContent>,
+    /// The result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<serde_json::Value>,
+    /// Whether it failed.
+    pub is_error: bool,
+}
+
+/// A text of a tool's result.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolContent {
+    /// `text`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The text.
+    pub text: String,
+}

@@ -1,0 +1,66 @@
+//! Explicit close.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_events::protocol::{CloseParams, answer, code};
+use baton_events::record::CommandId;
+use baton_events::redact::redact;
+use baton_events::session::CloseReason;
+use uuid::Uuid;
+
+use super::Ended;
+use crate::gateway::connection::failure;
+use crate::gateway::{Services, answers, resolve};
+use crate::limits;
+use crate::session::{CloseCall, Closed, Outcome};
+use crate::slot::CallError;
+
+/// Longest id of a command, in bytes.
+const COMMAND_ID_BYTES: usize = 128;
+
+pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Services>) -> Result<answer::Close, Ended> {
+    let id = match resolve::meant(services, asked.session.as_deref(), &asked.caller).await {
+        Ok(id) => id,
+        Err(failure) if failure.code == code::NOT_FOUND => {
+            let message = failure.message;
+            return Ok(answer::Close { status: "error".to_owned(), message, ..answer::Close::default() });
+        }
+        Err(failure) => return Err(failure.into()),
+    };
+    let command = match &asked.command_id {
+        Some(text) if text.len() > COMMAND_ID_BYTES => {
+            let message = format!("a command id may have {COMMAND_ID_BYTES} bytes");
+            return Err(failure(code::INVALID_PARAMS, message).into());
+        }
+        Some(text) => text.clone(),
+        None => Uuid::new_v4().to_string(),
+    };
+    let note = asked.reason.as_deref().map(bounded_note).filter(|note| !note.is_empty());
+    // An agent that closes its own session still writes the answer of this call and its last words.
+    let by_self = asked.caller.agent_session.as_deref() == Some(id.as_str());
+    let call = CloseCall { reason: CloseReason::Explicit, note, by_self, command: CommandId::new(&command) };
+    let deadline = Duration::from_millis(asked.deadline_ms).min(limits::CLOSE_DEADLINE);
+    let closing = {
+        let (services, id) = (services.clone(), id.clone());
+        async move {
+            let closed = services.supervisor.close(&id, None, call, deadline).await?;
+            if matches!(closed.outcome, Outcome::Stored | Outcome::Replaced(_) | Outcome::Unchanged) {
+                services.indexer.caught_up(closed.position, deadline).await?;
+            }
+            Ok::<Closed, CallError>(closed)
+        }
+    };
+    // A task of its own: whoever no longer waits for the close has asked for it all the same.
+    let closed = match tokio::time::timeout(deadline, tokio::spawn(closing)).await {
+        Ok(closed) => closed.unwrap_or(Err(CallError::Gone)),
+        Err(_) => Err(CallError::TimedOut),
+    };
+    Ok(answers::close(&id, closed))
+}
+
+/// Free text: redacted, one line, bounded.
+fn bounded_note(text: &str) -> String {
+    let line: Vec<&str> = text.split_whitespace().collect();
+    redact(&line.join(" ")).chars().take(limits::NOTE_CHARS).collect()
+}

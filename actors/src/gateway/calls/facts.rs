@@ -1,0 +1,17 @@
+//! Facts of the memory.
+
+use std::sync::Arc;
+
+use baton_events::protocol::{FactsParams, answer, code};
+
+use super::Ended;
+use crate::gateway::Services;
+use crate::gateway::connection::{Out, failure};
+
+pub(in crate::gateway) async fn facts(
+    _asked: FactsParams,
+    _services: &Arc<Services>,
+    _out: &Out,
+) -> Result<answer::Facts, Ended> {
+    Err(failure(code::METHOD_NOT_FOUND, "not built yet").into())
+}

@@ -1,0 +1,75 @@
+//! Lazy index, then search.
+
+use std::sync::Arc;
+
+use baton_events::protocol::{Failure, SearchParams, answer, code};
+use baton_events::record::{Position, SessionId};
+use baton_events::session::Phase;
+
+use super::{Ended, internal};
+use crate::gateway::connection::{Out, failure};
+use crate::gateway::{Services, answers, lazy, resolve};
+use crate::memory::{Query, Searcher};
+
+/// Most sessions that a search answers with.
+const SEARCH_LIMIT: u32 = 100;
+
+/// A memory that covers what was asked for, and how fresh it is.
+pub(in crate::gateway) struct Ready {
+    pub(in crate::gateway) searcher: Searcher,
+    pub(in crate::gateway) freshness: answer::Freshness,
+}
+
+/// The lazy step and all that follows before a search of any kind. `project` comes first; with `wait` all history is
+/// read before.
+pub(in crate::gateway) async fn ready(
+    services: &Arc<Services>,
+    out: &Out,
+    project: Option<&str>,
+    wait: bool,
+) -> Result<Ready, Ended> {
+    if wait {
+        lazy::wait_for_history(services, out).await?;
+    }
+    let step = lazy::step(services, out, project, wait).await?;
+    let position: Position = lazy::catch_up(services, out, step.position, wait).await?;
+    let searcher = services.indexer.searcher().map_err(|error| internal("the memory is not open", error))?;
+    let table = services.table.borrow().clone();
+    let failed = table.iter().filter(|(_, row)| row.state.phase == Phase::Failed);
+    let freshness = answer::Freshness {
+        indexed_now: step.indexed,
+        pending: step.pending + u64::from(position < step.position),
+        position: position.0,
+        failed: failed.map(|(id, _)| id.to_string()).take(resolve::NAMED).collect(),
+    };
+    Ok(Ready { searcher, freshness })
+}
+
+pub(in crate::gateway) async fn search(
+    asked: SearchParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::Search, Ended> {
+    if asked.query.trim().is_empty() {
+        return Err(failure(code::INVALID_PARAMS, "the query is empty; say what to look for").into());
+    }
+    let project = || asked.project.as_deref().map(|name| resolve::project(&services.table.borrow().clone(), name));
+    // A project whose first session began a moment ago is known only after the step.
+    let known = project().and_then(Result::ok);
+    let Ready { searcher, freshness } = ready(services, out, known.as_deref(), asked.wait).await?;
+    let project = project().transpose()?;
+    let table = services.table.borrow().clone();
+    let settings = services.settings.borrow().clone();
+    let (query, limit) = (asked.query, asked.limit.min(SEARCH_LIMIT) as usize);
+    let found = tokio::task::spawn_blocking(move || {
+        let hidden = |id: &str| {
+            let row = SessionId::new(id).and_then(|id| table.get(&id).cloned());
+            row.is_none_or(|row| row.state.phase == Phase::Forgotten || settings.excludes(&row.state))
+        };
+        let query = Query { project: project.as_deref(), sessions: limit, exclude: &hidden, ..Query::new(&query) };
+        let hits = searcher.search(&query).map_err(|error| internal("the search failed", error))?;
+        Ok::<_, Failure>(hits.into_iter().map(|hit| answers::hit(&table, hit)).collect())
+    });
+    let hits = found.await.map_err(|error| internal("the search broke", error))??;
+    Ok(answer::Search { hits, freshness })
+}

@@ -1,0 +1,37 @@
+//! One session and its episode.
+
+use std::sync::Arc;
+
+use baton_events::protocol::{ShowParams, answer};
+
+use super::{Ended, internal};
+use crate::gateway::{Services, answers, resolve};
+
+pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services>) -> Result<answer::Show, Ended> {
+    let id = resolve::session(services, &asked.session).await?;
+    let Some(row) = services.table.borrow().get(&id).cloned() else {
+        return Err(resolve::unknown(&services.table.borrow().clone(), id.as_str()).into());
+    };
+    let shown = answers::row(services, &id, &row.state);
+    let Some(current) = row.state.episode.clone() else { return Ok(answer::Show { row: shown, episode: None }) };
+    let services = services.clone();
+    let read = tokio::task::spawn_blocking(move || {
+        match services.indexer.conversation(&id, &current) {
+            Ok(items) => Ok(answers::episode(&id, &current, &items)),
+            // It may have been replaced, and its chunks collected, since the table was read.
+            Err(error) => {
+                let newer = services.table.borrow().get(&id).and_then(|row| row.state.episode.clone());
+                match newer {
+                    Some(newer) if newer.manifest != current.manifest => services
+                        .indexer
+                        .conversation(&id, &newer)
+                        .map(|items| answers::episode(&id, &newer, &items))
+                        .map_err(|error| internal("the episode cannot be read", error)),
+                    _ => Err(internal("the episode cannot be read", error)),
+                }
+            }
+        }
+    });
+    let episode = read.await.map_err(|error| internal("reading the episode broke", error))??;
+    Ok(answer::Show { row: shown, episode: Some(episode) })
+}
