@@ -1,30 +1,101 @@
 //! `baton bench`: what Baton costs, measured on this machine with this very program.
 //!
-//! Every figure comes from a throwaway daemon over a corpus that is the same in every run, and says how it was taken.
+//! Every figure comes from throwaway daemons over a corpus that is the same in every run, and says how it was taken.
 //! A run that did not do what it measures (a word that was not found, a session that was not indexed) is an error, never
-//! a figure.
+//! a figure. What the system does not tell is left out and said so. Nothing of the user's is read or changed, and nothing
+//! runs or lies about afterwards, also when it is interrupted.
 
 mod corpus;
-mod main_job;
+mod disk;
+mod house;
+mod idle;
+mod index;
+mod latency;
+mod lazy;
+mod live;
+mod mcp;
 mod process;
 mod report;
 mod sample;
+mod searching;
+mod table;
+mod workspace;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-pub use main_job::{Options, main_job};
-pub use report::{Appending, Disk, Index, MainJob, Memory, Part, Searching};
+pub use corpus::{Corpus, Options as CorpusOptions};
+pub use disk::{Disk, Part as DiskPart};
+pub use idle::Idle;
+pub use index::Index;
+pub use latency::{Appending, Latency};
+pub use lazy::Lazy;
+pub use live::Live;
+pub use mcp::Mcp;
+pub use process::Memory;
+pub use report::{Outcome, Report};
 pub use sample::Spread;
+pub use searching::{Query, Searching};
+pub use table::Table;
 
 use crate::client;
+use house::House;
+use workspace::Workspace;
+
+/// One thing to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// Bulk index.
+    Index,
+    /// Disk.
+    Disk,
+    /// A daemon with nothing to do.
+    Idle,
+    /// Searches.
+    Search,
+    /// The MCP server.
+    Mcp,
+    /// From an append to an answer that has it.
+    Latency,
+    /// A session written at its own pace.
+    Live,
+    /// The look at all files before an answer.
+    Lazy,
+}
+
+impl Part {
+    /// All of them, in the order in which they are measured: what leaves the corpus as it is comes first.
+    pub const ALL: [Self; 8] =
+        [Self::Index, Self::Disk, Self::Idle, Self::Search, Self::Mcp, Self::Latency, Self::Live, Self::Lazy];
+}
+
+/// What is measured, over what.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The parts.
+    pub parts: Vec<Part>,
+    /// A corpus that was written before; a copy of it is used.
+    pub corpus: Option<PathBuf>,
+    /// Else one like this is written.
+    pub new: CorpusOptions,
+    /// How long an idle daemon is watched.
+    pub idle: Duration,
+    /// How long a session is replayed.
+    pub live: Duration,
+    /// Transcripts for [`Part::Lazy`].
+    pub files: u32,
+}
 
 /// Why there are no figures.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The corpus is made from the example sessions.
-    #[error("there are no example sessions in {}; run this in a checkout of Baton", .0.display())]
-    NoExamples(PathBuf),
+    /// A folder that no corpus was written to.
+    #[error("there is no corpus in {}; write one with `baton bench corpus --into {}`", .0.display(), .0.display())]
+    NoCorpus(PathBuf),
+    /// A folder in use.
+    #[error("{} is not empty; name a new directory", .0.display())]
+    Occupied(PathBuf),
     /// The corpus, or a process.
     #[error("cannot {what} {}: {source}", path.display())]
     Io {
@@ -45,4 +116,69 @@ pub enum Error {
 
 fn io_error<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
     move |source| Error::Io { what, path: path.to_owned(), source }
+}
+
+/// Measures. `tell` is told what is being done.
+pub fn measure(options: &Options, tell: impl Fn(&str)) -> Result<Report, Error> {
+    let wants = |part| options.parts.contains(&part);
+    let workspace = Workspace::new()?;
+    let mut report = Report::new();
+    if options.parts.iter().any(|part| *part != Part::Lazy) {
+        over_corpus(options, &workspace, &mut report, &tell)?;
+    }
+    if wants(Part::Lazy) {
+        tell("indexing many small transcripts");
+        report.lazy = Some(lazy::measure(&workspace, options.files, options.new.seed)?);
+    }
+    Ok(report)
+}
+
+fn over_corpus(
+    options: &Options,
+    workspace: &Workspace,
+    report: &mut Report,
+    tell: &impl Fn(&str),
+) -> Result<(), Error> {
+    let wants = |part| options.parts.contains(&part);
+    let claude = workspace.path().join("claude");
+    let corpus = match &options.corpus {
+        Some(from) => {
+            tell("copying the corpus");
+            let corpus = Corpus::read(from)?;
+            workspace::copy(from, &claude)?;
+            corpus
+        }
+        None => {
+            tell("writing a corpus");
+            Corpus::write(options.new, &claude)?
+        }
+    };
+    tell("indexing it");
+    let (mut house, index) = index::measure(&claude, &corpus)?;
+    report.index = wants(Part::Index).then_some(index);
+    if wants(Part::Disk) {
+        report.disk = Some(disk::measure(&house, corpus.bytes));
+    }
+    if wants(Part::Idle) {
+        tell("watching it do nothing");
+        report.idle = Some(idle::measure(&house, workspace, options.idle)?);
+    }
+    if wants(Part::Search) {
+        tell("searching");
+        report.search = Some(searching::measure(&mut house, &corpus)?);
+    }
+    if wants(Part::Mcp) {
+        tell("starting MCP servers");
+        report.mcp = Some(mcp::measure(&house)?);
+    }
+    if wants(Part::Latency) {
+        tell("appending and searching");
+        report.latency = Some(latency::measure(&mut house, &claude.join(&corpus.largest))?);
+    }
+    if wants(Part::Live) {
+        tell("writing a session at its own pace");
+        report.live = Some(live::measure(&mut house, &claude, corpus.seed, options.live)?);
+    }
+    report.corpus = Some(corpus);
+    Ok(())
 }

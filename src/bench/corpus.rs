@@ -1,250 +1,224 @@
-//! A corpus of any size: the example sessions again and again, each copy with identities and dates of its own.
+//! A corpus of any size: transcripts of no one's sessions, shaped as real ones are, the same bytes for the same seed.
 //!
-//! Only identities and dates change, never a length or a word. So what a copy costs is what a session costs, but for one
-//! thing that helps and must be said: the vocabulary does not grow with the corpus.
+//! Sizes, kinds of lines and what takes the bytes follow what was measured over real transcripts: tool results and their
+//! copies are most of it, what people and agents say to each other little. Words follow Zipf's law over 8,192 of them,
+//! besides names, paths, numbers and hashes, which keep growing with the corpus. What is written is told in `corpus.json`.
 
-use std::collections::BTreeSet;
+mod plan;
+mod project;
+mod random;
+mod session;
+mod text;
+mod transcript;
+mod vocabulary;
+
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use baton_events::record::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::{Error, io_error};
+use vocabulary::{COMMON, RARE, Vocabulary};
 
-/// Each copy lies this much before the one before it.
-const DAYS_APART: i64 = 28;
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// Beside `projects/`.
+const MANIFEST: &str = "corpus.json";
 
-/// What was written.
-#[derive(Debug)]
-pub(super) struct Corpus {
+/// What is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Sessions, besides their subagents' transcripts.
+    pub sessions: u32,
+    /// Size of all transcripts, in bytes; reached within a few percent.
+    pub bytes: u64,
+    /// Another seed, other sessions.
+    pub seed: u64,
+}
+
+/// What a corpus holds: the content of `corpus.json`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Corpus {
+    /// The seed.
+    pub seed: u64,
+    /// Sessions, besides their subagents.
+    pub sessions: u32,
     /// Transcripts, subagents' included.
-    pub(super) files: u64,
+    pub transcripts: u64,
+    /// Projects.
+    pub projects: usize,
     /// Their bytes.
-    pub(super) bytes: u64,
-    /// The largest session: the file that is appended to.
-    pub(super) largest: PathBuf,
+    pub bytes: u64,
+    /// Their lines.
+    pub lines: u64,
+    /// Half of the lines are at most so long, 90 of 100, 99 of 100, in bytes.
+    pub line_bytes: [usize; 3],
+    /// Bytes by what takes them; the rest is the envelope of records.
+    pub bytes_of: BTreeMap<String, u64>,
+    /// A word that one session in 500 says.
+    pub rare_word: String,
+    /// A word that nearly every session says.
+    pub common_word: String,
+    /// The largest transcript, below the corpus.
+    pub largest: PathBuf,
 }
 
-/// One example file.
-struct Example {
-    /// Below the examples' folder.
-    path: PathBuf,
-    bytes: Vec<u8>,
-}
+impl Corpus {
+    /// The word that nearly every session says, whatever the seed.
+    pub(super) const COMMON_WORD: &str = COMMON;
 
-impl Example {
-    fn is_transcript(&self) -> bool {
-        self.path.extension().is_some_and(|ending| ending == "jsonl")
-    }
-}
-
-/// Writes copies of the sessions in `examples` to `into` until there are `bytes` of them.
-pub(super) fn write(examples: &Path, into: &Path, bytes: u64) -> Result<Corpus, Error> {
-    let mut found = Vec::new();
-    collect(examples, Path::new("projects"), &mut found)?;
-    if !found.iter().any(Example::is_transcript) {
-        return Err(Error::NoExamples(examples.to_owned()));
-    }
-    let agents = agents(&found);
-    let mut corpus = Corpus { files: 0, bytes: 0, largest: PathBuf::new() };
-    let mut largest = 0;
-    for copy in 1.. {
-        let renewal = Renewal { agents: &agents, copy };
-        for example in &found {
-            if corpus.bytes >= bytes {
-                return Ok(corpus);
-            }
-            let path = into.join(renewal.path(&example.path));
-            if let Some(folder) = path.parent() {
+    /// Writes transcripts below `into/projects` and tells what they are.
+    pub fn write(options: Options, into: &Path) -> Result<Self, Error> {
+        let projects_folder = into.join("projects");
+        let occupied = fs::read_dir(&projects_folder).is_ok_and(|mut entries| entries.next().is_some());
+        if occupied {
+            return Err(Error::Occupied(projects_folder));
+        }
+        let vocabulary = Vocabulary::new(options.seed);
+        let projects = plan::all_projects(options, &vocabulary);
+        let mut corpus = Self {
+            seed: options.seed,
+            sessions: options.sessions,
+            projects: projects.len(),
+            rare_word: RARE.to_owned(),
+            common_word: COMMON.to_owned(),
+            ..Self::default()
+        };
+        let (mut lengths, mut largest) = (Vec::new(), 0);
+        for plan in plan::everything(options) {
+            let project = &projects[plan.project];
+            let path = Path::new("projects").join(plan.path(&project.slug()));
+            let transcript = session::write(&plan, options.seed, project, &vocabulary);
+            let absolute = into.join(&path);
+            if let Some(folder) = absolute.parent() {
                 fs::create_dir_all(folder).map_err(io_error("create", folder))?;
             }
-            let content = renewal.text(&example.bytes);
-            fs::write(&path, &content).map_err(io_error("write", &path))?;
-            if example.is_transcript() {
-                corpus.files += 1;
-                corpus.bytes += content.len() as u64;
-                if content.len() > largest {
-                    (corpus.largest, largest) = (path, content.len());
-                }
+            fs::write(&absolute, &transcript.text).map_err(io_error("write", &absolute))?;
+            corpus.transcripts += 1;
+            corpus.bytes += transcript.text.len() as u64;
+            if transcript.text.len() > largest && plan.agent.is_none() {
+                (corpus.largest, largest) = (path, transcript.text.len());
             }
-        }
-    }
-    Ok(corpus)
-}
-
-/// All files below `folder` of `root`, in the order of their names.
-fn collect(root: &Path, folder: &Path, found: &mut Vec<Example>) -> Result<(), Error> {
-    let absolute = root.join(folder);
-    let entries = match fs::read_dir(&absolute) {
-        Ok(entries) => entries,
-        Err(_) => return Err(Error::NoExamples(root.to_owned())),
-    };
-    let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
-    names.sort();
-    for name in names {
-        let path = folder.join(name);
-        let absolute = root.join(&path);
-        if absolute.is_dir() {
-            collect(root, &path, found)?;
-        } else {
-            let bytes = fs::read(&absolute).map_err(io_error("read", &absolute))?;
-            found.push(Example { path, bytes });
-        }
-    }
-    Ok(())
-}
-
-/// The ids of subagents: hex digits without the form of a uuid, known from the names of their files.
-fn agents(found: &[Example]) -> BTreeSet<Vec<u8>> {
-    let names = found.iter().filter(|example| example.is_transcript()).filter_map(|example| example.path.file_stem());
-    names.filter_map(|name| name.to_str()?.strip_prefix("agent-")).map(|id| id.as_bytes().to_vec()).collect()
-}
-
-/// What one copy changes.
-struct Renewal<'a> {
-    agents: &'a BTreeSet<Vec<u8>>,
-    /// From 1.
-    copy: u32,
-}
-
-impl Renewal<'_> {
-    fn path(&self, path: &Path) -> PathBuf {
-        match path.to_str() {
-            Some(text) => String::from_utf8(self.text(text.as_bytes())).map_or_else(|_| path.to_owned(), PathBuf::from),
-            None => path.to_owned(),
-        }
-    }
-
-    /// The text with every identity and every date of this copy. As long as it was.
-    fn text(&self, text: &[u8]) -> Vec<u8> {
-        let mut renewed = Vec::with_capacity(text.len());
-        let mut rest = text;
-        while !rest.is_empty() {
-            let word = rest.iter().take_while(|byte| is_in_word(**byte)).count();
-            let start = renewed.len();
-            renewed.extend_from_slice(&rest[..word]);
-            self.word(&mut renewed[start..]);
-            let gap = rest[word..].iter().take_while(|byte| !is_in_word(**byte)).count();
-            renewed.extend_from_slice(&rest[word..word + gap]);
-            rest = &rest[word + gap..];
-        }
-        renewed
-    }
-
-    fn word(&self, word: &mut [u8]) {
-        if is_uuid(word) {
-            self.hex(&mut word[..8]);
-        } else if ["msg_", "toolu_", "req_"].iter().any(|kind| word.starts_with(kind.as_bytes())) && word.len() >= 16 {
-            let digits = format!("{:04x}", self.copy % 0x1_0000);
-            let end = word.len() - 4;
-            word[end..].copy_from_slice(digits.as_bytes());
-        } else if is_date(word) {
-            self.date(&mut word[..10]);
-        } else {
-            let start = if word.starts_with(b"agent-") { 6 } else { 0 };
-            if self.agents.contains(&word[start..]) {
-                let end = word.len().min(start + 8);
-                self.hex(&mut word[start..end]);
+            for (what, bytes) in transcript.shares {
+                *corpus.bytes_of.entry(what.to_owned()).or_default() += bytes;
             }
+            let starts = std::iter::once(0).chain(transcript.marks.iter().map(|(_, end)| *end));
+            lengths.extend(starts.zip(&transcript.marks).map(|(start, (_, end))| end - start));
         }
+        corpus.lines = lengths.len() as u64;
+        lengths.sort_unstable();
+        corpus.line_bytes =
+            [50, 90, 99].map(|percent| lengths.get(lengths.len() * percent / 100).copied().unwrap_or(0));
+        let manifest = into.join(MANIFEST);
+        let text = serde_json::to_string_pretty(&corpus).map_err(|error| Error::Untrue(error.to_string()))?;
+        fs::write(&manifest, text + "\n").map_err(io_error("write", &manifest))?;
+        Ok(corpus)
     }
 
-    /// Other hex digits for each copy, and different ones where the digits are different.
-    fn hex(&self, digits: &mut [u8]) {
-        let mut key = self.copy.wrapping_mul(0x9e37_79b9);
-        for digit in digits {
-            let value = char::from(*digit).to_digit(16).unwrap_or(0) ^ (key & 15);
-            *digit = char::from_digit(value, 16).map_or(*digit, |c| c as u8);
-            key = key.rotate_right(4);
-        }
-    }
-
-    fn date(&self, date: &mut [u8]) {
-        let day = std::str::from_utf8(date).ok().and_then(|date| Timestamp::parse(&format!("{date}T00:00:00Z")));
-        if let Some(day) = day {
-            let shifted = day.plus_ms(-i64::from(self.copy) * DAYS_APART * DAY_MS).to_string();
-            date.copy_from_slice(&shifted.as_bytes()[..10]);
-        }
+    /// What a corpus written before holds.
+    pub(super) fn read(from: &Path) -> Result<Self, Error> {
+        let text = fs::read(from.join(MANIFEST)).map_err(|_| Error::NoCorpus(from.to_owned()))?;
+        serde_json::from_slice(&text).map_err(|_| Error::NoCorpus(from.to_owned()))
     }
 }
 
-fn is_in_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
+/// A session as it is written while somebody works: each line with its time, from `now_ms` on.
+pub(super) fn live(seed: u64, now_ms: i64) -> Live {
+    let vocabulary = Vocabulary::new(seed);
+    let project = project::Project::new(seed, 0, &vocabulary);
+    let plan = plan::live(seed, now_ms);
+    let transcript = session::write(&plan, seed, &project, &vocabulary);
+    let mut start = 0;
+    let lines = transcript.marks.iter().map(|(at_ms, end)| {
+        let line = transcript.text[start..*end].to_owned();
+        start = *end;
+        (*at_ms, line)
+    });
+    Live { path: Path::new("projects").join(plan.path(&project.slug())), lines: lines.collect() }
 }
 
-fn is_uuid(word: &[u8]) -> bool {
-    word.len() == 36
-        && word.iter().enumerate().all(|(index, byte)| match index {
-            8 | 13 | 18 | 23 => *byte == b'-',
-            _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
-        })
-}
-
-/// The beginning of a moment, up to its hour: `2026-11-10T12`.
-fn is_date(word: &[u8]) -> bool {
-    word.len() == 13
-        && word.starts_with(b"20")
-        && word.iter().enumerate().all(|(index, byte)| match index {
-            4 | 7 => *byte == b'-',
-            10 => *byte == b'T',
-            _ => byte.is_ascii_digit(),
-        })
+/// A session to be replayed.
+#[derive(Debug)]
+pub(super) struct Live {
+    /// Its transcript, below the corpus.
+    pub(super) path: PathBuf,
+    /// Each line and when it is written, in milliseconds since 1970.
+    pub(super) lines: Vec<(i64, String)>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sha2::{Digest, Sha256};
 
-    const ID: &str = "72d9e0b4-1c3f-4e68-97a5-d40b8f6c2e19";
+    const SMALL: Options = Options { sessions: 24, bytes: 3_000_000, seed: 11 };
 
-    fn renewed(copy: u32, text: &str) -> String {
-        let agents = BTreeSet::from([b"7c1be04a".to_vec()]);
-        String::from_utf8(Renewal { agents: &agents, copy }.text(text.as_bytes())).unwrap()
-    }
-
-    #[test]
-    fn identities_and_dates_change_and_nothing_else() {
-        for untouched in ["", "refresh token", "2026-11-10", "agent-zzz", "{\"a\":\"é\\n\"}", "msg_1", "deadbeef"] {
-            assert_eq!(renewed(3, untouched), untouched);
+    fn files(below: &Path) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(below).unwrap().flatten() {
+            match entry.path() {
+                path if path.is_dir() => found.extend(files(&path)),
+                path => found.push(path),
+            }
         }
-        let cases = [
-            (format!("\"{ID}\""), "-1c3f-4e68-97a5-d40b8f6c2e19\""),
-            ("\"2026-01-10T12:05:09.117Z\"".to_owned(), "T12:05:09.117Z\""),
-            ("msg_016axC484nuxDpPZ7gikiGq0".to_owned(), "0003"),
-            ("/x/agent-7c1be04a.jsonl".to_owned(), ".jsonl"),
-            ("agentId: 7c1be04a (".to_owned(), " ("),
-        ];
-        for (text, end) in cases {
-            let copy = renewed(3, &text);
-            assert_ne!(copy, text);
-            assert!(copy.ends_with(end), "{copy}");
-            assert_eq!(copy.len(), text.len(), "{copy}");
-            assert_eq!(renewed(3, &text), copy, "the same in every run");
-            assert_ne!(renewed(4, &text), copy, "another in each copy");
+        found.sort();
+        found
+    }
+
+    fn hash(below: &Path) -> Vec<u8> {
+        let mut hash = Sha256::new();
+        for path in files(below) {
+            hash.update(path.strip_prefix(below).unwrap().to_str().unwrap());
+            hash.update(fs::read(&path).unwrap());
         }
-        assert_eq!(renewed(1, "2026-01-10T12:05"), "2025-12-13T12:05");
+        hash.finalize().to_vec()
     }
 
     #[test]
-    fn what_belongs_together_still_does() {
-        let (path, line) = (format!("projects/-p/{ID}.jsonl"), format!("{{\"sessionId\":\"{ID}\"}}"));
-        let id = renewed(7, &path)[12..48].to_owned();
-        assert!(renewed(7, &line).contains(&id));
-        assert_ne!(id, ID);
-    }
-
-    #[test]
-    fn a_corpus_reaches_its_size_in_files_of_different_names() {
+    fn the_same_seed_gives_the_same_bytes_and_another_gives_others() {
         let folder = tempfile::tempdir().unwrap();
-        let project = folder.path().join("examples/projects/-p");
-        fs::create_dir_all(&project).unwrap();
-        fs::write(project.join(format!("{ID}.jsonl")), "{}\n".repeat(10)).unwrap();
-        let into = folder.path().join("corpus");
-        let corpus = write(&folder.path().join("examples"), &into, 100).unwrap();
-        assert_eq!((corpus.files, corpus.bytes), (4, 120));
-        assert!(corpus.largest.is_file());
-        assert_eq!(fs::read_dir(into.join("projects/-p")).unwrap().count(), 4);
-        assert!(matches!(write(&into.join("projects"), &into, 1), Err(Error::NoExamples(_))));
+        let hash_of = |name: &str, options| {
+            let into = folder.path().join(name);
+            Corpus::write(options, &into).unwrap();
+            hash(&into)
+        };
+        let first = hash_of("first", SMALL);
+        assert_eq!(first, hash_of("again", SMALL));
+        assert_ne!(first, hash_of("other", Options { seed: 12, ..SMALL }));
+        assert!(matches!(Corpus::write(SMALL, &folder.path().join("first")), Err(Error::Occupied(_))));
+    }
+
+    #[test]
+    fn every_line_is_a_record_and_the_shape_is_that_of_real_transcripts() {
+        let folder = tempfile::tempdir().unwrap();
+        let corpus = Corpus::write(SMALL, folder.path()).unwrap();
+        assert_eq!(Corpus::read(folder.path()).unwrap(), corpus);
+        let (mut bytes, mut lines, mut transcripts, mut prompts) = (0, 0, 0, 0);
+        for path in files(&folder.path().join("projects")) {
+            let text = fs::read_to_string(&path).unwrap();
+            (bytes, transcripts) = (bytes + text.len() as u64, transcripts + 1);
+            for line in text.lines() {
+                let record: serde_json::Value =
+                    serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+                lines += 1;
+                prompts += u64::from(record["message"]["content"].is_string());
+            }
+        }
+        assert_eq!((bytes, lines, transcripts), (corpus.bytes, corpus.lines, corpus.transcripts));
+        assert!(bytes.abs_diff(SMALL.bytes) < SMALL.bytes / 5, "{bytes}");
+        assert!(prompts > 24 && prompts < lines / 8, "{prompts} of {lines}");
+        let share = |what: &str| 100 * corpus.bytes_of[what] / bytes;
+        let results = share("tool results") + share("tool results, copy for the screen") + share("progress");
+        assert!((45..=85).contains(&results), "{results} %");
+        assert!(share("assistant text") + share("user text") <= 8);
+        assert!(folder.path().join(&corpus.largest).is_file());
+    }
+
+    #[test]
+    fn a_live_session_goes_on_from_now() {
+        let live = live(11, 1_790_000_000_000);
+        assert!(live.lines.len() > 100);
+        assert!(live.lines.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+        let first: serde_json::Value = serde_json::from_str(&live.lines[1].1).unwrap();
+        assert!(first["timestamp"].as_str().unwrap().starts_with("2026-09-21T"), "{first}");
     }
 }

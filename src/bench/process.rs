@@ -1,12 +1,34 @@
-//! What the system says of a process and of a folder. Where it says nothing, there is no figure.
+//! What the system says of a process. Where it says nothing, there is no figure.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 
-use super::report::Part;
+use serde::Serialize;
+
+use super::table::megabytes;
 
 /// Ticks of `/proc/<pid>/stat` in a second: the same for all programs on Linux, whatever the kernel's own.
 const TICKS: f64 = 100.0;
+
+/// Why there are no such figures elsewhere.
+pub(super) const ONLY_LINUX: &str = "Not measured: only Linux tells this of a process, in /proc.";
+
+/// Memory of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Memory {
+    /// Most that was ever resident.
+    pub peak_bytes: u64,
+    /// Resident, mapped files included: the index's pages are shared with the page cache.
+    pub resident_bytes: u64,
+    /// Resident and its own: what would be free without it.
+    pub own_bytes: u64,
+}
+
+impl Memory {
+    pub(super) fn text(&self) -> String {
+        format!("{} resident, {} of it its own", megabytes(self.resident_bytes), megabytes(self.own_bytes))
+    }
+}
 
 /// Processor time of a process until now, in seconds: its own and the system's on its behalf, all threads.
 pub(super) fn cpu_seconds(pid: u32) -> Option<f64> {
@@ -20,38 +42,46 @@ fn cpu_of(stat: &str) -> Option<f64> {
     Some((user + system) as f64 / TICKS)
 }
 
-/// Bytes in memory: most ever, and now.
-pub(super) fn resident_bytes(pid: u32) -> Option<(u64, u64)> {
+/// Bytes in memory.
+pub(super) fn memory(pid: u32) -> Option<Memory> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    Some((kib_of(&status, "VmHWM:")? * 1024, kib_of(&status, "VmRSS:")? * 1024))
+    let bytes = |name| number_of(&status, name).map(|kib| kib * 1024);
+    Some(Memory { peak_bytes: bytes("VmHWM:")?, resident_bytes: bytes("VmRSS:")?, own_bytes: bytes("RssAnon:")? })
 }
 
-fn kib_of(status: &str, name: &str) -> Option<u64> {
-    status.lines().find_map(|line| line.strip_prefix(name))?.split_ascii_whitespace().next()?.parse().ok()
+/// What a process has done until now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Deeds {
+    pub(super) cpu_seconds: f64,
+    /// How often a thread gave up its processor or had it taken: threads of one name together.
+    pub(super) switches: BTreeMap<String, u64>,
+    /// Calls of `write` and its kin.
+    pub(super) write_calls: u64,
+    /// Bytes that went, or will go, to the disk.
+    pub(super) written_bytes: u64,
 }
 
-/// What lies in a folder, and below it. One that is not there has nothing.
-pub(super) fn folder(path: &Path) -> Part {
-    let mut part = Part::default();
-    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-        let Ok(metadata) = entry.metadata() else { continue };
-        if metadata.is_dir() {
-            part += folder(&entry.path());
-        } else {
-            part += Part { files: 1, bytes: metadata.len(), bytes_on_disk: on_disk(&metadata) };
-        }
+pub(super) fn deeds(pid: u32) -> Option<Deeds> {
+    let mut switches = BTreeMap::new();
+    for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
+        // A thread may end meanwhile.
+        let Ok(status) = fs::read_to_string(thread.path().join("status")) else { continue };
+        let name = status.lines().find_map(|line| line.strip_prefix("Name:")).unwrap_or_default().trim();
+        let of = |kind| number_of(&status, kind).unwrap_or(0);
+        *switches.entry(name.to_owned()).or_default() +=
+            of("voluntary_ctxt_switches:") + of("nonvoluntary_ctxt_switches:");
     }
-    part
+    let io = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+    Some(Deeds {
+        cpu_seconds: cpu_seconds(pid)?,
+        switches,
+        write_calls: number_of(&io, "syscw:")?,
+        written_bytes: number_of(&io, "write_bytes:")?,
+    })
 }
 
-#[cfg(unix)]
-fn on_disk(metadata: &fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::blocks(metadata) * 512
-}
-
-#[cfg(not(unix))]
-fn on_disk(metadata: &fs::Metadata) -> u64 {
-    metadata.len()
+fn number_of(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name))?.split_ascii_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -65,19 +95,20 @@ mod tests {
         for garbled in ["", "42 (a", "42 (a) S 1 2"] {
             assert_eq!(cpu_of(garbled), None, "{garbled:?}");
         }
-        let status = "Name:\tbaton\nVmHWM:\t  2048 kB\nVmRSS:\t  1024 kB\n";
-        assert_eq!((kib_of(status, "VmHWM:"), kib_of(status, "VmRSS:")), (Some(2048), Some(1024)));
-        assert_eq!(kib_of(status, "VmPeak:"), None);
+        let status = "Name:\tbaton\nVmHWM:\t  2048 kB\nVmRSS:\t  1024 kB\nvoluntary_ctxt_switches:\t7\n";
+        assert_eq!((number_of(status, "VmHWM:"), number_of(status, "VmRSS:")), (Some(2048), Some(1024)));
+        assert_eq!(number_of(status, "voluntary_ctxt_switches:"), Some(7));
+        assert_eq!(number_of(status, "VmPeak:"), None);
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
-    fn a_folder_is_counted_with_all_below_it() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("in")).unwrap();
-        fs::write(folder.path().join("a"), "12345").unwrap();
-        fs::write(folder.path().join("in/b"), "123").unwrap();
-        let part = super::folder(folder.path());
-        assert_eq!((part.files, part.bytes), (2, 8));
-        assert_eq!(super::folder(&folder.path().join("gone")), Part::default());
+    fn this_process_has_done_something() {
+        let pid = std::process::id();
+        let before = deeds(pid).unwrap();
+        assert!(!before.switches.is_empty());
+        let memory = memory(pid).unwrap();
+        assert!(memory.own_bytes > 0 && memory.resident_bytes >= memory.own_bytes);
+        assert_eq!(deeds(u32::MAX), None);
     }
 }

@@ -1,105 +1,114 @@
-//! What was measured: exactly the JSON of `baton bench main-job --json`. MB are 1,000,000 bytes.
-
-use std::collections::BTreeMap;
-use std::ops::AddAssign;
+//! All that was measured: exactly the JSON of `baton bench … --json`. MB are 1,000,000 bytes; a part that was not asked
+//! for is absent.
 
 use serde::Serialize;
 
-use super::sample::Spread;
+use super::{Corpus, Disk, Idle, Index, Latency, Lazy, Live, Mcp, Searching, Table};
 
-/// The main job, measured.
+/// A measurement, or why there is none.
 #[derive(Clone, Debug, Serialize)]
-pub struct MainJob {
-    /// Raw bytes of all transcripts.
-    pub raw_bytes: u64,
-    /// Transcripts, subagents' included: each is a session.
-    pub transcripts: u64,
-    /// From nothing to all of it searchable.
-    pub index: Index,
-    /// Memory of the daemon; absent where the system does not tell.
-    pub memory: Option<Memory>,
-    /// Disk taken by the home after indexing.
-    pub disk: Disk,
-    /// From an append to an answer that has it.
-    pub append: BTreeMap<&'static str, Appending>,
-    /// Searches by kind of query.
-    pub search: BTreeMap<&'static str, Searching>,
-    /// A whole `baton status` process.
-    pub status_process: Spread,
+#[serde(untagged)]
+pub enum Outcome<T> {
+    /// What was measured.
+    Measured(T),
+    /// Nothing was.
+    Skipped {
+        /// Why.
+        skipped: String,
+    },
 }
 
-/// From a ready daemon over unread transcripts to an answer from all of them.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Index {
-    /// Wall time of the first `search` that waits for everything, its commit and its answer included.
-    pub wall_seconds: f64,
-    /// Processor time that the daemon took for it, user and system; absent where the system does not tell.
-    pub cpu_seconds: Option<f64>,
-    /// Raw bytes by wall time.
-    pub mb_per_second: f64,
-    /// Raw bytes by processor time: what one core does.
-    pub mb_per_cpu_second: Option<f64>,
-    /// Events that the log has for it.
-    pub events: u64,
-}
+impl<T> Outcome<T> {
+    pub(super) fn skipped(why: impl Into<String>) -> Self {
+        Self::Skipped { skipped: why.into() }
+    }
 
-/// Memory of the daemon.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Memory {
-    /// Most ever.
-    pub peak_bytes: u64,
-    /// When everything was indexed.
-    pub after_index_bytes: u64,
-    /// When everything was measured.
-    pub at_end_bytes: u64,
-}
-
-/// Disk taken, by part of the home.
-#[derive(Clone, Debug, Serialize)]
-pub struct Disk {
-    /// Each part.
-    pub parts: BTreeMap<&'static str, Part>,
-    /// All of it.
-    pub all: Part,
-    /// Bytes on disk by raw bytes.
-    pub share_of_raw: f64,
-}
-
-/// What lies in a folder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Part {
-    /// Files.
-    pub files: u64,
-    /// Their lengths.
-    pub bytes: u64,
-    /// What they take, in whole blocks.
-    pub bytes_on_disk: u64,
-}
-
-impl AddAssign for Part {
-    fn add_assign(&mut self, other: Self) {
-        self.files += other.files;
-        self.bytes += other.bytes;
-        self.bytes_on_disk += other.bytes_on_disk;
+    fn table(&self, title: &str, table: impl Fn(&T) -> Table) -> Table {
+        match self {
+            Self::Measured(measured) => table(measured),
+            Self::Skipped { skipped } => Table::new(title, skipped),
+        }
     }
 }
 
-/// A prompt and a reply with a word that is nowhere else are appended; the first search for that word must find them.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Appending {
-    /// From before the append to the answer.
-    pub to_answer: Spread,
-    /// Of that, the search alone.
-    pub search_call: Spread,
+/// What was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Version of the program.
+    pub version: &'static str,
+    /// `release`, or `debug`: then the figures say nothing of what users have.
+    pub build: &'static str,
+    /// Operating system and processor family.
+    pub machine: String,
+    /// Processors that may be used.
+    pub processors: usize,
+    /// What was indexed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corpus: Option<Corpus>,
+    /// Bulk index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<Index>,
+    /// Disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<Disk>,
+    /// A daemon with nothing to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Outcome<Idle>>,
+    /// Searches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search: Option<Searching>,
+    /// The MCP server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcp: Option<Outcome<Mcp>>,
+    /// From an append to an answer that has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
+    /// A session written at its own pace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live: Option<Outcome<Live>>,
+    /// The look at all files before an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lazy: Option<Lazy>,
 }
 
-/// Searches for one query.
-#[derive(Clone, Debug, Serialize)]
-pub struct Searching {
-    /// What is searched for.
-    pub query: String,
-    /// Calls on one open connection.
-    pub call: Spread,
-    /// Whole processes, `baton search --json --no-wait`.
-    pub process: Spread,
+impl Report {
+    pub(super) fn new() -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            build: if cfg!(debug_assertions) { "debug" } else { "release" },
+            machine: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+            processors: std::thread::available_parallelism().map_or(1, usize::from),
+            corpus: None,
+            index: None,
+            disk: None,
+            idle: None,
+            search: None,
+            mcp: None,
+            latency: None,
+            live: None,
+            lazy: None,
+        }
+    }
+
+    /// All of it for people.
+    pub fn tables(&self) -> Vec<Table> {
+        let mut program = Table::new("Program", "");
+        program.row(
+            "version",
+            format!("{} ({} build), {}, {} processors", self.version, self.build, self.machine, self.processors),
+        );
+        let tables = [
+            Some(program),
+            self.corpus.as_ref().map(Corpus::table),
+            self.index.as_ref().map(Index::table),
+            self.disk.as_ref().map(Disk::table),
+            self.idle.as_ref().map(|idle| idle.table("Idle", Idle::table)),
+            self.search.as_ref().map(Searching::table),
+            self.mcp.as_ref().map(|mcp| mcp.table("MCP server", Mcp::table)),
+            self.latency.as_ref().map(Latency::table),
+            self.live.as_ref().map(|live| live.table("Live session", Live::table)),
+            self.lazy.as_ref().map(Lazy::table),
+        ];
+        tables.into_iter().flatten().collect()
+    }
 }

@@ -15,6 +15,12 @@ pub struct Spread {
     pub p99_ms: f64,
 }
 
+impl Spread {
+    pub(super) fn text(&self) -> String {
+        format!("p50 {:.1} ms, p99 {:.1} ms (n = {})", self.p50_ms, self.p99_ms, self.n)
+    }
+}
+
 /// Times, as they are taken.
 #[derive(Debug, Default)]
 pub(super) struct Sample(Vec<Duration>);

@@ -1,12 +1,15 @@
 //! `baton bench`: how fast Baton is here.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use serde::Serialize;
 
 use super::Error;
-use crate::bench::{self, Appending, MainJob, Part, Spread};
+use crate::bench::{self, Corpus, CorpusOptions, Part, Table};
 use crate::print::{self, Output, Style};
 
 #[derive(Debug, Args)]
@@ -17,95 +20,129 @@ pub(super) struct Typed {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Transcripts in, answers out: the example sessions repeated, indexed by a throwaway daemon, appended to, searched
+    /// Write transcripts of no one's sessions, shaped as real ones are; the same bytes for the same seed
+    Corpus(CorpusTyped),
+    /// Measure everything below, one after the other
     ///
-    /// Writes the example sessions of a checkout again and again, with identities and dates of their own, to a
-    /// temporary directory, starts this very program as a daemon over it, and measures until the first answer from all
-    /// of it; then disk and memory, the time from an append to an answer that has it, and searches. Your own memory is
-    /// not touched. The corpus is the same in every run; its vocabulary does not grow with its size. Measure with a
-    /// release build on a quiet machine.
-    MainJob(MainJobTyped),
+    /// Starts this very program as a throwaway daemon over a corpus in a temporary directory. Your own memory is not
+    /// touched. Measure with a release build on a quiet machine.
+    All(Measured),
+    /// Bulk index: MB/s by wall and by processor time, memory
+    Index(Measured),
+    /// From an append to an answer that has it: a known session, a new file
+    Latency(Measured),
+    /// `search` for a rare and for very common words: as a call, as a process
+    Search(Measured),
+    /// A daemon with nothing to do: processor, wake-ups, writes, memory
+    Idle(Measured),
+    /// `baton mcp`: from start to `initialize`, memory
+    Mcp(Measured),
+    /// Processor time of daemon and MCP server while a session is written at its own pace
+    Live(Measured),
+    /// Disk taken against the size of the transcripts, by part
+    Disk(Measured),
+    /// What the look at every file before each answer costs where there are many
+    Lazy(Measured),
 }
 
 #[derive(Debug, Args)]
-struct MainJobTyped {
-    /// Size of the corpus, in MB of 1,000,000 bytes
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+struct CorpusTyped {
+    /// A new directory; transcripts lie below projects/, what they are is told in corpus.json
+    #[arg(long, value_name = "DIR")]
+    into: PathBuf,
+    #[command(flatten)]
+    shape: Shape,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct Shape {
+    /// Sessions; one in four has a subagent besides
+    #[arg(long, value_name = "N", default_value_t = 1500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    sessions: u32,
+    /// Size of all transcripts, in MB of 1,000,000 bytes
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     megabytes: u64,
+    /// Another number, other sessions
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Debug, Args)]
+struct Measured {
+    /// A corpus written before (a copy of it is used); else one is written
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["sessions", "megabytes"])]
+    corpus: Option<PathBuf>,
+    #[command(flatten)]
+    shape: Shape,
+    /// How long `idle` watches and `live` writes [default: 20 and 60]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    seconds: Option<u64>,
+    /// Transcripts for `lazy`
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(10..=200_000))]
+    files: u32,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
-    let What::MainJob(typed) = &typed.what;
-    let options = bench::Options { bytes: typed.megabytes * 1_000_000 };
+    let (parts, typed) = match &typed.what {
+        What::Corpus(typed) => return corpus(typed),
+        What::All(typed) => (Part::ALL.to_vec(), typed),
+        What::Index(typed) => (vec![Part::Index], typed),
+        What::Latency(typed) => (vec![Part::Latency], typed),
+        What::Search(typed) => (vec![Part::Search], typed),
+        What::Idle(typed) => (vec![Part::Idle], typed),
+        What::Mcp(typed) => (vec![Part::Mcp], typed),
+        What::Live(typed) => (vec![Part::Live], typed),
+        What::Disk(typed) => (vec![Part::Disk], typed),
+        What::Lazy(typed) => (vec![Part::Lazy], typed),
+    };
+    let options = bench::Options {
+        parts,
+        corpus: typed.corpus.clone(),
+        new: typed.shape.options(),
+        idle: Duration::from_secs(typed.seconds.unwrap_or(20)),
+        live: Duration::from_secs(typed.seconds.unwrap_or(60)),
+        files: typed.files,
+    };
     let quiet = !std::io::stderr().is_terminal();
-    let measured = bench::main_job(options, |what| {
+    let report = bench::measure(&options, |what| {
         if !quiet {
             print::note(&format!("{what} …"));
         }
     })?;
+    show(&report, &report.tables(), typed.json)
+}
+
+fn corpus(typed: &CorpusTyped) -> Result<ExitCode, Error> {
+    let corpus = Corpus::write(typed.shape.options(), &typed.into)?;
+    show(&corpus, &[corpus.table()], typed.json)
+}
+
+impl Shape {
+    fn options(&self) -> CorpusOptions {
+        CorpusOptions { sessions: self.sessions, bytes: self.megabytes * 1_000_000, seed: self.seed }
+    }
+}
+
+fn show(measured: &impl Serialize, tables: &[Table], json: bool) -> Result<ExitCode, Error> {
     let output = Output::new();
-    if typed.json {
-        output.line(&serde_json::to_string(&measured).map_err(|error| bench::Error::Untrue(error.to_string()))?);
-    } else {
-        show(&output, &measured);
+    if json {
+        output.line(&serde_json::to_string(measured).map_err(|error| bench::Error::Untrue(error.to_string()))?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    for table in tables {
+        output.line(&output.styled(Style::Strong, &table.title));
+        if !table.how.is_empty() {
+            output.line(&format!("  {}", output.styled(Style::Faint, &table.how)));
+        }
+        for (name, value) in &table.rows {
+            output.line(&format!("  {name:34}{value}"));
+        }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn show(output: &Output, measured: &MainJob) {
-    let head = |text: &str| output.line(&output.styled(Style::Strong, text));
-    let fact = |name: &str, value: &str| output.line(&format!("  {name:28}{value}"));
-    let index = &measured.index;
-    head(&format!(
-        "Index: {} of transcripts, {} sessions, from starting the daemon to the first answer from all of them",
-        megabytes(measured.raw_bytes),
-        measured.transcripts
-    ));
-    fact("wall", &format!("{:.2} s, {:.1} MB/s", index.wall_seconds, index.mb_per_second));
-    if let (Some(seconds), Some(rate)) = (index.cpu_seconds, index.mb_per_cpu_second) {
-        fact("processor (user + system)", &format!("{seconds:.2} s, {rate:.1} MB/s on one core"));
-    }
-    let per_session = index.events as f64 / measured.transcripts as f64;
-    fact("events in the log", &format!("{}, {per_session:.1} a session", index.events));
-    if let Some(memory) = &measured.memory {
-        let (peak, after) = (megabytes(memory.peak_bytes), megabytes(memory.after_index_bytes));
-        fact(
-            "memory of the daemon",
-            &format!("{peak} at most, {after} after, {} at the end of all", megabytes(memory.at_end_bytes)),
-        );
-    }
-    head("Disk: in whole blocks, after indexing");
-    let part = |name: &str, part: &Part| {
-        let share = 100.0 * part.bytes_on_disk as f64 / measured.raw_bytes as f64;
-        fact(
-            name,
-            &format!("{} in {} files, {share:.1} % of the transcripts", megabytes(part.bytes_on_disk), part.files),
-        );
-    };
-    measured.disk.parts.iter().for_each(|(name, found)| part(name, found));
-    part("all of the home", &measured.disk.all);
-    head("Append to answer: one prompt and one reply written, then the first search for a word only they have");
-    for (name, Appending { to_answer, search_call }) in &measured.append {
-        let name = name.replace('_', " ");
-        fact(&name, &spread(to_answer));
-        fact("  of that, the search", &spread(search_call));
-    }
-    head("Search: ten sessions, on one open connection, and as a process (`baton search --json --no-wait`)");
-    for (name, searching) in &measured.search {
-        fact(&name.replace('_', " "), &format!("{:?}", searching.query));
-        fact("  call", &spread(&searching.call));
-        fact("  process", &spread(&searching.process));
-    }
-    fact("`baton status`, a process", &spread(&measured.status_process));
-}
-
-fn spread(spread: &Spread) -> String {
-    format!("p50 {:.1} ms, p99 {:.1} ms (n = {})", spread.p50_ms, spread.p99_ms, spread.n)
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{:.1} MB", bytes as f64 / 1_000_000.0)
 }

@@ -1,0 +1,82 @@
+//! A throwaway daemon over a folder of transcripts, and a connection to it.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use baton_events::protocol::answer::{Search, Status};
+use baton_events::protocol::{SearchParams, method};
+
+use super::{Error, io_error};
+use crate::client::Client;
+use crate::environment::Environment;
+use crate::examples::Throwaway;
+
+/// Longest silence of the daemon: far more than indexing takes.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The daemon. It ends, and its home goes, with this value or with this process.
+pub(super) struct House {
+    pub(super) client: Client,
+    throwaway: Throwaway,
+}
+
+impl House {
+    /// Starts a daemon in an empty home and waits until it is ready.
+    pub(super) fn open(claude: &Path) -> Result<Self, Error> {
+        let throwaway = Throwaway::start(claude)?;
+        let client = throwaway.client()?;
+        client.be_patient(PATIENCE);
+        Ok(Self { client, throwaway })
+    }
+
+    pub(super) fn environment(&self) -> &Environment {
+        self.throwaway.environment()
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.client.welcome().pid
+    }
+
+    /// Searches; with `wait`, after all history is read.
+    pub(super) fn ask(&mut self, query: &str, wait: bool) -> Result<Search, Error> {
+        let params = SearchParams { query: query.to_owned(), limit: 10, wait, ..SearchParams::default() };
+        Ok(self.client.call(method::SEARCH, &params, |_| {})?)
+    }
+
+    /// Waits until everything is read and checks that it is.
+    pub(super) fn index_all(&mut self, query: &str, transcripts: u64) -> Result<Status, Error> {
+        self.ask(query, true)?;
+        let status: Status = self.client.call(method::STATUS, &(), |_| {})?;
+        let indexed = status.sessions.get("indexed").copied().unwrap_or(0);
+        if indexed != transcripts || status.memory.lag > 0 {
+            let lag = status.memory.lag;
+            return Err(Error::Untrue(format!(
+                "{indexed} of {transcripts} sessions are indexed, memory lags by {lag}; states: {:?}",
+                status.sessions
+            )));
+        }
+        Ok(status)
+    }
+
+    /// This program, in the daemon's surroundings.
+    pub(super) fn command(&self, arguments: &[&str]) -> Result<Command, Error> {
+        let program = std::env::current_exe().map_err(io_error("find", Path::new("baton")))?;
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .env("BATON_HOME", &self.environment().home)
+            .env("CLAUDE_CONFIG_DIR", &self.environment().claude_config_dir)
+            .stdin(Stdio::null());
+        Ok(command)
+    }
+
+    /// Runs this program to its end, as a person runs it.
+    pub(super) fn run(&self, arguments: &[&str]) -> Result<(), Error> {
+        let ended = self.command(arguments)?.output().map_err(io_error("run", Path::new("baton")))?;
+        match ended.status.success() && !ended.stdout.is_empty() {
+            true => Ok(()),
+            false => Err(Error::Untrue(format!("`baton {}` failed", arguments.join(" ")))),
+        }
+    }
+}
