@@ -58,7 +58,7 @@ pub(super) fn measure(house: &House, workspace: &Workspace, watch: Duration) -> 
         })
         .collect();
     let memory_after = process::memory(house.pid()).ok_or_else(gone)?;
-    let (restart_ms, memory_restarted) = restart(house.environment())?;
+    let (restart_ms, memory_restarted) = restart(house.environment(), workspace)?;
     Ok(Outcome::Measured(Idle {
         how: "After indexing and 5 s of rest, from /proc: processor time, context switches of all threads (a wake-up is \
               one), write calls and bytes. fsync has no counter there: without a write there is nothing to sync. The \
@@ -86,15 +86,12 @@ fn empty(below: &Path) -> Result<Memory, Error> {
 }
 
 /// A daemon over a copy of the home.
-fn restart(environment: &Environment) -> Result<(f64, Memory), Error> {
-    let home = tempfile::Builder::new().prefix("baton-bench-home-").tempdir();
-    // The daemon removes it when it ends, which it does even if this process is killed.
-    let home = home.map_err(io_error("create a directory in", &std::env::temp_dir()))?.keep();
+fn restart(environment: &Environment, workspace: &Workspace) -> Result<(f64, Memory), Error> {
+    let home = workspace.path().join("restarted");
     workspace::copy(&environment.home, &home)?;
     let environment = Environment { home, ..environment.clone() };
     let since = Instant::now();
-    let daemon = Daemon::start(&environment, &["--throwaway"], Stdio::piped())
-        .inspect_err(|_| drop(std::fs::remove_dir_all(&environment.home)))?;
+    let daemon = Daemon::start(&environment, &["--throwaway"], Stdio::piped())?;
     let restart_ms = since.elapsed().as_secs_f64() * 1000.0;
     let measured = first_answer(&environment);
     daemon.end();

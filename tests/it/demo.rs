@@ -12,13 +12,13 @@ fn in_checkout(world: &World, arguments: &[&str]) -> Ran {
     finished(command.current_dir(CHECKOUT).output().unwrap())
 }
 
-fn entries(folder: &Path) -> Vec<String> {
+pub(crate) fn entries(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 /// Processes whose environment names this world.
-fn processes_of(world: &World) -> Vec<String> {
+pub(crate) fn processes_of(world: &World) -> Vec<String> {
     let marker = world.path("tmp").to_str().unwrap().to_owned();
     let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
     processes

@@ -1,0 +1,77 @@
+//! Measuring: figures that are there, none for what did not happen, and nothing left behind.
+
+use crate::demo::{entries, processes_of};
+use crate::world::{World, text, wait};
+
+/// A corpus that is soon indexed.
+const SMALL: [&str; 4] = ["--sessions", "8", "--megabytes", "1"];
+
+fn with_small(arguments: &[&'static str]) -> Vec<&'static str> {
+    [arguments, &SMALL].concat()
+}
+
+fn nothing_is_left(world: &World) {
+    assert_eq!(entries(&world.path("tmp")), [""; 0], "no folder is left");
+    assert_eq!(processes_of(world), [""; 0], "no process is left");
+    assert!(!world.home().exists(), "BATON_HOME was not touched");
+}
+
+#[test]
+fn a_corpus_is_written_once_and_measured_without_being_changed() {
+    let world = World::new();
+    let corpus = world.path("corpus");
+    let corpus = corpus.to_str().unwrap();
+    let mut write = vec!["bench", "corpus", "--into", corpus, "--json"];
+    write.extend(SMALL);
+    let written = world.ok(&write).json();
+    assert_eq!((&written["sessions"], &written["transcripts"]), (&8.into(), &10.into()), "{written}");
+
+    let again = world.run(&write);
+    assert_eq!(again.code, 1);
+    assert!(again.err.contains("not empty"), "{}", again.err);
+    let elsewhere = world.run(&["bench", "disk", "--corpus", "nowhere"]);
+    assert_eq!(elsewhere.code, 1);
+    assert!(elsewhere.err.contains("baton bench corpus --into"), "{}", elsewhere.err);
+
+    let before = crate::world::files_below(&world.path("corpus"));
+    let measured = world.ok(&["bench", "disk", "--corpus", corpus, "--json"]).json();
+    assert_eq!(measured["corpus"], written);
+    assert_eq!(measured["disk"]["raw_bytes"], written["bytes"]);
+    assert!(measured["disk"]["parts"]["blobs"]["files"].as_u64().unwrap() >= 20, "{measured}");
+    assert!(measured["disk"]["share_of_raw"].as_f64().unwrap() > 0.0);
+    assert!(measured["index"].is_null(), "not asked for");
+    assert_eq!(crate::world::files_below(&world.path("corpus")), before);
+    nothing_is_left(&world);
+}
+
+#[test]
+fn what_is_measured_says_how() {
+    let world = World::new();
+    let measured = world.ok(&with_small(&["bench", "index", "--json"])).json();
+    assert!(measured["index"]["mb_per_second"].as_f64().unwrap() > 0.0, "{measured}");
+    assert!(text(&measured["index"]["how"]).contains("page cache"));
+
+    let human = world.ok(&with_small(&["bench", "mcp"]));
+    let said = human.out.contains("start to `initialize`") || human.out.contains("Not measured");
+    assert!(said, "measured, or told why not: {}", human.out);
+
+    let measured = world.ok(&["bench", "lazy", "--files", "20", "--json"]).json();
+    assert_eq!(measured["lazy"]["transcripts"], 20);
+    assert_eq!(measured["lazy"]["search"]["n"], 200);
+    assert!(measured["corpus"].is_null(), "no corpus but its own");
+    nothing_is_left(&world);
+}
+
+#[test]
+fn an_interrupted_measurement_leaves_nothing() {
+    let world = World::new();
+    let mut bench = world.spawn(&with_small(&["bench", "idle", "--seconds", "600"]));
+    // The corpus's folder, and the daemon's home.
+    assert!(wait(|| entries(&world.path("tmp")).len() == 2));
+    assert!(wait(|| processes_of(&world).len() == 2));
+    let pid = rustix::process::Pid::from_child(&bench);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(bench.wait().unwrap().code(), Some(130));
+    assert!(wait(|| entries(&world.path("tmp")).is_empty() && processes_of(&world).is_empty()));
+    nothing_is_left(&world);
+}
