@@ -1,6 +1,6 @@
 //! What it takes for a file or a folder to be there after a power cut, and to be nobody else's to read.
 
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
@@ -40,13 +40,18 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Writes a whole file under a temporary name, syncs it, and gives it its own: a reader sees all of it or none.
+/// Writes a whole file, for the owner only, under a temporary name, syncs it, and gives it its own: a reader sees all of
+/// it or none.
 pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     use std::io::Write;
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".tmp");
     let temporary = path.with_file_name(name);
-    let written = File::create(&temporary).and_then(|mut file| {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(&temporary).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_data()
     });

@@ -8,6 +8,7 @@ mod answers;
 mod calls;
 mod connection;
 mod lazy;
+pub(crate) mod listing;
 mod resolve;
 mod socket;
 

@@ -6,6 +6,7 @@
 pub mod chunks;
 pub mod clock;
 pub mod durable;
+pub mod export;
 pub mod files;
 pub mod gateway;
 pub mod indexer;

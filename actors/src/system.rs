@@ -9,6 +9,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::chunks::{self, ChunkStore};
 use crate::clock::Clock;
+use crate::export::Exporter;
 use crate::gateway::{self, Endpoint, Services};
 use crate::indexer;
 use crate::journal::{self, DiskJournal, Journal, OpenError};
@@ -60,6 +61,7 @@ pub struct System {
     gateway: gateway::Handle,
     journal: Arc<dyn Journal>,
     supervisor: ActorRef<supervisor::Msg>,
+    exporter: Exporter,
     lock: HomeLock,
 }
 
@@ -121,7 +123,8 @@ impl System {
             .await
             .map_err(|error| StartError::Actors { reason: error.to_string() })?;
         tracing::info!(home = %home.display(), sessions = services.table.borrow().len(), "daemon started");
-        Ok(Self { services, gateway, journal, supervisor: actor, lock })
+        let exporter = Exporter::start(Arc::new(services.clone()));
+        Ok(Self { services, gateway, journal, supervisor: actor, exporter, lock })
     }
 
     /// Completes when a client has asked the daemon to stop.
@@ -136,7 +139,7 @@ impl System {
         &self.services
     }
 
-    /// Takes no more calls, lets sessions finish what they have begun, commits the memory, closes the log, and gives
+    /// Takes no more calls, lets sessions finish what they have begun, commits the memory, exports the table, closes the log, and gives
     /// the home's lock back, to be dropped when nothing of this process writes there any more. What is not done by then is
     /// owed, and done after the next start.
     pub async fn stop(self) -> HomeLock {
@@ -148,6 +151,7 @@ impl System {
         self.services.indexer.close().await;
         self.supervisor.stop(None);
         let _ = self.supervisor.wait(Some(limits::DRAIN)).await;
+        self.exporter.finish().await;
         let journal = self.journal.clone();
         let _ = tokio::task::spawn_blocking(move || journal.close()).await;
         tracing::info!("daemon stopped");

@@ -65,7 +65,7 @@ pub struct Freshness {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sessions {
-    /// Latest activity first.
+    /// Latest activity first; those in which nothing was said come last.
     pub sessions: Vec<Row>,
 }
 

@@ -3,16 +3,31 @@
 use std::sync::Arc;
 
 use baton_events::protocol::{SessionsParams, answer, code};
+use baton_events::session::{Phase, State};
 
-use super::Ended;
+use super::{Ended, internal};
 use crate::gateway::connection::failure;
-use crate::gateway::{Services, answers, lazy, resolve};
+use crate::gateway::{Services, lazy, listing, resolve};
+
+/// What may be asked for: a state, or why a session is not indexed.
+const STATES: [&str; 11] = [
+    "active",
+    "inactive",
+    "unindexed",
+    "indexing",
+    "indexed",
+    "failed",
+    "forgotten",
+    "timeout_disabled",
+    "empty",
+    "gone",
+    "untracked",
+];
 
 pub(in crate::gateway) async fn sessions(
     asked: &SessionsParams,
     services: &Arc<Services>,
 ) -> Result<answer::Sessions, Ended> {
-    const STATES: [&str; 7] = ["active", "inactive", "unindexed", "indexing", "indexed", "failed", "forgotten"];
     if let Some(state) = &asked.state
         && !STATES.contains(&state.as_str())
     {
@@ -22,14 +37,23 @@ pub(in crate::gateway) async fn sessions(
     lazy::look(services).await;
     let table = services.table.borrow().clone();
     let project = asked.project.as_deref().map(|name| resolve::project(&table, name)).transpose()?;
-    let mut rows: Vec<_> = table
-        .iter()
-        .filter(|(_, row)| asked.subagents || !row.state.is_subagent())
-        .filter(|(_, row)| asked.state.as_deref().is_none_or(|state| row.state.phase.as_str() == state))
-        .filter(|(_, row)| project.as_deref().is_none_or(|project| resolve::is_in(&row.state, project)))
-        .collect();
-    rows.sort_by_key(|(id, row)| (std::cmp::Reverse(row.state.last_activity()), (*id).clone()));
-    Ok(answer::Sessions {
-        sessions: rows.into_iter().map(|(id, row)| answers::row(services, id, &row.state)).collect(),
-    })
+    let (services, asked) = (services.clone(), asked.clone());
+    // Rows have notes, and notes are files.
+    let rows = tokio::task::spawn_blocking(move || {
+        listing::rows(&services, &table, |state| {
+            (asked.subagents || !state.is_subagent())
+                && asked.state.as_deref().is_none_or(|name| is_so(state, name))
+                && project.as_deref().is_none_or(|project| resolve::is_in(state, project))
+        })
+    });
+    let sessions = rows.await.map_err(|error| internal("reading the table broke", error))?;
+    Ok(answer::Sessions { sessions })
+}
+
+fn is_so(state: &State, name: &str) -> bool {
+    let why = match state.phase {
+        Phase::Unindexed(why) => Some(why.to_string()),
+        _ => None,
+    };
+    state.phase.as_str() == name || why.as_deref() == Some(name)
 }

@@ -1,0 +1,174 @@
+//! `session_states.json`: the session table for people and scripts that do not ask the daemon. Nothing reads it back.
+//!
+//! `{"version":1,"written_at":TIME,"position":N,"sessions":[ROW…]}`: the same rows, in the same order, as
+//! `baton sessions --json` prints (so without subagents'), as of a position in the log. For its owner only; a reader sees
+//! all of it or what was there before. Written when the daemon starts, when the table or the configuration has changed
+//! but not again within ten seconds, and at the end. While nothing changes nothing is done.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_events::protocol::answer::Row;
+use serde::Serialize;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+
+use crate::gateway::{Services, listing};
+use crate::{durable, limits};
+
+/// The file, below the home.
+pub const FILE: &str = "session_states.json";
+
+/// Version of its shape.
+const VERSION: u32 = 1;
+
+/// Smallest distance of two writings: whoever reads it wants to know, not to follow.
+const PAUSE: Duration = Duration::from_secs(10);
+
+#[derive(Serialize)]
+struct Export {
+    version: u32,
+    written_at: String,
+    position: u64,
+    sessions: Vec<Row>,
+}
+
+/// What keeps the file; ends by [`Exporter::finish`].
+pub(crate) struct Exporter {
+    finish: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Exporter {
+    pub(crate) fn start(services: Arc<Services>) -> Self {
+        let (finish, finished) = oneshot::channel();
+        let (table, settings) = (services.table.clone(), services.settings.clone());
+        let mut failing = false;
+        let task = tokio::spawn(keep(table, settings, finished, async move || {
+            let services = services.clone();
+            let written = tokio::task::spawn_blocking(move || write(&services)).await;
+            let error = written.map_err(io::Error::other).and_then(|written| written).err();
+            if let (Some(error), false) = (&error, failing) {
+                tracing::warn!(file = FILE, %error, "session table not exported; it is tried again when it has changed");
+            }
+            failing = error.is_some();
+        }));
+        Self { finish, task }
+    }
+
+    /// Writes what has changed since, and ends.
+    pub(crate) async fn finish(self) {
+        let _ = self.finish.send(());
+        if tokio::time::timeout(limits::DRAIN, self.task).await.is_err() {
+            tracing::warn!(file = FILE, "session table not exported in time");
+        }
+    }
+}
+
+/// Writes at once, then when one of the two has changed, at most every [`PAUSE`], and at the end if they have.
+async fn keep<A, B>(
+    mut table: watch::Receiver<A>,
+    mut settings: watch::Receiver<B>,
+    mut finish: oneshot::Receiver<()>,
+    mut write: impl AsyncFnMut(),
+) {
+    loop {
+        table.mark_unchanged();
+        settings.mark_unchanged();
+        write().await;
+        tokio::select! {
+            _ = &mut finish => break,
+            () = tokio::time::sleep(PAUSE) => {}
+        }
+        let changed = async {
+            tokio::select! {
+                changed = table.changed() => changed.is_ok(),
+                changed = settings.changed() => changed.is_ok(),
+            }
+        };
+        tokio::select! {
+            _ = &mut finish => break,
+            goes_on = changed => if !goes_on { return },
+        }
+    }
+    if table.has_changed().unwrap_or(false) || settings.has_changed().unwrap_or(false) {
+        write().await;
+    }
+}
+
+fn write(services: &Services) -> io::Result<()> {
+    let table = services.table.borrow().clone();
+    let export = Export {
+        version: VERSION,
+        written_at: services.clock.now().to_string(),
+        position: table.position().0,
+        sessions: listing::rows(services, &table, |state| !state.is_subagent()),
+    };
+    let mut bytes = serde_json::to_vec_pretty(&export)?;
+    bytes.push(b'\n');
+    durable::write_file(&services.home.join(FILE), &bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    struct World {
+        table: watch::Sender<u32>,
+        settings: watch::Sender<u32>,
+        finish: oneshot::Sender<()>,
+        written: Arc<AtomicU32>,
+        task: JoinHandle<()>,
+    }
+
+    fn world() -> World {
+        let (table, of_table) = watch::channel(0);
+        let (settings, of_settings) = watch::channel(0);
+        let (finish, finished) = oneshot::channel();
+        let written = Arc::new(AtomicU32::new(0));
+        let count = written.clone();
+        let task = tokio::spawn(keep(of_table, of_settings, finished, async move || {
+            count.fetch_add(1, Ordering::Relaxed);
+        }));
+        World { table, settings, finish, written, task }
+    }
+
+    impl World {
+        /// Lets time pass; how often it was written by then.
+        async fn after(&self, seconds: u64) -> u32 {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            self.written.load(Ordering::Relaxed)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_written_when_something_has_changed_and_not_more_often_than_said() {
+        let world = world();
+        assert_eq!(world.after(1).await, 1, "at the start");
+        assert_eq!(world.after(3_600).await, 1, "nothing has changed");
+        for _ in 0..15 {
+            world.table.send_modify(|table| *table += 1);
+            world.after(1).await;
+        }
+        assert_eq!(world.after(0).await, 3, "at once, and once more within 15 s");
+        assert_eq!(world.after(3_600).await, 4, "the last change too");
+        world.settings.send_modify(|settings| *settings += 1);
+        assert_eq!(world.after(1).await, 5, "the switches stand in it");
+        world.table.send_modify(|table| *table += 1);
+        world.finish.send(()).unwrap();
+        world.task.await.unwrap();
+        assert_eq!(world.written.load(Ordering::Relaxed), 6, "what has changed before the end");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_end_without_a_change_writes_nothing() {
+        let world = world();
+        assert_eq!(world.after(60).await, 1);
+        world.finish.send(()).unwrap();
+        world.task.await.unwrap();
+        assert_eq!(world.written.load(Ordering::Relaxed), 1);
+    }
+}
