@@ -326,7 +326,11 @@ impl State {
                 let id = session.clone();
                 let blocking = tokio::task::spawn_blocking(move || chunks.collect(&id, &named));
                 match blocking.await {
-                    Ok(Ok(_)) => {}
+                    Ok(Ok(removed)) if removed.files == 0 => {}
+                    Ok(Ok(removed)) => {
+                        let (files, bytes) = (removed.files, removed.bytes);
+                        tracing::info!(%session, reason = %"superseded", files, bytes, "chunks deleted");
+                    }
                     Ok(Err(error)) => tracing::warn!(%session, %error, "superseded chunks not removed"),
                     Err(_) => tracing::error!(%session, "removing superseded chunks broke"),
                 }

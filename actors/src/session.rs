@@ -14,7 +14,7 @@ use baton_events::conversation::Agent;
 use baton_events::hash::ContentHash;
 use baton_events::record::{CommandId, Metadata, Position, SessionId};
 use baton_events::session::{
-    Aggregate, Close, CloseReason, Command, Effect, EffectId, Event, Phase, Policy, Rejection,
+    Aggregate, Close, CloseReason, Command, Effect, EffectId, EpisodeRef, Event, Phase, Policy, Rejection,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::sync::Semaphore;
@@ -270,34 +270,47 @@ impl State {
             return Ok(Ok(()));
         }
         let metadata = Metadata { correlation: id.cloned(), cause: id.cloned() };
-        let before = self.aggregate().state().episode.as_ref().map(|episode| episode.uuid);
+        let before = self.aggregate().state();
+        let (before, failed) = (before.episode.clone(), before.failure.map(|failure| failure.attempts));
         let recorded = events.clone();
         let aggregate = self.aggregate.as_mut().expect("rehydrated before any message is handled");
         self.stream.record(aggregate, events, &metadata, now).await?;
-        recorded.iter().for_each(|event| self.tell(event, before));
+        recorded.iter().for_each(|event| self.tell(event, before.as_ref(), failed));
         Ok(Ok(()))
     }
 
-    /// The log line of an event that people ask about.
-    fn tell(&self, event: &Event, before: Option<Uuid>) {
+    /// The log line of an event that people ask about: session, reason, and of episodes hash and uuid, before and after.
+    fn tell(&self, event: &Event, before: Option<&EpisodeRef>, failed: Option<u32>) {
         let session = &self.id;
+        let old = before.map_or_else(|| "none".to_owned(), |episode| episode.uuid.to_string());
+        let hash_of =
+            |episode: Option<&EpisodeRef>| episode.map_or_else(|| "none".to_owned(), |found| found.hash.short());
+        let reason =
+            || self.aggregate().state().last_close.map_or_else(|| "none".to_owned(), |reason| reason.to_string());
         match event {
             Event::Discovered { .. } => tracing::info!(%session, "session discovered"),
             Event::Rewritten { generation, .. } => {
                 tracing::info!(%session, generation, "transcript rewritten, read anew");
             }
-            Event::CloseRequested { reason, .. } => tracing::info!(%session, %reason, "close requested"),
-            Event::Indexed { episode, .. } => match before {
-                Some(old) => tracing::info!(
-                    %session, hash = %episode.hash.short(), %old, new = %episode.uuid, "episode replaced"
-                ),
-                None => tracing::info!(%session, hash = %episode.hash.short(), new = %episode.uuid, "episode stored"),
-            },
+            Event::CloseRequested { reason, .. } => {
+                tracing::info!(%session, %reason, hash = %hash_of(before), %old, "close requested");
+            }
+            Event::IndexingStarted { reason, .. } => {
+                if let Some(attempts) = failed {
+                    tracing::info!(%session, %reason, attempts, hash = %hash_of(before), %old, "index retried");
+                }
+            }
+            Event::Indexed { episode, .. } => {
+                let what = if before.is_some() { "episode replaced" } else { "episode stored" };
+                let (reason, hash, new) = (reason(), episode.hash.short(), episode.uuid);
+                tracing::info!(%session, %reason, %hash, old_hash = %hash_of(before), %old, %new, "{what}");
+            }
             Event::IndexSkipped { episode, .. } => {
-                tracing::info!(%session, %episode, "content unchanged, index skipped");
+                let (reason, hash) = (reason(), hash_of(before));
+                tracing::info!(%session, %reason, %hash, %old, new = %episode, "content unchanged, index skipped");
             }
             Event::IndexingFailed { why, attempts, retry_at, .. } => {
-                tracing::warn!(%session, %why, attempts, %retry_at, "index failed");
+                tracing::warn!(%session, %why, attempts, %retry_at, hash = %hash_of(before), %old, "index failed");
             }
             Event::Abandoned { why } => tracing::info!(%session, %why, "session let go without an index"),
             _ => {}

@@ -323,7 +323,8 @@ impl State {
         let now = self.now();
         match self.budget.failed(id.as_str(), now) {
             Verdict::Restart => {
-                tracing::warn!(session = %id, "session actor failed, restarted from the log");
+                tracing::warn!(session = %id, "session actor failed");
+                tracing::info!(session = %id, reason = %"actor_failed", "session actor restarted from the log");
                 // Whatever it owed is owed still; its first message finds out.
                 if let Ok(actor) = self.resolve(myself, &id).await {
                     session::Handle(actor).wake();
@@ -342,7 +343,8 @@ impl State {
             return;
         }
         while self.budget.failed(child.name(), now) == Verdict::Restart {
-            tracing::warn!(actor = child.name(), "actor failed, restarted");
+            tracing::warn!(actor = child.name(), "actor failed");
+            tracing::info!(actor = child.name(), reason = %"actor_failed", "actor restarted");
             match self.options.children.start(child, myself.get_cell()).await {
                 Ok(actor) => {
                     self.only.insert(actor.pid(), child);
