@@ -101,9 +101,15 @@ fn in_directory(table: &SessionTable, directory: &str) -> Result<SessionId, Fail
         )),
         [(only, _)] => Ok((*only).clone()),
         several => {
-            let ids: Vec<&SessionId> = several.iter().map(|(id, _)| *id).collect();
-            let message =
-                format!("{} open sessions work in {directory}: {}; give the id of one", several.len(), names(&ids));
+            let named = several.iter().take(NAMED).map(|(id, state)| {
+                format!("\n  {id}  {}, last activity {}", state.phase.as_str(), state.last_activity())
+            });
+            let more = if several.len() > NAMED { "\n  …" } else { "" };
+            let message = format!(
+                "{} open sessions work in {directory}; give the id of one:{}{more}",
+                several.len(),
+                named.collect::<String>()
+            );
             Err(failure(code::NOT_FOUND, message))
         }
     }
