@@ -18,6 +18,7 @@ use serde_json::value::RawValue;
 
 use crate::daemon::READY;
 use crate::environment::Environment;
+use crate::print::Waiting;
 
 /// How long a daemon may take to be ready: it opens its log first.
 const START: Duration = Duration::from_secs(60);
@@ -109,6 +110,7 @@ impl Client {
         {
             return Ok(client);
         }
+        let _waiting = Waiting::new("starting the daemon");
         let _starting = start_lock(&environment.home).map_err(|error| home_error(environment, &error))?;
         // Somebody else may have started it while we waited, or is starting it by hand, or the last one is still ending.
         let until = Instant::now() + START;

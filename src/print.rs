@@ -1,9 +1,23 @@
 //! What people see: colours only where they are wanted, errors on standard error, data on standard output.
 
+mod progress;
+mod table;
+mod text;
+
 use std::io::{self, IsTerminal, Write};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::value::RawValue;
+
+pub use progress::{Progress, Waiting};
+pub use table::{Cell, Column, Table};
+pub use text::{columns, one_line, one_line_end, plain};
+
+/// Where a terminal does not say how wide it is.
+const USUAL_COLUMNS: usize = 80;
+/// However narrow it is: less cannot be read.
+const LEAST_COLUMNS: usize = 40;
+/// For prose that is not bound to fit.
+const PROSE_COLUMNS: usize = 120;
 
 /// A kind of emphasis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +28,8 @@ pub enum Style {
     Faint,
     /// What is well.
     Good,
+    /// What may want a look.
+    Warning,
     /// What is not.
     Bad,
 }
@@ -21,22 +37,35 @@ pub enum Style {
 /// Standard output, for a person or a program.
 pub struct Output {
     colours: bool,
-    width: usize,
+    fit: Option<usize>,
 }
 
 impl Output {
-    /// Looks at the terminal, if there is one.
+    /// Looks at the terminal, if there is one. `COLUMNS` says how wide it is, also where there is none.
     pub fn new() -> Self {
         let terminal = io::stdout().is_terminal();
         let colours = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-        let width = width.or_else(|| terminal.then(terminal_width).flatten()).unwrap_or(120);
-        Self { colours, width: usize::max(width, 40) }
+        let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let columns = columns.filter(|columns| *columns > 0);
+        let fit = columns.or_else(|| terminal.then(|| terminal_width().unwrap_or(USUAL_COLUMNS)));
+        Self { colours, fit: fit.map(|columns| usize::max(columns, LEAST_COLUMNS)) }
     }
 
-    /// How many characters fit on a line.
+    /// Without colours, and as wide as said.
+    #[cfg(test)]
+    pub(crate) fn plain(fit: Option<usize>) -> Self {
+        Self { colours: false, fit }
+    }
+
+    /// Columns that a line may take. `None` where lines may be as long as they are: a program reads them, or a file
+    /// keeps them.
+    pub fn fit(&self) -> Option<usize> {
+        self.fit
+    }
+
+    /// Columns that suit prose.
     pub fn width(&self) -> usize {
-        self.width
+        self.fit.unwrap_or(PROSE_COLUMNS)
     }
 
     /// Text in a style, if styles are wanted.
@@ -45,6 +74,7 @@ impl Output {
             Style::Strong => "1",
             Style::Faint => "2",
             Style::Good => "32",
+            Style::Warning => "33",
             Style::Bad => "31",
         };
         if self.colours { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
@@ -88,78 +118,17 @@ fn terminal_width() -> Option<usize> {
 /// Says on standard error what went wrong.
 #[expect(clippy::print_stderr, reason = "this is where errors are printed")]
 pub fn error(message: &str) {
-    eprintln!("baton: {message}");
+    eprintln!("baton: {}", plain(message));
+}
+
+/// Says on standard error what went wrong, as one JSON object: `{"error":{"code","message"}}`.
+#[expect(clippy::print_stderr, reason = "this is where errors are printed")]
+pub fn error_object(code: &str, message: &str) {
+    eprintln!("{}", serde_json::json!({ "error": { "code": code, "message": message } }));
 }
 
 /// Says something on standard error that is no error.
 #[expect(clippy::print_stderr, reason = "this is where notes are printed")]
 pub fn note(message: &str) {
-    eprintln!("{message}");
-}
-
-/// Text without what would confuse a terminal, on one line, at most `width` characters.
-pub fn one_line(text: &str, width: usize) -> String {
-    let mut line = String::new();
-    for (count, c) in text.split_whitespace().collect::<Vec<_>>().join(" ").chars().enumerate() {
-        if count + 1 >= width {
-            line.push('…');
-            break;
-        }
-        line.push(if c.is_control() { '\u{fffd}' } else { c });
-    }
-    line
-}
-
-/// Text of several lines without what would confuse a terminal.
-pub fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
-}
-
-/// Progress on standard error, if that is a terminal.
-pub struct Progress(ProgressBar);
-
-impl Progress {
-    /// Nothing is shown before the first step.
-    pub fn new() -> Self {
-        let target = match io::stderr().is_terminal() {
-            true => ProgressDrawTarget::stderr_with_hz(10),
-            false => ProgressDrawTarget::hidden(),
-        };
-        let bar = ProgressBar::with_draw_target(Some(0), target);
-        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}") {
-            bar.set_style(style);
-        }
-        Self(bar)
-    }
-
-    /// Shows how far it is.
-    pub fn show(&self, told: &baton_events::protocol::Progress) {
-        self.0.set_length(told.total);
-        self.0.set_message(told.what.clone());
-        self.0.set_position(told.done);
-    }
-
-    /// Takes it away.
-    pub fn end(&self) {
-        self.0.finish_and_clear();
-    }
-}
-
-impl Default for Progress {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_fits_and_holds_nothing_that_moves_the_cursor() {
-        assert_eq!(one_line("a\n  b\tc", 20), "a b c");
-        assert_eq!(one_line("abcdef", 4), "abc…");
-        assert_eq!(one_line("a\u{1b}[31mred", 20), "a\u{fffd}[31mred");
-        assert_eq!(plain("a\n\u{7}b"), "a\n\u{fffd}b");
-    }
+    eprintln!("{}", plain(message));
 }

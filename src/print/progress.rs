@@ -1,0 +1,129 @@
+//! How far long work is: on standard error, and only if that is a terminal.
+
+use std::cell::Cell;
+use std::fmt::Write;
+use std::io::{self, IsTerminal};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use baton_events::protocol;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use super::text::one_line;
+
+/// Work that ends sooner needs no rate and no estimate: it would jump about.
+const ESTIMATE_AFTER: Duration = Duration::from_secs(2);
+/// What takes no longer is not spoken of.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Longest word for what is being done, in columns.
+const WHAT: usize = 40;
+
+fn target() -> ProgressDrawTarget {
+    match io::stderr().is_terminal() {
+        true => ProgressDrawTarget::stderr_with_hz(10),
+        false => ProgressDrawTarget::hidden(),
+    }
+}
+
+/// A bar for work whose size is known. Nothing is shown before the first step; after two seconds it tells how fast it
+/// goes and how long it will still take.
+pub struct Progress {
+    bar: ProgressBar,
+    begun: Cell<bool>,
+    estimates: Cell<bool>,
+}
+
+impl Progress {
+    /// Nothing is shown yet.
+    pub fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}") {
+            bar.set_style(style);
+        }
+        Self { bar, begun: Cell::new(false), estimates: Cell::new(false) }
+    }
+
+    /// Shows how far it is.
+    pub fn show(&self, told: &protocol::Progress) {
+        if told.total == 0 {
+            return;
+        }
+        self.bar.set_length(told.total);
+        self.bar.set_position(told.done);
+        let what = one_line(&told.what, WHAT);
+        if self.bar.message() != what {
+            // Another kind of work has a speed of its own.
+            self.bar.reset_eta();
+            self.bar.set_message(what);
+        }
+        if !self.begun.replace(true) {
+            // Only now there is something to draw.
+            self.bar.reset_elapsed();
+            self.bar.set_draw_target(target());
+        }
+        if !self.estimates.get() && self.bar.elapsed() > ESTIMATE_AFTER {
+            self.estimates.set(true);
+            let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}  {rate}, {eta} left");
+            if let Ok(style) = style {
+                self.bar.set_style(style.with_key("rate", rate));
+            }
+        }
+    }
+
+    /// Takes it away.
+    pub fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn rate(state: &ProgressState, out: &mut dyn Write) {
+    let per_second = state.per_sec();
+    let _ = if per_second < 10.0 { write!(out, "{per_second:.1}/s") } else { write!(out, "{per_second:.0}/s") };
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A sign that something is waited for whose size nobody knows. It appears after half a second, and goes with this
+/// value.
+pub struct Waiting {
+    over: Option<Sender<()>>,
+    shown: Option<JoinHandle<()>>,
+}
+
+impl Waiting {
+    /// Says `what` is waited for, once it takes long.
+    pub fn new(what: &'static str) -> Self {
+        if !io::stderr().is_terminal() {
+            return Self { over: None, shown: None };
+        }
+        let (over, ended) = mpsc::channel::<()>();
+        let shown = std::thread::spawn(move || {
+            if ended.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            let bar = ProgressBar::with_draw_target(None, target()).with_message(what);
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+                bar.set_style(style);
+            }
+            while ended.recv_timeout(PATIENCE / 5) == Err(RecvTimeoutError::Timeout) {
+                bar.tick();
+            }
+            bar.finish_and_clear();
+        });
+        Self { over: Some(over), shown: Some(shown) }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        drop(self.over.take());
+        if let Some(shown) = self.shown.take() {
+            let _ = shown.join();
+        }
+    }
+}

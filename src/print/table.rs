@@ -1,0 +1,125 @@
+//! A table that fits: as wide as its content where nothing bounds it, else its last column gives way.
+
+use super::text::{columns, one_line, one_line_end};
+use super::{Output, Style};
+
+/// What the last column keeps, however narrow the terminal is.
+const LAST_MIN: usize = 12;
+/// Between two columns.
+const GAP: &str = "  ";
+
+/// One column. The last one of a table gives way where there is no room, and shows the end of what it holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    head: &'static str,
+    right: bool,
+}
+
+impl Column {
+    /// Aligned to the left, as words are.
+    pub const fn words(head: &'static str) -> Self {
+        Self { head, right: false }
+    }
+
+    /// Aligned to the right, as numbers are.
+    pub const fn number(head: &'static str) -> Self {
+        Self { head, right: true }
+    }
+}
+
+/// What stands in one place.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    text: String,
+    style: Option<Style>,
+}
+
+impl Cell {
+    /// Text as it is.
+    pub fn new(text: impl AsRef<str>) -> Self {
+        Self { text: one_line(text.as_ref(), usize::MAX), style: None }
+    }
+
+    /// Text in a style.
+    pub fn styled(style: Style, text: impl AsRef<str>) -> Self {
+        Self { style: Some(style), ..Self::new(text) }
+    }
+}
+
+/// Rows under heads.
+#[derive(Clone, Debug)]
+pub struct Table<const N: usize> {
+    columns: [Column; N],
+    rows: Vec<[Cell; N]>,
+}
+
+impl<const N: usize> Table<N> {
+    /// No rows yet.
+    pub fn new(columns: [Column; N]) -> Self {
+        Self { columns, rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: [Cell; N]) {
+        self.rows.push(cells);
+    }
+
+    /// The table, line by line, the heads first.
+    pub fn lines(&self, output: &Output) -> Vec<String> {
+        let mut widths = self.columns.map(|column| columns(column.head));
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = usize::max(*width, columns(&cell.text));
+            }
+        }
+        if let (Some(fit), Some((last, others))) = (output.fit(), widths.split_last_mut()) {
+            let taken: usize = others.iter().map(|width| width + GAP.len()).sum();
+            *last = usize::min(*last, fit.saturating_sub(taken).max(LAST_MIN));
+        }
+        let heads = self.columns.map(|column| Cell::styled(Style::Faint, column.head));
+        std::iter::once(&heads).chain(&self.rows).map(|row| self.line(output, row, &widths)).collect()
+    }
+
+    fn line(&self, output: &Output, row: &[Cell; N], widths: &[usize; N]) -> String {
+        let mut line = String::new();
+        for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
+            let is_last = at + 1 == N;
+            let text = if is_last { one_line_end(&cell.text, *width) } else { cell.text.clone() };
+            let room = " ".repeat(width.saturating_sub(columns(&text)));
+            let shown = cell.style.map_or_else(|| text.clone(), |style| output.styled(style, &text));
+            match (self.columns[at].right, is_last) {
+                (true, _) => line.extend([room.as_str(), &shown]),
+                (false, true) => line.push_str(&shown),
+                (false, false) => line.extend([shown.as_str(), &room]),
+            }
+            if !is_last {
+                line.push_str(GAP);
+            }
+        }
+        line.truncate(line.trim_end().len());
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(fit: Option<usize>, expected: &[&str]) {
+        let mut table = Table::new([Column::words("name"), Column::number("n"), Column::words("place")]);
+        table.row([Cell::new("日本"), Cell::new("7"), Cell::new("/srv/projects/ledger-api")]);
+        table.row([Cell::new("a\u{1b}b"), Cell::new("1234"), Cell::new("/x")]);
+        let lines = table.lines(&Output::plain(fit));
+        assert_eq!(lines, expected);
+        if let Some(fit) = fit {
+            assert!(lines.iter().all(|line| columns(line) <= fit), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn columns_stand_under_each_other_and_the_last_gives_way() {
+        check(None, &["name     n  place", "日本     7  /srv/projects/ledger-api", "a\u{fffd}b   1234  /x"]);
+        check(Some(30), &["name     n  place", "日本     7  …ojects/ledger-api", "a\u{fffd}b   1234  /x"]);
+        check(Some(200), &["name     n  place", "日本     7  /srv/projects/ledger-api", "a\u{fffd}b   1234  /x"]);
+    }
+}

@@ -1,0 +1,103 @@
+//! Text as a terminal shows it: how many columns it takes, cut to what fits, without what would move the cursor or turn
+//! the direction of writing.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Stands where something was cut off.
+const CUT: char = '…';
+
+/// Columns that a text takes: two for most CJK characters and emoji, none for combining marks.
+pub fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// Text without what would confuse a terminal, on one line, at most `width` columns wide.
+pub fn one_line(text: &str, width: usize) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().map(harmless));
+    }
+    cut_end(line, width)
+}
+
+/// As [`one_line`], but what is cut off is the beginning: of a path the end tells more.
+pub fn one_line_end(text: &str, width: usize) -> String {
+    let line = one_line(text, usize::MAX);
+    if columns(&line) <= width {
+        return line;
+    }
+    let backwards: String = line.chars().rev().collect();
+    cut_end(backwards, width).chars().rev().collect()
+}
+
+/// Text of several lines without what would confuse a terminal.
+pub fn plain(text: &str) -> String {
+    text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { harmless(c) }).collect()
+}
+
+fn cut_end(mut line: String, width: usize) -> String {
+    if columns(&line) <= width {
+        return line;
+    }
+    let mut used = 0;
+    let end = line.char_indices().find(|(_, c)| {
+        used += c.width().unwrap_or(0);
+        used >= width
+    });
+    line.truncate(end.map_or(line.len(), |(at, _)| at));
+    // Some characters are wider together than each for itself.
+    while !line.is_empty() && columns(&line) >= width {
+        line.pop();
+    }
+    line.push(CUT);
+    line
+}
+
+fn harmless(c: char) -> char {
+    // Embeddings, overrides and isolates of direction make a line read otherwise than it is.
+    let harmful = c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if harmful { '\u{fffd}' } else { c }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_fits_and_holds_nothing_that_moves_the_cursor() {
+        let cases = [
+            ("a\n  b\tc", 20, "a b c"),
+            ("abcdef", 4, "abc…"),
+            ("abcd", 4, "abcd"),
+            ("a\u{1b}[31mred", 20, "a\u{fffd}[31mred"),
+            ("\u{202e}evil\u{2066}", 20, "\u{fffd}evil\u{fffd}"),
+            ("日本語の題", 10, "日本語の題"),
+            ("日本語の題", 9, "日本語の…"),
+            ("日本語の題", 8, "日本語…"),
+            ("🦀🦀🦀", 5, "🦀🦀…"),
+            ("e\u{301}e\u{301}e\u{301}", 3, "e\u{301}e\u{301}e\u{301}"),
+            ("❤\u{fe0f}❤\u{fe0f}❤\u{fe0f}", 4, "❤\u{fe0f}❤…"),
+            ("", 4, ""),
+        ];
+        for (text, width, expected) in cases {
+            let line = one_line(text, width);
+            assert_eq!(line, expected, "{text:?} in {width}");
+            assert!(columns(&line) <= width, "{line:?} is wider than {width}");
+        }
+    }
+
+    #[test]
+    fn of_a_path_the_end_is_kept() {
+        assert_eq!(one_line_end("/home/dev/projects/ledger-api", 12), "…/ledger-api");
+        assert_eq!(one_line_end("/srv/one", 12), "/srv/one");
+        assert_eq!(one_line_end("/srv/日本語", 7), "…日本語");
+    }
+
+    #[test]
+    fn plain_text_keeps_its_lines() {
+        assert_eq!(plain("a\n\u{7}b\t\u{9b}c\u{202d}"), "a\n\u{fffd}b\t\u{fffd}c\u{fffd}");
+    }
+}
