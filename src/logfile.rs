@@ -1,11 +1,15 @@
 //! `daemon.log`: a file that is put aside when it has grown, so that it never fills the disk.
 
+mod follow;
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
 use tracing_subscriber::fmt::MakeWriter;
+
+pub use follow::Follower;
 
 /// Size at which the file becomes `daemon.log.1` and a new one is begun.
 const ROTATE_BYTES: u64 = 10 * 1024 * 1024;
@@ -29,6 +33,13 @@ impl LogFile {
     }
 }
 
+/// Where a log that has grown is put.
+fn aside(path: &Path) -> PathBuf {
+    let mut aside = path.to_owned().into_os_string();
+    aside.push(".1");
+    aside.into()
+}
+
 /// Opens a file for appending, creating it for its owner only.
 pub(crate) fn append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
@@ -45,9 +56,7 @@ impl Line<'_> {
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         let inner = &mut *self.0;
         if inner.bytes >= ROTATE_BYTES {
-            let mut aside = inner.path.clone().into_os_string();
-            aside.push(".1");
-            std::fs::rename(&inner.path, aside)?;
+            std::fs::rename(&inner.path, aside(&inner.path))?;
             inner.file = append(&inner.path)?;
             inner.bytes = 0;
         }

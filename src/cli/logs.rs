@@ -1,0 +1,209 @@
+//! `baton logs`: what the daemon does, from its log file. Needs no daemon and starts none.
+
+use std::collections::VecDeque;
+use std::io;
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::Error;
+use crate::environment::Environment;
+use crate::logfile::Follower;
+use crate::print::{self, Output, Style};
+
+/// How often a followed log is looked at: no person notices less.
+const LOOK: Duration = Duration::from_millis(200);
+/// Lines that are held to find the last ones. A log and the one put aside before it have fewer.
+const LINES_MAX: usize = 1_000_000;
+
+const HELP: &str = "\
+Prints the last lines of `daemon.log` and, if these are not enough, of the one that was put aside before it \
+(`daemon.log.1`, at 10 MB), oldest first: time, level, part of the program, what happened. No text of a conversation, of \
+a query or of a note is ever in them. BATON_LOG sets, when the daemon starts, what is written at all. The log is read as \
+it is: no daemon is needed, none is started.
+
+Examples:
+  baton logs -f                        what the daemon does now, until Ctrl-C; also over its restarts
+  baton logs -n all --level warn       everything that went wrong
+  baton logs -n all | grep a94e0d17    what became of one session";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// Go on with what is written from now on, until Ctrl-C
+    #[arg(long, short)]
+    follow: bool,
+    /// How many lines, from the end: a number or `all`
+    #[arg(long, short = 'n', value_name = "LINES", default_value = "100")]
+    lines: Count,
+    /// Only lines of this level and graver ones
+    #[arg(long, short, value_name = "L", ignore_case = true)]
+    level: Option<Level>,
+}
+
+/// How many lines are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Count(usize);
+
+impl FromStr for Count {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "all" => Ok(Self(LINES_MAX)),
+            number => number
+                .parse()
+                .map(|lines: usize| Self(lines.min(LINES_MAX)))
+                .map_err(|_| "a number or `all` is wanted".to_owned()),
+        }
+    }
+}
+
+/// How grave a line is, the gravest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+enum Level {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+impl Level {
+    /// The level of a line, if it begins as log lines do: time, level.
+    fn of(line: &str) -> Option<Self> {
+        let mut words = line.split_ascii_whitespace();
+        let time = words.next()?;
+        if !time.ends_with('Z') || !time.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        match words.next()? {
+            "ERROR" => Some(Self::Error),
+            "WARN" => Some(Self::Warn),
+            "INFO" => Some(Self::Info),
+            "DEBUG" => Some(Self::Debug),
+            "TRACE" => Some(Self::Trace),
+            _ => None,
+        }
+    }
+
+    fn style(self) -> Style {
+        match self {
+            Self::Error => Style::Bad,
+            Self::Warn => Style::Warning,
+            Self::Info => Style::Good,
+            Self::Debug | Self::Trace => Style::Faint,
+        }
+    }
+}
+
+/// Lets lines pass that are grave enough. One without a level belongs to the line before it.
+struct Sieve {
+    wanted: Option<Level>,
+    last: Option<Level>,
+}
+
+impl Sieve {
+    fn lets_pass(&mut self, line: &str) -> bool {
+        self.last = Level::of(line).or(self.last);
+        match (self.wanted, self.last) {
+            (Some(wanted), Some(level)) => level <= wanted,
+            // What stands before any level is what a process said as it died.
+            (Some(_), None) | (None, _) => true,
+        }
+    }
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let path = environment.log_file();
+    let failed = |source: io::Error| Error::Log { path: path.clone(), source };
+    let output = Output::new();
+    let mut follower = Follower::new(path.clone());
+    if !follower.is_there() {
+        let next = if typed.follow { "waiting for one" } else { "any other command starts one" };
+        print::note(&format!("There is no log at {} yet: no daemon ever ran in this home; {next}.", path.display()));
+        if !typed.follow {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+    let mut sieve = Sieve { wanted: typed.level, last: None };
+    let mut last = VecDeque::new();
+    let mut keep = |line: &str| {
+        if sieve.lets_pass(line) && typed.lines.0 > 0 {
+            if last.len() == typed.lines.0 {
+                last.pop_front();
+            }
+            last.push_back(line.to_owned());
+        }
+    };
+    follower.read(&mut keep).map_err(failed)?;
+    if !typed.follow {
+        follower.finish(&mut keep);
+        last.iter().for_each(|line| show(&output, line));
+        return Ok(ExitCode::SUCCESS);
+    }
+    last.iter().for_each(|line| show(&output, line));
+    drop(last);
+    loop {
+        std::thread::sleep(LOOK);
+        let mut each = |line: &str| {
+            if sieve.lets_pass(line) {
+                show(&output, line);
+            }
+        };
+        follower.read(&mut each).map_err(failed)?;
+    }
+}
+
+fn show(output: &Output, line: &str) {
+    let line = print::plain(line);
+    match Level::of(&line).and_then(|level| Some((level, line.split_once(char::is_whitespace)?))) {
+        Some((level, (time, rest))) => {
+            // The level stands in front of the rest, with spaces before it so that all are as wide.
+            let word = rest.trim_start().split(' ').next().unwrap_or_default();
+            let at = rest.len() - rest.trim_start().len();
+            let (spaces, after) = (&rest[..at], &rest[at + word.len()..]);
+            let (time, word) = (output.styled(Style::Faint, time), output.styled(level.style(), word));
+            output.line(&format!("{time} {spaces}{word}{after}"));
+        }
+        None => output.line(&line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_a_level_and_graver_ones_pass_with_what_belongs_to_them() {
+        let lines = [
+            "the program's own last words",
+            "2026-11-03T09:26:53.589123Z  INFO baton_actors::system: daemon started",
+            "2026-11-03T09:26:54.000000Z  WARN baton_actors::watcher: root not watched",
+            "  its second line",
+            "2026-11-03T09:26:55.000000Z DEBUG baton: greeted",
+            "2026-11-03T09:26:56.000000Z ERROR baton: panic",
+        ];
+        let cases: [(Option<Level>, &[usize]); 4] = [
+            (None, &[0, 1, 2, 3, 4, 5]),
+            (Some(Level::Error), &[0, 5]),
+            (Some(Level::Warn), &[0, 2, 3, 5]),
+            (Some(Level::Info), &[0, 1, 2, 3, 5]),
+        ];
+        for (wanted, expected) in cases {
+            let mut sieve = Sieve { wanted, last: None };
+            let passed: Vec<usize> = (0..lines.len()).filter(|at| sieve.lets_pass(lines[*at])).collect();
+            assert_eq!(passed, expected, "{wanted:?}");
+        }
+    }
+
+    #[test]
+    fn a_count_is_a_number_or_all() {
+        assert_eq!("7".parse(), Ok(Count(7)));
+        assert_eq!("all".parse(), Ok(Count(LINES_MAX)));
+        assert_eq!("99999999999".parse(), Ok(Count(LINES_MAX)));
+        assert!("-1".parse::<Count>().is_err() && "many".parse::<Count>().is_err());
+    }
+}
