@@ -1,20 +1,29 @@
 //! The command line: what may be typed, one file per command.
 
+mod ask;
 mod bench;
 mod close;
+mod completions;
 mod daemon;
+mod failure;
+mod help;
+mod logs;
 mod search;
 mod sessions;
 mod show;
 mod status;
 mod stop;
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::client;
 use crate::environment::{self, Environment};
+use ask::{ask, read};
+pub use failure::Telling;
 
 /// Session memory for coding agents: every session becomes one episode, found in milliseconds.
 ///
@@ -32,27 +41,34 @@ Examples:
   baton search refresh token race      what was found out about it, in any project
   baton search E0382 --project .       in this directory's project only
   baton sessions --state active        which sessions are open
-  baton show 7acd37a8                  what a session came to
+  baton show a94e0d17                  what a session came to
   baton close --reason \"story done\"    close the open session of this directory
 
 Environment:
   BATON_HOME         Baton's own files [default: ~/.baton]
   CLAUDE_CONFIG_DIR  Claude Code's directory; transcripts lie below projects/ [default: ~/.claude]
   BATON_LOG          what goes to daemon.log, as in `info,baton_actors=debug`
-  NO_COLOR           no colours";
+  NO_COLOR           no colours
+  COLUMNS            how wide tables may be, if not as wide as the terminal
+
+`baton COMMAND --help` tells what a command prints, with examples.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Search everything that was said and done; new sessions are read first
     Search(search::Typed),
-    /// List sessions and their states
-    Sessions(sessions::Typed),
     /// Show one session and its episode
     Show(show::Typed),
     /// Close a session now and index it
     Close(close::Typed),
+    /// List sessions and their states
+    Sessions(sessions::Typed),
     /// Show how the daemon, the log and the memory are
     Status(status::Typed),
+    /// Show what the daemon does and did
+    Logs(logs::Typed),
+    /// Print what a shell needs to complete this command line
+    Completions(completions::Typed),
     /// Start the daemon (other commands do it by themselves)
     Daemon(daemon::Typed),
     /// Stop the daemon; returns when its process is gone
@@ -76,17 +92,49 @@ pub enum Error {
     /// A measurement.
     #[error(transparent)]
     Bench(#[from] crate::bench::Error),
+    /// The log file.
+    #[error("cannot read {}: {source}; make it readable for you", path.display())]
+    Log {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// What was typed cannot be meant; says what to type instead.
+    #[error("{0}")]
+    Usage(String),
+}
+
+/// The whole command line, as help and completions know it.
+fn command() -> clap::Command {
+    help::complete(Cli::command())
+}
+
+/// What was typed, and how errors are to be told. Where it is not understood, or help is asked for, that has been said
+/// and the exit code is all that is left.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<(Cli, Telling), ExitCode> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let telling = Telling::of(&arguments);
+    let parsed =
+        command().try_get_matches_from(arguments).and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
+    parsed.map(|typed| (typed, telling)).map_err(|error| telling.misunderstood(&error))
 }
 
 /// Does what was typed.
 pub fn run(typed: Cli) -> Result<ExitCode, Error> {
-    let environment = Environment::read()?;
+    let environment = match &typed.command {
+        // Needs no surroundings: where programs are packaged there are none.
+        Command::Completions(typed) => return Ok(completions::run(typed)),
+        _ => Environment::read()?,
+    };
     match typed.command {
         Command::Search(typed) => search::run(&environment, &typed),
-        Command::Sessions(typed) => sessions::run(&environment, &typed),
         Command::Show(typed) => show::run(&environment, &typed),
         Command::Close(typed) => close::run(&environment, &typed),
+        Command::Sessions(typed) => sessions::run(&environment, &typed),
         Command::Status(typed) => status::run(&environment, &typed),
+        Command::Logs(typed) => logs::run(&environment, &typed),
+        Command::Completions(typed) => Ok(completions::run(&typed)),
         Command::Daemon(typed) => daemon::run(&environment, &typed),
         Command::Stop(typed) => stop::run(&environment, &typed),
         Command::Bench(typed) => bench::run(&typed),
@@ -100,5 +148,28 @@ fn project(typed: &str) -> String {
     match path.canonicalize() {
         Ok(absolute) if looks_like_path && absolute.is_dir() => absolute.display().to_string(),
         _ => typed.to_owned(),
+    }
+}
+
+/// A session's id, or the beginning of one, as it is known: those of hexadecimal digits are written in small letters.
+fn session(typed: &str) -> String {
+    let is_hexadecimal = typed.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    if is_hexadecimal { typed.to_ascii_lowercase() } else { typed.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::session;
+
+    #[test]
+    fn ids_are_taken_in_capital_letters_too() {
+        for (typed, known) in [
+            ("7ACD37A8", "7acd37a8"),
+            ("7ACD37A8-1F2E", "7acd37a8-1f2e"),
+            ("agent-7ACD", "agent-7ACD"),
+            ("Named", "Named"),
+        ] {
+            assert_eq!(session(typed), known);
+        }
     }
 }

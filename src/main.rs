@@ -2,16 +2,11 @@
 
 use std::process::ExitCode;
 
-use baton::cli::{self, Cli};
-use clap::Parser;
+use baton::cli;
 
 fn main() -> ExitCode {
-    let typed = Cli::parse();
-    match cli::run(typed) {
-        Ok(code) => code,
-        Err(error) => {
-            baton::print::error(&error.to_string());
-            ExitCode::FAILURE
-        }
+    match cli::parse(std::env::args_os()) {
+        Ok((typed, telling)) => cli::run(typed).unwrap_or_else(|error| telling.failed(&error)),
+        Err(code) => code,
     }
 }

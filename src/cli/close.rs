@@ -9,11 +9,26 @@ use clap::Args;
 use uuid::Uuid;
 
 use super::Error;
-use crate::client::{self, Client};
 use crate::environment::{self, Environment};
-use crate::print::{self, Output};
+use crate::print::{self, Output, Waiting};
+
+const HELP: &str = "\
+Reads the session to its end, makes its episode durable and searchable, and prints the session, what was done and the \
+uuid of the episode. What has not changed since its last index keeps its episode. A session that grows again is simply \
+open again. Without SESSION the caller's own session is closed (CLAUDE_CODE_SESSION_ID), else the only open one of this \
+directory; are there several, the error lists them. Exit code 1 also if it could not be indexed in time: it is done \
+nevertheless, `baton show` tells when.
+
+JSON: {\"status\":\"success\"|\"error\",\"session_id\",\"episode_uuid\",\"message\"}, on standard output in both cases
+
+Examples:
+  baton close                          the open session of this directory
+  baton close a94e0d17                 this one
+  baton close --reason \"story done\"    with a note that `baton show` repeats
+  baton close --wait 0                 ask for it and do not wait";
 
 #[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
 pub(super) struct Typed {
     /// A session's id, or the beginning of one [default: the open session of this directory]
     session: Option<String>,
@@ -30,17 +45,19 @@ pub(super) struct Typed {
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
     let params = CloseParams {
-        session: typed.session.clone(),
+        session: typed.session.as_deref().map(super::session),
         caller: environment::caller(),
         reason: typed.reason.clone(),
+        // Asked twice it is the same close.
         command_id: Some(Uuid::new_v4().to_string()),
         deadline_ms: typed.wait * 1000,
     };
-    let mut client = Client::connect_or_start(environment)?;
-    client.be_patient(Duration::from_secs(typed.wait + 60));
-    let result = client.call_raw(method::CLOSE, &params, |_| {})?;
-    let closed: Close =
-        serde_json::from_str(result.get()).map_err(|error| client::Error::Garbled(error.to_string()))?;
+    let result = super::ask(environment, |client| {
+        let _waiting = Waiting::new("reading and indexing the session");
+        client.be_patient(Duration::from_secs(typed.wait + 60));
+        client.call_raw(method::CLOSE, &params, |_| {})
+    })?;
+    let closed: Close = super::read(&result)?;
     let output = Output::new();
     let success = closed.status == "success";
     match (typed.json, success) {
@@ -52,7 +69,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
                 output.line(&format!("episode {uuid}"));
             }
         }
-        (false, false) => print::error(&print::plain(&closed.message)),
+        (false, false) => print::error(&closed.message),
     }
     Ok(if success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -10,7 +10,17 @@ use crate::daemon::{self, Mode};
 use crate::environment::Environment;
 use crate::print::Output;
 
+const HELP: &str = "\
+Starts one daemon for this BATON_HOME, if none runs, and prints the number of its process. It goes on when the terminal is \
+closed, until `baton stop`. What it does is told by `baton logs`, how it is by `baton status`.
+
+Examples:
+  baton daemon                         start it now, so that the next search does not wait for it
+  baton daemon --foreground            watch it work; Ctrl-C ends it
+  BATON_LOG=debug baton daemon         with more in the log";
+
 #[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
 pub(super) struct Typed {
     /// Stay in this terminal, with the log on standard error, until Ctrl-C
     #[arg(long)]

@@ -1,10 +1,12 @@
 //! `baton search`: the main job.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use baton_events::protocol::answer::{Hit, Search};
 use baton_events::protocol::{SearchParams, method};
 use clap::Args;
+use serde_json::value::RawValue;
 
 use super::Error;
 use crate::client::{self, Client};
@@ -12,7 +14,32 @@ use crate::environment::{self, Environment};
 use crate::examples::{self, Throwaway};
 use crate::print::{self, Output, Progress, Style};
 
+const WHAT_TO_TYPE: &str = "say words that occur in what you look for, as in `baton search refresh token`; `baton sessions` lists all sessions";
+
+/// Nothing is gained by showing more lines of one session.
+const SNIPPET_LINES: usize = 2;
+
+const HELP: &str = "\
+Reads first whatever is new in any transcript, and on the first run all history, the newest first, with progress \
+(--no-wait answers from what is there and says what may be missing). Finds every session in which some of the words \
+occur, those with all of them and the rarest first; forms of a word, parts of names (`refresh_token`, `parseFile`), \
+paths and error codes are found too. There are no operators and no wildcards.
+
+Prints the sessions by rank: title, project, day, id; below each up to three passages with line of the transcript and \
+speaker. Nothing found is no failure.
+
+JSON: {\"hits\":[{\"rank\",\"score\",\"kind\":\"episode\"|\"turn\",\"session_id\",\"episode_uuid\",\"project\",\"title\", \
+\"snippet\",\"line\",\"timestamp\"}],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
+
+Examples:
+  baton search refresh token race      any of these words; quotes are not needed
+  baton search E0382 --project .       in this directory's project only
+  baton search advisory lock -n 3      three sessions
+  baton search --json -- --no-verify   words that begin with a dash
+  baton show ID                        what one of them came to";
+
 #[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
 pub(super) struct Typed {
     /// What to look for: words, names, paths, error codes
     #[arg(required = true)]
@@ -33,23 +60,71 @@ pub(super) struct Typed {
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
     let params = SearchParams {
-        query: typed.query.join(" "),
+        query: words(&typed.query)?,
         project: typed.project.as_deref().map(super::project),
         limit: typed.limit,
         wait: !typed.no_wait,
         caller: environment::caller(),
     };
-    let examples = examples::stand_in(environment);
-    if let Some(folder) = &examples {
-        print::note(&format!(
-            "No transcripts below {} yet: answering from the example sessions in {}.\n",
-            environment.claude_config_dir.display(),
-            folder.display()
-        ));
-        let throwaway = Throwaway::start(folder)?;
-        return ask(&mut throwaway.client()?, &params, typed);
+    let result = match examples::stand_in(environment) {
+        Some(folder) => {
+            print::note(&format!(
+                "No transcripts below {} yet: answering from the example sessions in {}.\n",
+                environment.claude_config_dir.display(),
+                folder.display()
+            ));
+            let throwaway = Throwaway::start(&folder)?;
+            call(&mut throwaway.client()?, &params)
+        }
+        None => {
+            let mut told = false;
+            super::ask(environment, |client| {
+                if !std::mem::replace(&mut told, true) {
+                    tell_roots(environment, client);
+                }
+                call(client, &params)
+            })
+        }
+    }?;
+    let output = Output::new();
+    if typed.json {
+        output.json(&result);
+    } else {
+        show(&output, &params.query, &super::read(&result)?);
     }
-    let mut client = Client::connect_or_start(environment)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What to look for, if that was said.
+fn words(typed: &[String]) -> Result<String, Error> {
+    let query = typed.join(" ");
+    match query.trim().is_empty() {
+        true => Err(Error::Usage(format!("the query is empty; {WHAT_TO_TYPE}"))),
+        false => Ok(query),
+    }
+}
+
+/// What is said where nothing was found, and what to do about it.
+fn nothing(query: &str, found: &Search) -> String {
+    if found.freshness.position == 0 {
+        return "Nothing found: no session was ever read. `baton status` tells where transcripts are looked for."
+            .to_owned();
+    }
+    match query.contains(char::is_alphanumeric) {
+        true => "Nothing found. Fewer or other words may help; `baton sessions` lists what is there.".to_owned(),
+        false => format!("Nothing found: there is no word in {query:?}, and there are no wildcards; {WHAT_TO_TYPE}."),
+    }
+}
+
+fn call(client: &mut Client, params: &SearchParams) -> Result<Box<RawValue>, client::Error> {
+    let progress = Progress::new();
+    let result = client.call_raw(method::SEARCH, params, |told| progress.show(&told));
+    progress.end();
+    result
+}
+
+/// Says so if the daemon reads other transcripts than the caller's.
+fn tell_roots(environment: &Environment, client: &Client) {
     let own = environment.claude_config_dir.join("projects");
     let reads_own = client.welcome().roots.iter().any(|root| std::path::Path::new(root) == own);
     if !reads_own {
@@ -59,48 +134,27 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             own.display()
         ));
     }
-    ask(&mut client, &params, typed)
 }
 
-fn ask(client: &mut Client, params: &SearchParams, typed: &Typed) -> Result<ExitCode, Error> {
-    let progress = Progress::new();
-    let result = client.call_raw(method::SEARCH, params, |told| progress.show(&told));
-    progress.end();
-    let result = result?;
-    let output = Output::new();
-    if typed.json {
-        output.json(&result);
-        return Ok(ExitCode::SUCCESS);
-    }
-    let found: Search =
-        serde_json::from_str(result.get()).map_err(|error| client::Error::Garbled(error.to_string()))?;
-    show(&output, &found);
-    Ok(ExitCode::SUCCESS)
-}
-
-fn show(output: &Output, found: &Search) {
+fn show(output: &Output, query: &str, found: &Search) {
     let mut rank = 0;
+    let mut said = BTreeSet::new();
     for hit in &found.hits {
         if hit.rank != rank {
             if rank > 0 {
                 output.line("");
             }
             rank = hit.rank;
+            said.clear();
             heading(output, hit);
         }
-        let (place, indent) = match hit.line {
-            Some(line) => (format!("line {line}, {}: ", hit.role.as_deref().unwrap_or("?")), 5),
-            None => (String::new(), 5),
-        };
-        let width = output.width().saturating_mul(2).saturating_sub(indent + place.len());
-        let snippet = print::one_line(&hit.snippet, width);
-        output.line(&format!("     {}{snippet}", output.styled(Style::Faint, &place)));
+        // What was said in several turns is told once.
+        if said.insert(print::one_line(&hit.snippet, usize::MAX)) {
+            passage(output, hit);
+        }
     }
     if found.hits.is_empty() {
-        output.line(match found.freshness.position {
-            0 => "Nothing found: no session was ever read. `baton status` tells where transcripts are looked for.",
-            _ => "Nothing found. Fewer or other words may help; `baton sessions` lists what is there.",
-        });
+        output.line(&print::plain(&nothing(query, found)));
     }
     let fresh = &found.freshness;
     if fresh.pending > 0 {
@@ -113,6 +167,20 @@ fn show(output: &Output, found: &Search) {
     }
 }
 
+fn passage(output: &Output, hit: &Hit) {
+    let place = hit.line.map_or_else(String::new, |line| {
+        format!(
+            "line {line}, {}: ",
+            hit.role.as_deref().map_or_else(|| "?".to_owned(), |role| print::one_line(role, 20))
+        )
+    });
+    let indent = 5;
+    let fit =
+        output.fit().map_or(usize::MAX, |fit| (fit * SNIPPET_LINES).saturating_sub(indent + print::columns(&place)));
+    let snippet = print::one_line(&hit.snippet, fit);
+    output.line(&format!("     {}{snippet}", output.styled(Style::Faint, &place)));
+}
+
 fn heading(output: &Output, hit: &Hit) {
     let project = hit.project.as_deref().map_or("", |path| path.rsplit(['/', '\\']).next().unwrap_or(path));
     let day = hit.timestamp.as_deref().map_or("", |at| at.get(..10).unwrap_or(at));
@@ -122,8 +190,9 @@ fn heading(output: &Output, hit: &Hit) {
         .as_deref()
         .map_or(String::new(), |parent| format!(", subagent of {}", parent.chars().take(8).collect::<String>()));
     let about = [project, day, &id].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
-    let width = output.width().saturating_sub(about.len() + of.len() + 8).max(20);
-    let title = match print::one_line(&hit.title, width) {
+    let about = print::one_line(&format!("({about}{of})"), usize::MAX);
+    let room = output.fit().map_or(usize::MAX, |fit| fit.saturating_sub(print::columns(&about) + 6).max(20));
+    let title = match print::one_line(&hit.title, room) {
         title if title.is_empty() => "(no title)".to_owned(),
         title => title,
     };
@@ -132,6 +201,32 @@ fn heading(output: &Output, hit: &Hit) {
         "{} {}  {}",
         output.styled(Style::Faint, &number),
         output.styled(Style::Strong, &title),
-        output.styled(Style::Faint, &format!("({about}{of})"))
+        output.styled(Style::Faint, &about)
     ));
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_events::protocol::answer::Freshness;
+
+    use super::*;
+
+    #[test]
+    fn where_nothing_was_found_the_next_step_is_told() {
+        for empty in ["", "   "] {
+            assert!(matches!(words(&[empty.to_owned()]), Err(Error::Usage(_))), "{empty:?}");
+        }
+        let found =
+            |position| Search { freshness: Freshness { position, ..Freshness::default() }, ..Search::default() };
+        for (query, position, expected) in [
+            ("refresh token", 7, "other words"),
+            ("東京", 7, "other words"),
+            ("*", 7, "no word in \"*\", and there are no wildcards; say words"),
+            ("** ?", 7, "no wildcards"),
+            ("*", 0, "no session was ever read"),
+        ] {
+            let told = nothing(query, &found(position));
+            assert!(told.contains(expected), "{query}: {told}");
+        }
+    }
 }

@@ -1,20 +1,49 @@
 //! `baton sessions`: the session table.
 
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use baton_events::protocol::answer::{Row, Sessions};
 use baton_events::protocol::{SessionsParams, method};
+use baton_events::record::Timestamp;
 use clap::Args;
 
 use super::Error;
-use crate::client::{self, Client};
 use crate::environment::Environment;
-use crate::print::{self, Output, Style};
+use crate::print::{Cell, Column, Output, Style, Table};
+
+const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
+const DAY_MS: i64 = 24 * HOUR_MS;
+
+const HELP: &str = "\
+Looks for new transcripts and prints the sessions, the last active first; those in which nothing was said (a transcript \
+of snapshots only, say) come last. Before the id stands whether the session is open (●) or over (○); then its state, or \
+why it is not indexed; how long ago something was said in it; how many messages it has; its project. On a terminal lines \
+fit it, as far as they can; into a pipe or a file they go whole.
+
+States: active (somebody works in it), inactive (silent for a while), indexing, indexed (its episode is stored), failed \
+(tried again by itself), unindexed, forgotten. Unindexed ones are shown with the reason: timeout_disabled, empty (nothing \
+was said), gone (the transcript vanished before it was read), untracked (stopped by hand).
+
+JSON: {\"sessions\":[{\"session_id\",\"file_path\",\"project\",\"group_id\",\"agent\",\"tracked\",\"state\",\"why\",\"content_hash\", \
+\"episode_uuid\",\"last_indexed_at\",\"last_activity\",\"message_count\",\"close_reason\",\"close_note\",…}]}. A copy that needs no \
+daemon to read is `session_states.json` in BATON_HOME, at most 10 s old.
+
+Examples:
+  baton sessions                       all of them, without subagents'
+  baton sessions --state active        which are open
+  baton sessions --state empty         in which nothing was said
+  baton sessions --project .           those of this directory's project";
 
 #[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
 pub(super) struct Typed {
-    /// Only sessions in this state
-    #[arg(long, short, value_name = "S", value_parser = ["active", "inactive", "unindexed", "indexing", "indexed", "failed", "forgotten"])]
+    /// Only sessions in this state, or not indexed for this reason
+    #[arg(long, short, value_name = "S", ignore_case = true, value_parser = [
+        "active", "inactive", "unindexed", "indexing", "indexed", "failed", "forgotten",
+        "timeout_disabled", "empty", "gone", "untracked",
+    ])]
     state: Option<String>,
     /// Only this project: a directory, or a name that fits one project
     #[arg(long, short, value_name = "P")]
@@ -29,51 +58,139 @@ pub(super) struct Typed {
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
     let params = SessionsParams {
-        state: typed.state.clone(),
+        state: typed.state.as_deref().map(str::to_ascii_lowercase),
         project: typed.project.as_deref().map(super::project),
         subagents: typed.subagents,
     };
-    let result = Client::connect_or_start(environment)?.call_raw(method::SESSIONS, &params, |_| {})?;
+    let result = super::ask(environment, |client| client.call_raw(method::SESSIONS, &params, |_| {}))?;
     let output = Output::new();
     if typed.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    let table: Sessions =
-        serde_json::from_str(result.get()).map_err(|error| client::Error::Garbled(error.to_string()))?;
-    if table.sessions.is_empty() {
-        output.line("No sessions. `baton status` tells where transcripts are looked for.");
+    let found: Sessions = super::read(&result)?;
+    if found.sessions.is_empty() {
+        output.line(match typed.state.is_some() || typed.project.is_some() {
+            true => "No such sessions. `baton sessions` lists all.",
+            false => "No sessions. `baton status` tells where transcripts are looked for.",
+        });
         return Ok(ExitCode::SUCCESS);
     }
-    let id_width = table.sessions.iter().map(|row| shown_id(row).chars().count()).max().unwrap_or(8);
-    output.line(&output.styled(
-        Style::Faint,
-        &format!("{:id_width$}  {:9}  {:16}  {:>8}  project", "session", "state", "last activity", "messages"),
-    ));
-    for row in &table.sessions {
-        let state = match (&row.why, row.state.as_str()) {
-            (Some(why), "unindexed") => why.clone(),
-            (_, state) => state.to_owned(),
-        };
+    table(&found.sessions, now()).lines(&output).iter().for_each(|line| output.line(line));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+fn table(rows: &[Row], now: Timestamp) -> Table<6> {
+    let mut table = Table::new([
+        Column::words(" "),
+        Column::words("session"),
+        Column::words("state"),
+        Column::number("last"),
+        Column::number("messages"),
+        Column::words("project"),
+    ]);
+    for row in rows {
         let style = match row.state.as_str() {
             "failed" => Style::Bad,
             "indexed" => Style::Good,
-            _ => Style::Strong,
+            "active" | "indexing" => Style::Strong,
+            _ => Style::Faint,
         };
-        let at = row.last_activity.as_deref().and_then(|at| at.get(..16)).unwrap_or("").replace('T', " ");
-        let left = output.width().saturating_sub(id_width + 43).max(12);
-        output.line(&format!(
-            "{:id_width$}  {}  {at:16}  {:>8}  {}",
-            shown_id(row),
-            output.styled(style, &format!("{state:9}")),
-            row.message_count,
-            print::one_line(row.project.as_deref().unwrap_or("-"), left),
-        ));
+        table.row([
+            Cell::styled(style, if is_over(row) { "○" } else { "●" }),
+            Cell::new(shown_id(row)),
+            Cell::styled(style, shown_state(row)),
+            Cell::new(row.last_activity.as_deref().map_or_else(|| "-".to_owned(), |at| ago(at, now))),
+            Cell::new(row.message_count.to_string()),
+            Cell::new(row.project.as_deref().unwrap_or("-")),
+        ]);
     }
-    Ok(ExitCode::SUCCESS)
+    table
+}
+
+fn is_over(row: &Row) -> bool {
+    row.end.is_some() || matches!(row.state.as_str(), "unindexed" | "forgotten")
+}
+
+fn shown_state(row: &Row) -> &str {
+    match (row.state.as_str(), &row.why) {
+        ("unindexed", Some(why)) => why,
+        (state, _) => state,
+    }
+}
+
+/// How long ago that was, roughly; what is older than a month, as a day.
+fn ago(at: &str, now: Timestamp) -> String {
+    let ms = match Timestamp::parse(at) {
+        Some(at) => now.since_ms(at),
+        None => i64::MAX,
+    };
+    match ms {
+        ms if ms < MINUTE_MS => "now".to_owned(),
+        ms if ms < HOUR_MS => format!("{} min", ms / MINUTE_MS),
+        ms if ms < DAY_MS => format!("{} h", ms / HOUR_MS),
+        ms if ms < 30 * DAY_MS => format!("{} d", ms / DAY_MS),
+        _ => at.get(..10).unwrap_or(at).to_owned(),
+    }
 }
 
 fn shown_id(row: &Row) -> String {
     let length = if row.parent_session_id.is_some() || row.session_id.starts_with("agent-") { 24 } else { 8 };
     row.session_id.chars().take(length).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_rough_and_old_ones_are_days() {
+        let now = Timestamp::parse("2026-11-03T12:00:00Z").unwrap();
+        for (at, expected) in [
+            ("2026-11-03T12:00:30Z", "now"),
+            ("2026-11-03T11:59:01Z", "now"),
+            ("2026-11-03T11:58:59Z", "1 min"),
+            ("2026-11-03T09:01:00Z", "2 h"),
+            ("2026-10-31T12:00:00Z", "3 d"),
+            ("2026-01-31T12:00:00Z", "2026-01-31"),
+            ("odd", "odd"),
+        ] {
+            assert_eq!(ago(at, now), expected, "{at}");
+        }
+    }
+
+    #[test]
+    fn the_table_tells_open_from_over_and_why() {
+        let row = |id: &str, state: &str, why: Option<&str>, end: Option<&str>, messages: u64| Row {
+            session_id: id.to_owned(),
+            state: state.to_owned(),
+            why: why.map(str::to_owned),
+            end: end.map(str::to_owned),
+            message_count: messages,
+            project: Some("/srv/projects/ledger-api".to_owned()),
+            ..Row::default()
+        };
+        let rows = [
+            row("a94e0d17-1f2e", "active", None, None, 12),
+            row("18e5b7a2-1f2e", "indexed", None, Some("explicit"), 7),
+            row("a94e0d17-1f2e", "indexed", None, None, 130),
+            row("00000001-1f2e", "unindexed", Some("empty"), None, 0),
+        ];
+        let lines = table(&rows, Timestamp(0)).lines(&Output::plain(Some(80)));
+        assert_eq!(
+            lines,
+            [
+                "   session   state    last  messages  project",
+                "●  a94e0d17  active      -        12  /srv/projects/ledger-api",
+                "○  18e5b7a2  indexed     -         7  /srv/projects/ledger-api",
+                "●  a94e0d17  indexed     -       130  /srv/projects/ledger-api",
+                "○  00000001  empty       -         0  /srv/projects/ledger-api",
+            ]
+        );
+    }
 }

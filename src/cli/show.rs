@@ -7,7 +7,7 @@ use baton_events::protocol::{ShowParams, method};
 use clap::Args;
 
 use super::Error;
-use crate::client::{self, Client};
+use crate::client;
 use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 
@@ -21,8 +21,8 @@ pub(super) struct Typed {
 }
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let params = ShowParams { session: typed.session.clone() };
-    let result = Client::connect_or_start(environment)?.call_raw(method::SHOW, &params, |_| {})?;
+    let params = ShowParams { session: super::session(&typed.session) };
+    let result = super::ask(environment, |client| client.call_raw(method::SHOW, &params, |_| {}))?;
     let output = Output::new();
     if typed.json {
         output.json(&result);

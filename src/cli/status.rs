@@ -7,7 +7,7 @@ use baton_events::protocol::method;
 use clap::Args;
 
 use super::Error;
-use crate::client::{self, Client};
+use crate::client;
 use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 
@@ -19,7 +19,7 @@ pub(super) struct Typed {
 }
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let result = Client::connect_or_start(environment)?.call_raw(method::STATUS, &(), |_| {})?;
+    let result = super::ask(environment, |client| client.call_raw(method::STATUS, &(), |_| {}))?;
     let output = Output::new();
     if typed.json {
         output.json(&result);

@@ -7,9 +7,21 @@ use clap::Args;
 use super::Error;
 use crate::client::Client;
 use crate::environment::Environment;
-use crate::print::Output;
+use crate::print::{Output, Waiting};
+
+const HELP: &str = "\
+Lets sessions finish what they have begun, up to some seconds; what is not done by then is done after the next start. \
+Returns when the process is gone. The next command that needs a daemon starts a new one. That none was running is no \
+failure.
+
+JSON: {\"stopped\":true|false,\"pid\"}
+
+Examples:
+  baton stop                           before a backup, or to have changed variables taken over
+  baton stop && baton daemon           a fresh one";
 
 #[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
 pub(super) struct Typed {
     /// Print one JSON object
     #[arg(long)]
@@ -20,6 +32,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let client = Client::connect(environment)?;
     let pid = client.as_ref().map(|client| client.welcome().pid);
     if let Some(client) = client {
+        let _waiting = Waiting::new("sessions finish what they have begun");
         client.stop(environment)?;
     }
     let output = Output::new();

@@ -206,7 +206,7 @@ fn commands_end_with_0_1_or_2() {
         (0, &["status"]),
         (1, &["show", "nobody"]),
         (1, &["close", "nobody"]),
-        (1, &["search", "   "]),
+        (2, &["search", "   "]),
         (1, &["search", "giraffe", "--project", "nowhere"]),
         (1, &["sessions", "--project", "nowhere"]),
         (2, &[]),

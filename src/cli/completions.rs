@@ -1,0 +1,32 @@
+//! `baton completions`: what a shell needs to complete the command line.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use clap_complete::Shell;
+
+use crate::print::Output;
+
+const HELP: &str = "\
+Prints a script for the shell to read; nothing is written anywhere.
+
+Examples:
+  bash        baton completions bash > ~/.local/share/bash-completion/completions/baton
+  zsh         baton completions zsh > \"${fpath[1]}/_baton\"
+  fish        baton completions fish > ~/.config/fish/completions/baton.fish
+  powershell  baton completions powershell >> $PROFILE
+  elvish      baton completions elvish >> ~/.config/elvish/rc.elv";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// Which shell
+    shell: Shell,
+}
+
+pub(super) fn run(typed: &Typed) -> ExitCode {
+    let mut script = Vec::new();
+    clap_complete::generate(typed.shell, &mut super::command(), "baton", &mut script);
+    Output::new().line(String::from_utf8_lossy(&script).trim_end());
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,80 @@
+//! How a command that failed says so: a sentence, or with `--json` one object; and the exit code.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::code;
+
+use super::Error;
+use crate::{client, print};
+
+/// What a program can tell apart where a command was typed in a way that is not understood.
+const USAGE: &str = "usage";
+
+/// For whom errors are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Telling {
+    /// A person.
+    Sentence,
+    /// A program: `{"error":{"code","message"}}`.
+    Object,
+}
+
+impl Telling {
+    /// As the words on the command line ask for it.
+    pub(super) fn of(arguments: &[std::ffi::OsString]) -> Self {
+        let asked = arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json");
+        if asked { Self::Object } else { Self::Sentence }
+    }
+
+    /// Says on standard error what went wrong.
+    pub fn failed(self, error: &Error) -> ExitCode {
+        self.say(code_of(error), &error.to_string());
+        match error {
+            Error::Usage(_) => ExitCode::from(2),
+            _ => ExitCode::FAILURE,
+        }
+    }
+
+    /// Says what was not understood of what was typed, or gives the help that was asked for.
+    pub(super) fn misunderstood(self, error: &clap::Error) -> ExitCode {
+        match self {
+            Self::Object if error.use_stderr() => {
+                let text = error.render().to_string();
+                self.say(USAGE, text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+            }
+            _ => {
+                // A reader that has gone needs no help.
+                let _ = error.print();
+            }
+        }
+        ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+    }
+
+    fn say(self, code: &str, message: &str) {
+        match self {
+            Self::Sentence => print::error(message),
+            Self::Object => print::error_object(code, message),
+        }
+    }
+}
+
+/// A word for each kind of error that a program may want to tell apart.
+fn code_of(error: &Error) -> &'static str {
+    match error {
+        Error::Usage(_) => USAGE,
+        Error::Client(client::Error::Refused(failure)) => match failure.code {
+            code::NOT_FOUND => "not_found",
+            code::INVALID_PARAMS => "invalid",
+            code::STOPPING => "stopping",
+            code::DEADLINE => "deadline",
+            code::TOO_MUCH => "too_much",
+            code::OTHER_VERSION => "other_version",
+            _ => "internal",
+        },
+        Error::Client(client::Error::NewerDaemon { .. }) => "other_version",
+        Error::Client(client::Error::NotStarted(_)) => "not_started",
+        Error::Client(client::Error::NotAnswering(_)) => "not_answering",
+        Error::Client(client::Error::Broken(_)) => "connection",
+        _ => "failed",
+    }
+}

@@ -1,0 +1,173 @@
+//! What people meet in a terminal: help that teaches, tables that fit, errors that a program can read, completions.
+
+use serde_json::{Value, json};
+
+use crate::transcript::now;
+use crate::world::{Ran, World, finished, id, list, text};
+
+const COMMANDS: [&str; 10] =
+    ["search", "show", "close", "sessions", "status", "logs", "completions", "daemon", "stop", "bench"];
+
+fn with(world: &World, name: &str, value: &str, arguments: &[&str]) -> Ran {
+    finished(world.command(arguments).env(name, value).output().unwrap())
+}
+
+#[test]
+fn help_teaches_in_groups() {
+    let world = World::new();
+    let help = world.ok(&["--help"]).out;
+    let at = |text: &str| help.find(text).unwrap_or_else(|| panic!("no {text:?} in {help}"));
+    let groups = ["\nUse:\n", "\nLook:\n", "\nConfigure:\n", "\nMaintain:\n", "\nOptions:\n", "\nExamples:\n"];
+    assert!(groups.iter().map(|group| at(group)).is_sorted(), "{help}");
+    for command in COMMANDS {
+        assert!(at(&format!("\n  {command} ")) > at("\nUse:\n"));
+        let taught = world.ok(&["help", command]).out;
+        assert_eq!(taught, world.ok(&[command, "--help"]).out);
+        if command == "bench" {
+            continue;
+        }
+        for part in ["Usage:", "Exit codes:", "Environment:"] {
+            assert!(taught.contains(part), "{command} lacks {part}: {taught}");
+        }
+        if command != "status" && command != "show" {
+            assert!(taught.contains("\nExamples:\n"), "{taught}");
+        }
+    }
+    let near = world.run(&["sesions"]);
+    assert_eq!(near.code, 2);
+    assert!(near.err.contains("sessions"), "the nearest command is named: {}", near.err);
+    assert!(!world.home().exists());
+}
+
+#[test]
+fn completions_are_scripts_and_need_no_home() {
+    let world = World::new();
+    for (shell, part) in [
+        ("bash", "complete -F"),
+        ("zsh", "#compdef baton"),
+        ("fish", "complete -c baton"),
+        ("powershell", "Register-ArgumentCompleter"),
+        ("elvish", "edit:completion"),
+    ] {
+        let mut command = world.command(&["completions", shell]);
+        let ran = finished(command.env_clear().output().unwrap());
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{shell}");
+        assert!(ran.out.contains(part) && ran.out.contains("sessions"), "{shell}: {}", ran.out);
+    }
+    assert_eq!(world.run(&["completions", "tcsh"]).code, 2);
+    assert!(!world.home().exists());
+}
+
+#[test]
+fn errors_are_objects_where_json_is_asked_for() {
+    let world = World::new();
+    world.transcript("-work-one", &id(1)).prompt("the patient sloth");
+    let cases: [(i32, &str, &[&str]); 7] = [
+        (1, "not_found", &["show", "nobody", "--json"]),
+        (1, "not_found", &["sessions", "--project", "nowhere", "--json"]),
+        (1, "not_found", &["search", "sloth", "--json", "--project", "nowhere"]),
+        (2, "usage", &["search", "--json", "  "]),
+        (2, "usage", &["search", "--json"]),
+        (2, "usage", &["sessions", "--json", "--state", "odd"]),
+        (2, "usage", &["nonsense", "--json"]),
+    ];
+    for (code, name, arguments) in cases {
+        let ran = world.run(arguments);
+        assert_eq!((ran.code, ran.out.as_str()), (code, ""), "baton {arguments:?}: {}", ran.err);
+        let error: Value =
+            serde_json::from_str(&ran.err).unwrap_or_else(|_| panic!("baton {arguments:?}: {}", ran.err));
+        assert_eq!(error["error"]["code"], name, "baton {arguments:?}: {error}");
+        assert!(text(&error["error"]["message"]).len() > 10, "{error}");
+    }
+    // After `--` it is a word that is looked for.
+    let ran = world.run(&["search", "sloth", "--project", "nowhere", "--", "--json"]);
+    assert!(ran.code == 1 && ran.err.starts_with("baton: "), "{}", ran.err);
+    let blank = world.run(&["search", " "]);
+    assert!(blank.code == 2 && blank.err.contains("baton search refresh token"), "{}", blank.err);
+    let wild = world.ok(&["search", "*"]).out;
+    assert!(wild.contains("no wildcards") && wild.contains("baton search refresh token"), "{wild}");
+}
+
+#[test]
+fn tables_fit_where_they_are_told_to_and_are_whole_where_not() {
+    let world = World::new();
+    let folder = "日本語のとても長い名前のプロジェクト-with-a-long-latin-name-after-it";
+    world.transcript(folder, &id(1)).at(now()).prompt("mend the 漢字 parser \u{202e}sloth \u{1b}[31mred");
+    world.transcript("-work-two", &id(2)).at(now()).prompt("a giraffe");
+    // Nothing but a snapshot, and the newest file of all.
+    world
+        .transcript("-work-two", &id(3))
+        .append(&json!({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}));
+
+    let whole = world.ok(&["sessions"]).out;
+    assert!(whole.contains(&format!("/srv/{folder}")), "{whole}");
+    let lines: Vec<&str> = whole.lines().collect();
+    assert!(lines[0].contains("session") && lines[0].contains("project"), "{whole}");
+    assert!(lines.last().unwrap().contains("00000003"), "where nothing was said comes last: {whole}");
+    assert!(lines[1].starts_with('●'), "{whole}");
+    let fitted = with(&world, "COLUMNS", "60", &["sessions"]).out;
+    for line in fitted.lines() {
+        let columns: usize = line.chars().map(|c| if c > '\u{2fff}' { 2 } else { 1 }).sum();
+        assert!(columns <= 60, "{columns} columns: {line}");
+    }
+    assert!(fitted.contains("…") && fitted.contains("after-it"), "of a path the end is kept: {fitted}");
+
+    let found = world.ok(&["search", "sloth"]).out;
+    assert!(!found.contains(['\u{1b}', '\u{202e}']), "{found:?}");
+    assert!(found.contains("漢字"), "{found}");
+    world.transcript("-work-two", &id(0xabc)).prompt("an old one");
+    for typed in ["00000ABC", &id(0xabc).to_uppercase()] {
+        assert_eq!(world.show(typed)["session_id"], *id(0xabc));
+    }
+}
+
+#[test]
+fn sessions_are_filtered_by_why_and_those_without_words_come_last_in_json_too() {
+    let world = World::new();
+    let mut snapshot = world.transcript("-work-two", &id(3)).at(now());
+    snapshot.append(&json!({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}));
+    world.transcript("-work-one", &id(1)).prompt("an old sloth");
+    world.close(&id(1));
+    let closed = world.json(&["close", &id(3)]);
+    assert_eq!(closed["episode_uuid"], Value::Null, "{closed}");
+    let ids = |arguments: &[&str]| -> Vec<String> {
+        let rows = list(&world.json(&[&["sessions"], arguments].concat())["sessions"]);
+        rows.iter().map(|row| text(&row["session_id"])).collect()
+    };
+    assert_eq!(ids(&[]), [id(1), id(3)]);
+    assert_eq!(ids(&["--state", "empty"]), [id(3)]);
+    assert_eq!(ids(&["--state", "UNINDEXED"]), [id(3)]);
+    assert_eq!(ids(&["--state", "gone"]), [""; 0]);
+}
+
+#[test]
+fn what_was_said_again_and_again_is_shown_once() {
+    let world = World::new();
+    let mut transcript = world.transcript("-work-one", &id(1));
+    for _ in 0..3 {
+        transcript.prompt("where does the marmot sleep").reply("I shall look.");
+    }
+    let found = world.ok(&["search", "marmot"]).out;
+    let passages = found.lines().filter(|line| line.contains(", user: ") && line.contains("marmot")).count();
+    assert_eq!(passages, 1, "{found}");
+    let hits = list(&world.search("marmot")["hits"]);
+    assert!(hits.iter().filter(|hit| hit["kind"] == "turn").count() > 1, "a program gets them all: {hits:?}");
+}
+
+#[test]
+fn a_close_that_could_mean_several_lists_them_with_state_and_time() {
+    let world = World::new();
+    let work = world.path("work");
+    let work = work.canonicalize().unwrap();
+    for number in [1, 2] {
+        let transcript = world.transcript("-work", &id(number)).at(now()).in_directory(work.to_str().unwrap());
+        { transcript }.prompt("which of us");
+    }
+    let ran = world.run(&["close"]);
+    assert_eq!(ran.code, 1, "{}", ran.out);
+    for number in [1, 2] {
+        let line = ran.err.lines().find(|line| line.contains(&id(number)));
+        let line = line.unwrap_or_else(|| panic!("{}", ran.err));
+        assert!(line.contains("active, last activity 20"), "{}", ran.err);
+    }
+}
