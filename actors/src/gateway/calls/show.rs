@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_events::protocol::{ShowParams, answer};
+use baton_events::protocol::{Failure, ShowParams, answer};
 
 use super::{Ended, internal};
 use crate::gateway::{Services, answers, resolve};
@@ -12,11 +12,12 @@ pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services
     let Some(row) = services.table.borrow().get(&id).cloned() else {
         return Err(resolve::unknown(&services.table.borrow().clone(), id.as_str()).into());
     };
-    let shown = answers::row(services, &id, &row.state);
-    let Some(current) = row.state.episode.clone() else { return Ok(answer::Show { row: shown, episode: None }) };
     let services = services.clone();
+    // A row has a note, an episode its conversation: both are files.
     let read = tokio::task::spawn_blocking(move || {
-        match services.indexer.conversation(&id, &current) {
+        let shown = answers::row(&services, &id, &row.state);
+        let Some(current) = row.state.episode.clone() else { return Ok(answer::Show { row: shown, episode: None }) };
+        let episode = match services.indexer.conversation(&id, &current) {
             Ok(items) => Ok(answers::episode(&id, &current, &items)),
             // It may have been replaced, and its chunks collected, since the table was read.
             Err(error) => {
@@ -30,8 +31,8 @@ pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services
                     _ => Err(internal("the episode cannot be read", error)),
                 }
             }
-        }
+        };
+        Ok::<_, Failure>(answer::Show { row: shown, episode: Some(episode?) })
     });
-    let episode = read.await.map_err(|error| internal("reading the episode broke", error))??;
-    Ok(answer::Show { row: shown, episode: Some(episode) })
+    Ok(read.await.map_err(|error| internal("reading the episode broke", error))??)
 }
