@@ -16,6 +16,7 @@ mod work;
 
 use std::collections::BTreeMap;
 
+pub(crate) use self::command::programs;
 use self::excerpt::{one_line, sentences_within};
 use self::timeline::Timeline;
 use crate::conversation::Item;

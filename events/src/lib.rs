@@ -20,12 +20,15 @@
 //! | item | one content block of a conversation, filtered and redacted: what is stored, hashed, digested |
 //! | unit, turn | what a search finds: a prompt, a reply or a tool line ([`turns`]) |
 //! | episode, tier | what a session comes to; `extractive` (by rules) or `enriched` (by a model) |
+//! | mention, entity | an entity as one session has it; the group of its mentions ([`graph`]) |
+//! | assertion, fact | a fact as one session supports it; the group of its assertions |
 //! | generation | how often a transcript file was begun anew |
 
 pub mod conversation;
 pub mod digest;
 pub mod envelope;
 pub mod filter;
+pub mod graph;
 pub mod hash;
 pub mod projection;
 pub mod protocol;

@@ -138,7 +138,7 @@ pub enum Rejection {
 }
 
 /// Baton's namespace for name-based uuids.
-const NAMESPACE: Uuid = Uuid::from_u128(0x6ba7_1b0e_5a1c_4d7e_9b1f_ba70_4e55_1011);
+pub(crate) const NAMESPACE: Uuid = Uuid::from_u128(0x6ba7_1b0e_5a1c_4d7e_9b1f_ba70_4e55_1011);
 
 /// The uuid of an episode: the same session and content always give the same one.
 pub fn episode_uuid(id: &SessionId, hash: &ContentHash) -> Uuid {

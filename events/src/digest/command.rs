@@ -143,6 +143,36 @@ impl<'a> Command<'a> {
     }
 }
 
+/// A program that a command line runs, as others than the digest know it.
+pub(crate) struct Program {
+    /// Program and subcommand, in the spelling that all their spellings share: `cargo test`.
+    pub(crate) name: String,
+    /// All its words as they were written, quotes taken off.
+    pub(crate) words: Vec<String>,
+    /// Whether it only looks.
+    pub(crate) looks: bool,
+}
+
+/// The programs of a command line in order, without a leading `cd` and what only takes another's output.
+pub(crate) fn programs(line: &str) -> Vec<Program> {
+    let mut from_pipe = false;
+    let mut programs = Vec::new();
+    for mut part in words::parts(without_leading_cd(line)) {
+        let takes_output = std::mem::replace(&mut from_pipe, part.joint == Joint::Pipe);
+        if takes_output || !matches!(syntax(&mut part.words), Syntax::Program) {
+            continue;
+        }
+        let words = part.words.iter().map(|word| word.as_str().to_owned()).collect();
+        if let Some(step) = Step::read(part.words, from_pipe, part.joint) {
+            programs.push(Program { name: step.name(), words, looks: step.only_looks() });
+        }
+        if programs.len() == MAX_STEPS {
+            break;
+        }
+    }
+    programs
+}
+
 /// What a part is to the shell.
 enum Syntax {
     /// It runs something.
