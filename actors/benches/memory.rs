@@ -4,8 +4,9 @@
 
 use std::sync::OnceLock;
 
-use baton_actors::memory::{Checkpoint, Entry, Query, Searcher, Store};
+use baton_actors::memory::{Checkpoint, Entry, GraphQuery, Query, Searcher, Store};
 use baton_events::conversation::{Agent, Role};
+use baton_events::graph::{Assertion, Graph, Label, Mention, Relation, fact_uuid, node_uuid};
 use baton_events::record::{Position, SessionId, Timestamp};
 use baton_events::turns::Unit;
 use divan::Bencher;
@@ -84,6 +85,41 @@ struct Made {
     title: String,
     episode: String,
     units: Vec<Unit>,
+    graph: Graph,
+}
+
+/// Entities and facts of one session: about as many as a session of that length has.
+fn graph(session: &SessionId, dice: &mut Dice) -> Graph {
+    const GROUP: &str = "/home/me/project";
+    let mut graph = Graph::default();
+    let at = Some(Timestamp(1_760_000_000_000));
+    let mention = |label: Label, name: String, line: u64| {
+        let uuid = node_uuid(GROUP, label, &name);
+        Mention { uuid, label, name, detail: String::new(), line, at, count: 1 }
+    };
+    let own = mention(Label::Session, format!("session_{}", session.short()), 1);
+    let source = own.uuid;
+    graph.mentions.push(own);
+    for line in 1..30 {
+        let mention = match line % 5 {
+            0 => mention(Label::Command, format!("cargo {}", word(dice.rank() / 1_000)), line),
+            1 => mention(Label::Error, text(dice, false).chars().take(80).collect(), line),
+            _ => mention(Label::File, path(dice), line),
+        };
+        if graph.mentions.iter().all(|known| known.uuid != mention.uuid) {
+            graph.assertions.push(Assertion {
+                uuid: fact_uuid(GROUP, Relation::Modified, source, mention.uuid),
+                relation: Relation::Modified,
+                source,
+                target: mention.uuid,
+                fact: format!("session {} modified {} (+12 -3)", session.short(), mention.name),
+                valid_at: at,
+                line,
+            });
+            graph.mentions.push(mention);
+        }
+    }
+    graph
 }
 
 fn made(units: usize) -> Vec<Made> {
@@ -100,8 +136,10 @@ fn made(units: usize) -> Vec<Made> {
                     text: text(&mut dice, line % 4 == 1 || line % 4 == 2),
                 })
                 .collect();
+            let id = SessionId::new(&format!("{:032x}", dice.roll())).expect("hex digits are an id");
             Made {
-                id: SessionId::new(&format!("{:032x}", dice.roll())).expect("hex digits are an id"),
+                graph: graph(&id, &mut dice),
+                id,
                 title: text(&mut dice, false).chars().take(60).collect(),
                 episode: units.iter().step_by(10).map(|unit| unit.text.as_str()).collect::<Vec<_>>().join("\n"),
                 units,
@@ -121,6 +159,8 @@ fn entry(made: &Made, changed_from: usize) -> Entry<'_> {
         episode_uuid: Uuid::nil(),
         episode_text: &made.episode,
         ended_at: made.units.last().and_then(|unit| unit.at),
+        indexed_at: Timestamp(1_770_000_000_000),
+        graph: &made.graph,
         parent: None,
         units: &made.units,
         changed_from,
@@ -232,3 +272,21 @@ macro_rules! searches {
 }
 
 searches!(rare, common, five_words, sentence);
+
+/// Every entity, ranked, and a page of them read.
+#[divan::bench(args = [20_000, 100_000])]
+fn list_nodes(bencher: Bencher<'_, '_>, units: usize) {
+    let searcher = filled(units);
+    bencher.bench_local(|| searcher.nodes(&graph_query("*")).expect("the index can be read"));
+}
+
+#[divan::bench(args = [20_000, 100_000])]
+fn find_facts(bencher: Bencher<'_, '_>, units: usize) {
+    let searcher = filled(units);
+    let query = format!("modified {}", word(40));
+    bencher.bench_local(|| searcher.facts(&graph_query(&query)).expect("the index can be read"));
+}
+
+fn graph_query(text: &str) -> GraphQuery<'_> {
+    GraphQuery { text, exclude: &|_| false, labels: &[], center: None, limit: 10, offset: 0 }
+}

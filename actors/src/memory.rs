@@ -1,7 +1,8 @@
 //! The searchable memory: what was said in all sessions, found in milliseconds.
 //!
 //! A projection of the journal and the conversations on tantivy: disposable, rebuilt from zero whenever its version
-//! differs or its files cannot be read. One index holds a document for each turn and one for each session. A
+//! differs or its files cannot be read. One index holds a document for each turn and one for each session, for each
+//! entity that a session mentions and for each fact that it asserts. A
 //! [`Store`] writes it, one owner at a time; a [`Searcher`] asks it, from any thread.
 //!
 //! Promises: a session's entry is replaced in one commit, never half; what is committed is found by every query that
@@ -13,6 +14,7 @@ mod analyzer;
 mod beside;
 mod document;
 mod dump;
+mod graph;
 mod limits;
 mod packed;
 mod pair_count;
@@ -31,17 +33,19 @@ mod turns;
 mod whole;
 
 use baton_events::conversation::Agent;
+use baton_events::graph::Graph;
 use baton_events::record::{SessionId, Timestamp};
 use baton_events::turns::Unit;
 use uuid::Uuid;
 
+pub use graph::{Fact, GraphQuery, Node, Page};
 pub use query::Query;
 pub use searcher::{Hit, Kind, Searcher};
 pub use store::{Checkpoint, Opened, Store};
 
 /// What a memory on disk must have been written by to be used. To be raised with every change of the analyzer, the
-/// fields, the cutting into units, the filter or the redaction.
-pub const PROJECTION_VERSION: u32 = 1;
+/// fields, the cutting into units, entities and facts, the filter or the redaction.
+pub const PROJECTION_VERSION: u32 = 2;
 
 /// All that the memory holds of one session.
 #[derive(Clone, Debug)]
@@ -64,6 +68,8 @@ pub struct Entry<'a> {
     pub episode_text: &'a str,
     /// When the session ended, or was last heard of.
     pub ended_at: Option<Timestamp>,
+    /// When the current episode was recorded.
+    pub indexed_at: Timestamp,
     /// The session that started this one.
     pub parent: Option<&'a SessionId>,
     /// All units of the session, in order.
@@ -72,6 +78,8 @@ pub struct Entry<'a> {
     /// of it; those before are not written again. 0 replaces all. All are also replaced, whatever this says, when the
     /// memory holds another generation, project or group of the session, or fewer units.
     pub changed_from: usize,
+    /// Entities and facts of the session; they replace those that the memory holds of it.
+    pub graph: &'a Graph,
 }
 
 /// Why the memory could not do something. A memory that cannot follow is lag; opening it anew is the cure.

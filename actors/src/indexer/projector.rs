@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 
 use baton_events::conversation::{Agent, Item};
 use baton_events::envelope::StoredRecord;
+use baton_events::graph::Surroundings;
 use baton_events::projection::table::Row;
 use baton_events::record::{Position, SessionId};
 use baton_events::session::{EpisodeRef, Event, Phase};
-use baton_events::{digest, turns};
+use baton_events::{digest, graph, turns};
 use tokio::sync::oneshot;
 
 use super::fresh::Fresh;
@@ -296,20 +297,25 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             self.unchanged_items(session, current, &items).map_or(0, |old| turns::changed_from(old, &units));
         let episode = digest::digest(&items);
         let state = &row.state;
+        let project = state.place.as_ref().map(|place| place.project.as_str());
+        let group = state.group_id().unwrap_or_default();
+        let graph = graph::graph(&items, &episode, &Surroundings { session, group, project });
         let (content, title) = (episode.content(), episode.title);
         let entry = Entry {
             session,
             generation: current.generation,
-            project: state.place.as_ref().map(|place| place.project.as_str()),
-            group_id: state.group_id().unwrap_or_default(),
+            project,
+            group_id: group,
             agent: state.transcript.as_ref().map_or(Agent::ClaudeCode, |transcript| transcript.agent),
             title: &title,
             episode_uuid: current.uuid,
             episode_text: &content,
             ended_at: state.last_conversation_at,
+            indexed_at: current.at,
             parent: state.parent(),
             units: &units,
             changed_from,
+            graph: &graph,
         };
         let stored = self.store.put(&entry);
         self.left_out.clear(session);

@@ -2,7 +2,9 @@
 //!
 //! Pure text code: it knows no index. The index, the query and the snippet all use it, so that what was written
 //! is found again. A **word** is a run of Unicode letters and digits, lower-cased; longer than
-//! [`MAX_WORD_CHARS`] it is dropped; it is either a stop word or has an English stem (Porter2). A **name** is a whole
+//! [`MAX_WORD_CHARS`] it is dropped; it is either a stop word or has an English stem (Porter2). The parts of a word in
+//! camel case are words too, after the whole. Chinese, Japanese and Korean are written without spaces: there, every two
+//! neighbouring characters are a word, and so is a character that stands alone. A **name** is a whole
 //! identifier, path, dotted name, `file:line` or error code, lower-cased, with [`NAME_PREFIX`] before it, which no
 //! word can begin with. The words inside a name are words too.
 
@@ -26,6 +28,11 @@ const CACHED_BYTES: usize = 23;
 pub(super) trait Listener {
     /// A word that is no stop word.
     fn word(&mut self, plain: &str, stem: &str, at: Range<usize>);
+
+    /// A character of a script that has no spaces, beside others of its kind: a question of one character asks for it.
+    fn single(&mut self, character: &str, at: Range<usize>) {
+        let _ = (character, at);
+    }
 
     /// A stop word.
     fn stop(&mut self, word: &str, at: Range<usize>) {
@@ -65,6 +72,8 @@ enum Class {
     Digit,
     Upper,
     Lower,
+    /// Of a script without spaces between words.
+    Dense,
 }
 
 /// What a run of word characters and connectors looks like so far.
@@ -104,7 +113,9 @@ fn class_at(text: &str, at: usize) -> Option<(Class, usize)> {
         return Some((CLASSES[usize::from(byte)], 1));
     }
     let c = text[at..].chars().next()?;
-    let class = if c.is_numeric() {
+    let class = if is_dense(c) {
+        Class::Dense
+    } else if c.is_numeric() {
         Class::Digit
     } else if c.is_uppercase() {
         Class::Upper
@@ -114,6 +125,14 @@ fn class_at(text: &str, at: usize) -> Option<(Class, usize)> {
         Class::Gap
     };
     Some((class, c.len_utf8()))
+}
+
+/// Whether a character is Han, Kana, Bopomofo or Hangul.
+fn is_dense(c: char) -> bool {
+    matches!(c,
+        '\u{3005}' | '\u{3007}' | '\u{3041}'..='\u{30fa}' | '\u{30fc}'..='\u{31ff}' | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}' | '\u{1100}'..='\u{11ff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}'
+        | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{3ffff}')
 }
 
 impl Default for Analyzer {
@@ -154,6 +173,11 @@ impl Analyzer {
             match class {
                 Class::Gap => break,
                 Class::Connector => at += len,
+                Class::Dense => {
+                    shape.first.get_or_insert(at);
+                    at = dense(text, at, listener);
+                    shape.last = at;
+                }
                 _ => {
                     shape.first.get_or_insert(at);
                     at = self.word(text, at, &mut shape, listener);
@@ -171,19 +195,24 @@ impl Analyzer {
     #[inline]
     fn word(&mut self, text: &str, start: usize, shape: &mut Shape, listener: &mut impl Listener) -> usize {
         let mut at = start;
-        let (mut ascii, mut upper, mut after_lower) = (true, false, false);
+        let (mut ascii, mut upper, mut after_lower, mut uppers, mut parts) = (true, false, false, 0, false);
         while let Some((class, len)) = class_at(text, at) {
             match class {
-                Class::Gap | Class::Connector => break,
+                Class::Gap | Class::Connector | Class::Dense => break,
                 Class::Digit => shape.digits = true,
                 Class::Upper => {
                     shape.letters = true;
                     shape.camel |= after_lower;
+                    parts |= after_lower;
                     upper = true;
                 }
-                Class::Lower => shape.letters = true,
+                Class::Lower => {
+                    shape.letters = true;
+                    parts |= uppers > 1;
+                }
             }
             after_lower = class == Class::Lower;
+            uppers = if class == Class::Upper { uppers + 1 } else { 0 };
             ascii &= len == 1;
             at += len;
         }
@@ -198,9 +227,52 @@ impl Analyzer {
             lowered.clear();
             lower_into(written, &mut lowered);
             self.tell(&lowered, start..at, listener);
+            if parts {
+                self.parts(written, start, &mut lowered, listener);
+            }
             self.lowered = lowered;
         }
         at
+    }
+
+    /// The words inside a word in camel case, those of one letter and stop words left out. `lowered` is only room.
+    fn parts(&mut self, written: &str, start: usize, lowered: &mut String, listener: &mut impl Listener) {
+        let mut from = 0;
+        let mut chars = written.char_indices().peekable();
+        let mut before = Class::Gap;
+        while let Some((at, c)) = chars.next() {
+            let class = class_at(written, at).map_or(Class::Gap, |(class, _)| class);
+            let next = chars.peek().and_then(|(next, _)| class_at(written, *next)).map(|(class, _)| class);
+            let rest = written.len() - at - c.len_utf8();
+            // `getUser` parts before `U`, `HTTPServer` before `S`; the `s` of `URLs` is no word.
+            let begins = class == Class::Upper
+                && (matches!(before, Class::Lower | Class::Digit)
+                    || before == Class::Upper && next == Some(Class::Lower) && rest > 1);
+            if begins {
+                self.part(written, from..at, start, lowered, listener);
+                from = at;
+            }
+            before = class;
+        }
+        if from > 0 {
+            self.part(written, from..written.len(), start, lowered, listener);
+        }
+    }
+
+    fn part(
+        &mut self,
+        written: &str,
+        at: Range<usize>,
+        start: usize,
+        lowered: &mut String,
+        listener: &mut impl Listener,
+    ) {
+        if at.len() < 2 {
+            return;
+        }
+        lowered.clear();
+        lower_into(&written[at.clone()], lowered);
+        self.tell(lowered, start + at.start..start + at.end, &mut Words(listener));
     }
 
     /// Tells a lower-cased word with its stem, or that it is a stop word.
@@ -268,6 +340,37 @@ impl Slot {
     }
 }
 
+/// Passes on words only.
+struct Words<'a, L>(&'a mut L);
+
+impl<L: Listener> Listener for Words<'_, L> {
+    fn word(&mut self, plain: &str, stem: &str, at: Range<usize>) {
+        self.0.word(plain, stem, at);
+    }
+}
+
+/// A run of characters of a script without spaces, from `start`; returns where it ends.
+fn dense(text: &str, start: usize, listener: &mut impl Listener) -> usize {
+    let mut before = None;
+    let mut at = start;
+    while let Some((Class::Dense, len)) = class_at(text, at) {
+        let here = at..at + len;
+        if let Some(previous) = before.replace(at) {
+            if previous == start {
+                listener.single(&text[start..at], start..at);
+            }
+            let pair = previous..here.end;
+            listener.word(&text[pair.clone()], &text[pair.clone()], pair);
+            listener.single(&text[here.clone()], here.clone());
+        }
+        at = here.end;
+    }
+    if before == Some(start) {
+        listener.word(&text[start..at], &text[start..at], start..at);
+    }
+    at
+}
+
 /// How many connectors after a word belong to it: `c++`, `c#`.
 fn language_tail(text: &str, first: usize, last: usize, end: usize) -> usize {
     let tail = &text[last..end];
@@ -330,12 +433,18 @@ mod tests {
         words: Vec<String>,
         stops: Vec<String>,
         names: Vec<String>,
+        singles: String,
         ranges: Vec<Range<usize>>,
     }
 
     impl Listener for Heard {
         fn word(&mut self, plain: &str, stem: &str, at: Range<usize>) {
             self.words.push(if plain == stem { plain.to_owned() } else { format!("{plain}>{stem}") });
+            self.ranges.push(at);
+        }
+
+        fn single(&mut self, character: &str, at: Range<usize>) {
+            self.singles.push_str(character);
             self.ranges.push(at);
         }
 
@@ -391,6 +500,36 @@ mod tests {
         check("A plain sentence. Ends here; 42", &[]);
         check(&format!("a_{}", "b".repeat(200)), &[&format!("=a_{}", "b".repeat(78))]);
         check("v1.2.3 2026-03-14", &["=v1.2.3", "=2026-03-14"]);
+    }
+
+    #[test]
+    fn parts_of_identifiers_are_words_beside_the_whole() {
+        let check = |text: &str, words: &str| assert_eq!(hear(text).words.join(" "), words, "{text:?}");
+        check("getUserById", "getuserbyid get user id");
+        check("HTTPServerError", "httpservererror http server error");
+        check("refreshTokens()", "refreshtokens>refreshtoken refresh tokens>token");
+        check("parseSha256Sum sha256Sum utf8", "parsesha256sum parse>pars sha256 sum sha256sum utf8");
+        check("URLs APIs iPhone McX", "urls apis>api iphone phone mcx mc");
+        check("refresh_token refresh-token a/bC", "refresh token refresh token a bc");
+        check("GrößeÄndern", "größeändern größe ändern");
+        assert_eq!(hear("getUserById").names, ["=getuserbyid"]);
+        assert!(hear("getUserById").stops.is_empty());
+    }
+
+    #[test]
+    fn scripts_without_spaces_become_pairs() {
+        let check = |text: &str, words: &str, singles: &str| {
+            let heard = hear(text);
+            assert_eq!((heard.words.join(" "), heard.singles), (words.to_owned(), singles.to_owned()), "{text:?}");
+        };
+        check("設定を変更", "設定 定を を変 変更", "設定を変更");
+        check("東", "東", "");
+        check("東京、日", "東京 日", "東京");
+        check("Rust言語で書く", "rust 言語 語で で書 書く", "言語で書く");
+        check("안녕 세계", "안녕 세계", "안녕세계");
+        check("カード・x", "カー ード x", "カード");
+        check(&"語".repeat(100), &["語語"; 99].join(" "), &"語".repeat(100));
+        assert_eq!(hear("設定.json").names, ["=設定.json"]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use tantivy::{DocAddress, DocSet, Score, TERMINATED, Term};
 use super::Error;
 use super::limits::BESIDE_WORK;
 use super::packed::NEAR_WORDS;
+use super::schema::kind;
 use super::snapshot::Snapshot;
 use super::whole::by_segment;
 
@@ -161,7 +162,7 @@ fn pairs_length(snapshot: &Snapshot, address: DocAddress) -> u8 {
 fn horizon(snapshot: &Snapshot, number: usize, left: u64) -> Result<(u32, Looked), Error> {
     let mut looked = Looked::default();
     let index = snapshot.searcher.segment_readers()[number].inverted_index(snapshot.fields.kind)?;
-    let term = Term::from_field_u64(snapshot.fields.kind, 1);
+    let term = Term::from_field_u64(snapshot.fields.kind, kind::SESSION);
     let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else { return Ok((0, looked)) };
     let pairs = &snapshot.segments[number].pairs;
     while postings.doc() != TERMINATED && looked.documents < left {

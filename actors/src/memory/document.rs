@@ -1,4 +1,5 @@
-//! An entry becomes documents: one for each turn, one for the session.
+//! An entry becomes documents: one for each turn, one for the session. Those of entities and facts are in
+//! [`graph`](super::graph).
 
 use std::ops::Range;
 
@@ -13,7 +14,7 @@ use super::limits::STEM_CACHE_WORDS;
 use super::packed::END;
 use super::pair_count::PairCount;
 use super::plain_words::PlainWords;
-use super::schema::{Fields, PLACE_BORDER};
+use super::schema::{Fields, PLACE_BORDER, kind};
 
 /// Characters of a neighbour that belong to a turn's context.
 const CONTEXT_CHARS: usize = 400;
@@ -71,6 +72,15 @@ impl Default for Drafter {
 }
 
 impl Drafter {
+    /// Texts as an index field takes them.
+    pub(super) fn tokens(&mut self, texts: &[&str]) -> String {
+        let mut tokens = String::new();
+        for text in texts {
+            self.analyzer.analyze(text, &mut Tokens(&mut tokens));
+        }
+        tokens
+    }
+
     /// Analyses a whole entry. Linear in its text.
     pub(super) fn analyse(&mut self, entry: &Entry<'_>) -> &Draft {
         let Self { analyzer, draft } = self;
@@ -187,7 +197,7 @@ impl Draft {
         document.add_u64(fields.generation, u64::from(entry.generation));
         document.add_u64(fields.ordinal, entry.units.len() as u64);
         document.add_text(fields.episode_of, entry.session.as_str());
-        document.add_u64(fields.kind, 1);
+        document.add_u64(fields.kind, kind::SESSION);
         document.add_text(fields.episode, &self.episode);
         document.add_text(fields.words, &self.words);
         document.add_text(fields.grams, &self.plain);
@@ -265,6 +275,10 @@ impl Listener for Tokens<'_> {
         self.push(stem);
     }
 
+    fn single(&mut self, character: &str, _at: Range<usize>) {
+        self.push(character);
+    }
+
     fn name(&mut self, token: &str, _at: Range<usize>) {
         self.push(token);
     }
@@ -322,6 +336,12 @@ impl Listener for Gather<'_> {
         self.pairs.push(stem);
         if let Some(turn) = &mut self.turn {
             turn.push(stem, at);
+        }
+    }
+
+    fn single(&mut self, character: &str, at: Range<usize>) {
+        if let Some(turn) = &mut self.turn {
+            turn.push(character, at);
         }
     }
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use tantivy::columnar::Column;
 use tantivy::postings::Postings;
 use tantivy::schema::{Field, IndexRecordOption, OwnedValue, Value};
 use tantivy::{DocAddress, DocSet, TERMINATED, TantivyDocument};
 
-use super::snapshot::Snapshot;
+use super::snapshot::{GraphColumns, Snapshot};
 use super::{Error, Searcher, analyzer};
 
 impl Searcher {
@@ -28,8 +29,8 @@ impl Searcher {
     }
 }
 
-/// Session, whether it is a turn, which one.
-type Key = (String, bool, u64);
+/// Session, kind of document, which one.
+type Key = (String, (u8, &'static str), u64);
 
 fn segment_lines(snapshot: &Snapshot, number: usize, lines: &mut Vec<(Key, String)>) -> Result<(), Error> {
     let schema = snapshot.searcher.schema();
@@ -48,10 +49,30 @@ fn segment_lines(snapshot: &Snapshot, number: usize, lines: &mut Vec<(Key, Strin
         let pairs = segment.pairs.as_ref().and_then(|pairs| pairs.first(doc));
         let head = snapshot.head_at(address);
         let digest = digests.get(&doc).copied().unwrap_or(0);
-        let line = format!("{session:?} turn={is_turn} {head:?} pairs={pairs:?} terms={digest:016x} {fields:?}");
-        lines.push(((session, is_turn, ordinal), line));
+        let graph = segment.graph.as_ref().and_then(|columns| columns.shown(doc));
+        let kind = match (is_turn, &graph) {
+            (true, _) => (1, "turn"),
+            (false, None) => (0, "session"),
+            (false, Some(shown)) => shown.0,
+        };
+        let graph = graph.map(|(_, shown)| shown).unwrap_or_default();
+        let line = format!("{session:?} {} {head:?} pairs={pairs:?}{graph} terms={digest:016x} {fields:?}", kind.1);
+        lines.push(((session, kind, ordinal), line));
     }
     Ok(())
+}
+
+impl GraphColumns {
+    /// Which kind of document it is and what the columns say of it; none when it is neither mention nor assertion.
+    fn shown(&self, doc: u32) -> Option<((u8, &'static str), String)> {
+        let subject = self.subject.first(doc)?;
+        let number = |column: &Option<Column<u64>>| column.as_ref().and_then(|column| column.first(doc));
+        let moment = |column: &Option<Column<i64>>| column.as_ref().and_then(|column| column.first(doc));
+        let kind = if number(&self.source).is_some() { (3, "assertion") } else { (2, "mention") };
+        let numbers = [&self.label, &self.source, &self.target, &self.count].map(number);
+        let moments = [&self.since, &self.seen, &self.created].map(moment);
+        Some((kind, format!(" subject={subject:016x} {numbers:?} {moments:?}")))
+    }
 }
 
 /// For each document the sum of the hashes of its terms with their frequencies, over all indexed fields.

@@ -48,3 +48,9 @@ pub(super) const QUERY_GRAMS: usize = 256;
 pub(super) const SNIPPET_CACHE_WORDS: usize = 1024;
 /// Longest snippet, in characters.
 pub(super) const SNIPPET_CHARS: usize = 240;
+/// Different entities or facts that one question ranks, and that count as near a center: more than a person's history.
+pub(super) const GRAPH_GROUPS: usize = 200_000;
+/// Sessions that an answer names for one entity or fact.
+pub(super) const GROUP_SESSIONS: usize = 10;
+/// Episodes that an answer names for one fact.
+pub(super) const GROUP_EPISODES: usize = 50;

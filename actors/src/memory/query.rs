@@ -29,12 +29,14 @@ pub struct Query<'a> {
     pub exclude: &'a dyn Fn(&str) -> bool,
     /// The asking session: what it has ranks last.
     pub last: Option<&'a SessionId>,
+    /// A group, project or directory whose sessions are a little favoured.
+    pub favour: Option<&'a str>,
 }
 
 impl<'a> Query<'a> {
     /// A question with the usual bounds (10 sessions, 3 turns each), over everything.
     pub fn new(text: &'a str) -> Self {
-        Self { text, project: None, sessions: 10, turns_per_session: 3, exclude: &|_| false, last: None }
+        Self { text, project: None, sessions: 10, turns_per_session: 3, exclude: &|_| false, last: None, favour: None }
     }
 }
 
@@ -130,6 +132,23 @@ impl Plan {
         grams.truncate(QUERY_GRAMS);
         Ok(Self { wanted, episode, stops_only, bigrams: bigrams(stems), grams, near: near_pairs(stems) })
     }
+}
+
+/// The stems and names of a text that `field` has among so many documents: the rarest [`QUERY_TERMS`]. None when the
+/// text has neither stems nor names.
+pub(super) fn words(
+    text: &str,
+    field: Field,
+    documents: u64,
+    snapshot: &Snapshot,
+) -> Result<Option<Vec<Wanted>>, Error> {
+    let mut heard = Heard::default();
+    Analyzer::default().analyze(head(text, QUERY_BYTES), &mut heard);
+    let tokens = distinct(heard.tokens);
+    if tokens.is_empty() {
+        return Ok(None);
+    }
+    rarest(&tokens, field, documents, snapshot).map(Some)
 }
 
 /// Those of `tokens` that `field` has, with their weights among `documents`: the rarest [`QUERY_TERMS`].

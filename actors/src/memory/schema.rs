@@ -1,4 +1,4 @@
-//! The fields of the index: two kinds of documents, turns and sessions.
+//! The fields of the index: four kinds of documents, turns, sessions, mentions and assertions.
 
 use tantivy::Index;
 use tantivy::schema::{
@@ -17,18 +17,33 @@ pub(super) mod column {
     pub(crate) const ORDINAL: &str = "ordinal";
     pub(crate) const GENERATION: &str = "generation";
     pub(crate) const PAIRS: &str = "pairs";
+    pub(crate) const SUBJECT: &str = "subject";
+    pub(crate) const LABEL: &str = "label";
+    pub(crate) const SOURCE: &str = "source";
+    pub(crate) const TARGET: &str = "target";
+    pub(crate) const SINCE: &str = "since";
+    pub(crate) const SEEN: &str = "seen";
+    pub(crate) const CREATED: &str = "created";
+    pub(crate) const COUNT: &str = "count";
+}
+
+/// What `kind` holds. Turns have none: they are all the rest.
+pub(super) mod kind {
+    pub(crate) const SESSION: u64 = 1;
+    pub(crate) const MENTION: u64 = 2;
+    pub(crate) const ASSERTION: u64 = 3;
 }
 
 /// Every field, by what it holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields {
-    /// Both kinds. The session's id: found by it, deleted by it, grouped by it.
+    /// All kinds. The session's id: found by it, deleted by it, grouped by it.
     pub(super) session: Field,
-    /// Both kinds. `group_id` and project, for filters.
+    /// All kinds. `group_id` and project, for filters.
     pub(super) place: Field,
-    /// Both kinds. Which generation of the transcript it was read from.
+    /// All kinds. Which generation of the transcript it was read from.
     pub(super) generation: Field,
-    /// Turns: the unit's number from 0. Sessions: how many units there are.
+    /// Turns, mentions, assertions: the number from 0. Sessions: how many units there are.
     pub(super) ordinal: Field,
     /// Turns: one key for each unit of each session, to delete it by.
     pub(super) unit: Field,
@@ -38,19 +53,19 @@ pub(super) struct Fields {
     pub(super) context: Field,
     /// Turns: the stop words of the text, for a query that has nothing else.
     pub(super) stops: Field,
-    /// Turns, stored: where it is in the transcript.
+    /// All but sessions, stored: where it is in the transcript.
     pub(super) line: Field,
     /// Turns, stored: which part of the line's text.
     pub(super) part: Field,
-    /// Both kinds, stored: milliseconds of the turn, or of the session's end.
+    /// Turns and sessions, stored: milliseconds of the turn, or of the session's end.
     pub(super) at: Field,
     /// Turns, stored: who speaks.
     pub(super) role: Field,
-    /// Both kinds, stored: the unit's text, or the episode's.
+    /// All kinds, stored: the unit's text, the episode's, the entity's detail, the fact.
     pub(super) text: Field,
     /// Sessions: the session's id again, which only its own document carries here.
     pub(super) episode_of: Field,
-    /// Sessions: one term that they all carry, to count them by.
+    /// All but turns: see [`kind`]; to count them by and to list them.
     pub(super) kind: Field,
     /// Sessions: title and episode text.
     pub(super) episode: Field,
@@ -60,14 +75,42 @@ pub(super) struct Fields {
     pub(super) grams: Field,
     /// Sessions: about how many different near pairs there are.
     pub(super) pairs: Field,
-    /// Sessions, stored.
+    /// Sessions, stored: the title. Mentions: the name. Assertions: the relation.
     pub(super) title: Field,
-    /// Sessions, stored: the episode's uuid.
+    /// All but turns, stored: the episode's uuid.
     pub(super) uuid: Field,
     /// Sessions, stored: which agent.
     pub(super) agent: Field,
     /// Sessions, stored: the session it was started by.
     pub(super) parent: Field,
+    /// Mentions and assertions: the session's id again, to delete them by and leave its turns alone.
+    pub(super) graph_of: Field,
+    /// Mentions and assertions: the key of the entity or fact, to group by.
+    pub(super) subject: Field,
+    /// Mentions: what it is, by its number.
+    pub(super) label: Field,
+    /// Mentions: name and detail.
+    pub(super) entity: Field,
+    /// Assertions: the fact.
+    pub(super) fact: Field,
+    /// Assertions: the keys of source and target.
+    pub(super) source: Field,
+    /// See `source`.
+    pub(super) target: Field,
+    /// Mentions and assertions: milliseconds of the first mention, or since when the fact holds.
+    pub(super) since: Field,
+    /// Mentions and assertions: milliseconds of the session's end.
+    pub(super) seen: Field,
+    /// Mentions and assertions: milliseconds of the episode's recording.
+    pub(super) created: Field,
+    /// Mentions: how often.
+    pub(super) count: Field,
+    /// Mentions and assertions, stored: the whole uuid of the entity or fact.
+    pub(super) own_uuid: Field,
+    /// Assertions, stored: the whole uuid of the source.
+    pub(super) source_uuid: Field,
+    /// Assertions, stored: the whole uuid of the target.
+    pub(super) target_uuid: Field,
 }
 
 /// The schema, and its fields by name.
@@ -110,6 +153,20 @@ pub(super) fn build() -> (Schema, Fields) {
         uuid: schema.add_text_field("uuid", STORED),
         agent: schema.add_text_field("agent", STORED),
         parent: schema.add_text_field("parent", STORED),
+        graph_of: schema.add_text_field("graph_of", raw()),
+        subject: schema.add_u64_field(column::SUBJECT, number().set_indexed()),
+        label: schema.add_u64_field(column::LABEL, number()),
+        entity: schema.add_text_field("entity", packed(Packed::Tokens, frequencies)),
+        fact: schema.add_text_field("fact", packed(Packed::Tokens, frequencies)),
+        source: schema.add_u64_field(column::SOURCE, number().set_indexed()),
+        target: schema.add_u64_field(column::TARGET, number().set_indexed()),
+        since: schema.add_i64_field(column::SINCE, number()),
+        seen: schema.add_i64_field(column::SEEN, number()),
+        created: schema.add_i64_field(column::CREATED, number()),
+        count: schema.add_u64_field(column::COUNT, number()),
+        own_uuid: schema.add_text_field("own_uuid", STORED),
+        source_uuid: schema.add_text_field("source_uuid", STORED),
+        target_uuid: schema.add_text_field("target_uuid", STORED),
     };
     (schema.build(), fields)
 }

@@ -19,6 +19,8 @@ use super::{Error, snippet, turns, whole};
 
 /// How many turns make a session's score.
 const COUNTED_TURNS: usize = 3;
+/// What the score of a favoured session is multiplied with: enough to decide between equals, no more.
+const FAVOUR: Score = 1.1;
 
 /// Asks the memory. Cheap to clone, usable from any thread; a question sees the newest commit before it.
 #[derive(Clone)]
@@ -32,7 +34,7 @@ pub struct Hit {
     /// Rank of the session among the sessions found, from 1; all hits of a session have the same.
     pub rank: usize,
     /// The session's score: its three best turns against those of the best session (at most 1), plus at most 1 for
-    /// how its whole text fits. Comparable within one answer only.
+    /// how its whole text fits, a little more in a favoured place. Comparable within one answer only.
     pub score: f32,
     /// What was found.
     pub kind: Kind,
@@ -116,6 +118,7 @@ impl Searcher {
         }
         let mut candidates = candidates(&snapshot, &plan, query, limit)?;
         score(&snapshot, &plan, &mut candidates, limit)?;
+        favour(&snapshot, query.favour, &mut candidates);
         let asking = query.last.map(SessionId::as_str);
         let rank = |candidate: &Candidate| asking == Some(&*candidate.id);
         candidates
@@ -202,6 +205,17 @@ fn score(snapshot: &Snapshot, plan: &Plan, candidates: &mut Vec<Candidate>, limi
         candidate.score = turns + whole;
     }
     Ok(())
+}
+
+/// Raises the sessions of a place a little.
+fn favour(snapshot: &Snapshot, place: Option<&str>, candidates: &mut [Candidate]) {
+    let Some(favoured) = place else { return };
+    for candidate in candidates {
+        let head = candidate.document.and_then(|address| snapshot.head_at(address));
+        if head.is_some_and(|head| head.place.is_in(favoured)) {
+            candidate.score *= FAVOUR;
+        }
+    }
 }
 
 /// The hits of one session.

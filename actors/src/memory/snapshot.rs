@@ -9,7 +9,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, Term};
 
 use super::Error;
-use super::schema::{Fields, PLACE_BORDER, column};
+use super::schema::{Fields, PLACE_BORDER, column, kind};
 
 /// A committed state. Cheap to share; never changes.
 pub(super) struct Snapshot {
@@ -21,6 +21,10 @@ pub(super) struct Snapshot {
     pub(super) sessions: u64,
     /// Documents of turns, likewise.
     pub(super) turns: u64,
+    /// Documents of mentions, likewise.
+    pub(super) mentions: u64,
+    /// Documents of assertions, likewise.
+    pub(super) assertions: u64,
 }
 
 /// What does not change about a segment, whatever is deleted in it.
@@ -32,10 +36,24 @@ pub(super) struct Segment {
     generation: Column<u64>,
     /// `None` when the segment holds no session's document.
     pub(super) pairs: Option<Column<u64>>,
+    /// `None` when the segment holds neither mentions nor assertions.
+    pub(super) graph: Option<GraphColumns>,
     /// Session ids by their number in `session`.
     pub(super) ids: Vec<Box<str>>,
     /// Places by their number in `place`.
     pub(super) places: Vec<Place>,
+}
+
+/// The columns of mentions and assertions. A column that no document of the segment has is missing.
+pub(super) struct GraphColumns {
+    pub(super) subject: Column<u64>,
+    pub(super) label: Option<Column<u64>>,
+    pub(super) source: Option<Column<u64>>,
+    pub(super) target: Option<Column<u64>>,
+    pub(super) since: Option<Column<i64>>,
+    pub(super) seen: Option<Column<i64>>,
+    pub(super) created: Option<Column<i64>>,
+    pub(super) count: Option<Column<u64>>,
 }
 
 /// Where a session belongs.
@@ -85,9 +103,12 @@ impl Snapshot {
                 None => Arc::new(Segment::open(reader)?),
             });
         }
-        let sessions = searcher.doc_freq(&Term::from_field_u64(fields.kind, 1))?;
+        let of_kind = |kind| searcher.doc_freq(&Term::from_field_u64(fields.kind, kind));
+        let (sessions, mentions, assertions) =
+            (of_kind(kind::SESSION)?, of_kind(kind::MENTION)?, of_kind(kind::ASSERTION)?);
         let all: u64 = searcher.segment_readers().iter().map(|reader| u64::from(reader.max_doc())).sum();
-        Ok(Self { searcher, fields, segments, sessions, turns: all.saturating_sub(sessions) })
+        let turns = all.saturating_sub(sessions + mentions + assertions);
+        Ok(Self { searcher, fields, segments, sessions, turns, mentions, assertions })
     }
 
     /// The live document of a session.
@@ -135,6 +156,19 @@ impl Segment {
             ordinal: columns.u64(column::ORDINAL)?,
             generation: columns.u64(column::GENERATION)?,
             pairs: columns.column_opt::<u64>(column::PAIRS)?,
+            graph: match columns.column_opt::<u64>(column::SUBJECT)? {
+                None => None,
+                Some(subject) => Some(GraphColumns {
+                    subject,
+                    label: columns.column_opt(column::LABEL)?,
+                    source: columns.column_opt(column::SOURCE)?,
+                    target: columns.column_opt(column::TARGET)?,
+                    since: columns.column_opt(column::SINCE)?,
+                    seen: columns.column_opt(column::SEEN)?,
+                    created: columns.column_opt(column::CREATED)?,
+                    count: columns.column_opt(column::COUNT)?,
+                }),
+            },
         })
     }
 

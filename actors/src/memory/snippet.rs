@@ -37,6 +37,10 @@ impl Listener for Finder<'_> {
         self.look(stem, at);
     }
 
+    fn single(&mut self, character: &str, at: Range<usize>) {
+        self.look(character, at);
+    }
+
     fn stop(&mut self, word: &str, at: Range<usize>) {
         self.look(word, at);
     }

@@ -18,7 +18,7 @@ use super::limits::{
 use super::queue::{Queue, Queued};
 use super::schema::{self, Fields};
 use super::snapshot::{Head, Place, Snapshot};
-use super::{Entry, Error, PROJECTION_VERSION, Searcher};
+use super::{Entry, Error, PROJECTION_VERSION, Searcher, graph};
 
 /// How far the memory has followed the journal. It is committed together with what it stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,6 +171,7 @@ impl Store {
                     writer.delete_term(document::unit_term(&fields, session, ordinal));
                 }
                 writer.delete_term(Term::from_field_text(fields.episode_of, session));
+                writer.delete_term(Term::from_field_text(fields.graph_of, session));
             }
             Some(_) => {
                 writer.delete_term(Term::from_field_text(fields.session, session));
@@ -188,6 +189,7 @@ impl Store {
             }
         }
         batch.push(draft.session(&fields, entry, &place));
+        batch.extend(graph::documents(&mut self.drafter, &fields, entry, &place));
         write(writer, &self.queue, batch)?;
         self.pending.insert(session.into(), Some(new));
         Ok(())

@@ -1,9 +1,11 @@
 //! The memory as its owner and its askers see it.
 
+mod graph;
 mod ranking;
 mod upkeep;
 
 use baton_events::conversation::{Agent, Role};
+use baton_events::graph::{Assertion, Graph, Label, Mention, Relation, fact_uuid, node_uuid};
 use baton_events::record::{Position, SessionId, Timestamp};
 use baton_events::turns::Unit;
 use tempfile::TempDir;
@@ -20,6 +22,7 @@ struct Session {
     title: String,
     episode: String,
     units: Vec<Unit>,
+    graph: Graph,
 }
 
 impl Session {
@@ -31,11 +34,18 @@ impl Session {
             title: format!("title of {id}"),
             episode: String::new(),
             units: texts.iter().zip(1..).map(|(text, line)| unit(line, text)).collect(),
+            graph: Graph::default(),
         }
     }
 
     fn in_project(mut self, project: &str) -> Self {
         self.project = project.to_owned();
+        self
+    }
+
+    /// Having changed these files.
+    fn touching(mut self, files: &[&str]) -> Self {
+        self.graph = graph(&self.project, &self.id, files);
         self
     }
 
@@ -50,11 +60,38 @@ impl Session {
             episode_uuid: Uuid::from_u128(self.units.len() as u128 + 1),
             episode_text: &self.episode,
             ended_at: Some(Timestamp(1_773_480_413_589)),
+            indexed_at: Timestamp(1_773_480_500_000 + self.units.len() as i64),
             parent: None,
             units: &self.units,
             changed_from,
+            graph: &self.graph,
         }
     }
+}
+
+/// A session that changed these files.
+fn graph(group: &str, session: &SessionId, files: &[&str]) -> Graph {
+    let mut graph = Graph::default();
+    let mut mention = |label: Label, name: &str, line: u64| {
+        let uuid = node_uuid(group, label, name);
+        let at = Some(Timestamp(1_773_480_000_000 + line as i64));
+        graph.mentions.push(Mention { uuid, label, name: name.to_owned(), detail: String::new(), line, at, count: 2 });
+        uuid
+    };
+    let source = mention(Label::Session, session.as_str(), 1);
+    let targets: Vec<Uuid> = files.iter().zip(2..).map(|(file, line)| mention(Label::File, file, line)).collect();
+    for ((target, file), line) in targets.into_iter().zip(files).zip(2..) {
+        graph.assertions.push(Assertion {
+            uuid: fact_uuid(group, Relation::Modified, source, target),
+            relation: Relation::Modified,
+            source,
+            target,
+            fact: format!("session {session} modified {file}"),
+            valid_at: Some(Timestamp(1_773_480_000_000 + line as i64)),
+            line,
+        });
+    }
+    graph
 }
 
 fn unit(line: u64, text: &str) -> Unit {

@@ -76,7 +76,7 @@ pub(super) fn best_episodes(
 }
 
 /// All wanted tokens in all the fields, joined by OR.
-fn any_of(
+pub(super) fn any_of(
     snapshot: &Snapshot,
     wanted: &[Wanted],
     fields: &[Field],

@@ -1,6 +1,6 @@
 //! What putting, removing, reopening and breaking do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use proptest::prelude::*;
@@ -187,6 +187,13 @@ fn text(word: u8) -> String {
     format!("word{word} the token_{} of src/file{}.rs:{word} again", word % 7, word % 3)
 }
 
+/// The files that the units name are those that the session touched.
+fn derive(session: &mut Session) {
+    let texts = session.units.iter().flat_map(|unit| unit.text.split([' ', ':']));
+    let files: BTreeSet<&str> = texts.filter(|word| word.starts_with("src/")).collect();
+    session.graph = graph(&session.project, &session.id, &files.into_iter().collect::<Vec<_>>());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
@@ -202,6 +209,7 @@ proptest! {
                     for word in words {
                         entry.units.push(unit(entry.units.len() as u64 + 1, &text(word)));
                     }
+                    derive(entry);
                     memory.store.put(&entry.entry(before.saturating_sub(2))).unwrap();
                 }
                 Step::Edit { session, from, words } => {
@@ -211,6 +219,7 @@ proptest! {
                     for word in words {
                         entry.units.push(unit(entry.units.len() as u64 + 1, &text(word)));
                     }
+                    derive(entry);
                     memory.store.put(&entry.entry(from.saturating_sub(2))).unwrap();
                 }
                 Step::Rewrite { session, words } => {
@@ -218,12 +227,14 @@ proptest! {
                     let texts: Vec<String> = words.iter().map(|word| text(*word)).collect();
                     let mut new = Session::new(&id(session), &texts.iter().map(String::as_str).collect::<Vec<_>>());
                     new.generation = generation;
+                    derive(&mut new);
                     memory.store.put(&new.entry(0)).unwrap();
                     model.insert(session, new);
                 }
                 Step::Move { session } => {
                     if let Some(entry) = model.get_mut(&session) {
                         entry.project.push('x');
+                        derive(entry);
                         memory.store.put(&entry.entry(entry.units.len())).unwrap();
                     }
                 }

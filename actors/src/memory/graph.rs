@@ -1,0 +1,251 @@
+//! Entities and facts in the memory.
+//!
+//! Stored are mentions and assertions, each with its session and its episode; an entity is the group of its mentions
+//! and a fact that of its assertions, put together when asked. So a session that goes takes with it exactly what only it
+//! supported. A [`Searcher`] finds groups by the words of their members.
+
+mod center;
+mod group;
+
+use baton_events::graph::Label;
+use baton_events::record::{SessionId, Timestamp};
+use tantivy::TantivyDocument;
+use uuid::Uuid;
+
+use self::group::{Kin, Member};
+use super::document::Drafter;
+use super::limits::{GROUP_EPISODES, GROUP_SESSIONS};
+use super::schema::{Fields, kind};
+use super::{Entry, Error, Searcher};
+
+/// A question for entities or facts.
+#[derive(Clone, Copy)]
+pub struct GraphQuery<'a> {
+    /// Any text; one without a word lists what there is: the most supported first, of these the latest.
+    pub text: &'a str,
+    /// Sessions that support nothing, by id.
+    pub exclude: &'a dyn Fn(&str) -> bool,
+    /// Of entities: only of these kinds; none: all.
+    pub labels: &'a [Label],
+    /// An entity: what is tied to it ranks first.
+    pub center: Option<Uuid>,
+    /// How many to answer with.
+    pub limit: usize,
+    /// How many of the ranking to pass over.
+    pub offset: usize,
+}
+
+/// A page of a ranking.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page<T> {
+    /// Best first.
+    pub found: Vec<T>,
+    /// Whether there is more after it.
+    pub more: bool,
+}
+
+/// An entity with what its sessions say of it together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// The same entity of the same group always has the same one.
+    pub uuid: Uuid,
+    /// What it is.
+    pub label: Label,
+    /// What it is called.
+    pub name: String,
+    /// What its latest session says of it.
+    pub detail: String,
+    /// The group.
+    pub group_id: String,
+    /// When the first of the episodes that have it was recorded.
+    pub created_at: Option<Timestamp>,
+    /// When it is first mentioned.
+    pub first_seen: Option<Timestamp>,
+    /// When the latest session that has it ended.
+    pub last_seen: Option<Timestamp>,
+    /// How often its sessions have it.
+    pub count: u64,
+    /// How many sessions have it.
+    pub sessions: u64,
+    /// The latest of them, each with the transcript line that has it first; at most 10.
+    pub latest: Vec<(SessionId, u64)>,
+}
+
+/// A fact with what its sessions say of it together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    /// The same fact of the same group always has the same one.
+    pub uuid: Uuid,
+    /// How source and target bear on each other.
+    pub relation: String,
+    /// The entity it begins at.
+    pub source: Uuid,
+    /// The entity it ends at.
+    pub target: Uuid,
+    /// In a sentence, as its latest session has it.
+    pub fact: String,
+    /// The group.
+    pub group_id: String,
+    /// When the first of the episodes that say so was recorded.
+    pub created_at: Option<Timestamp>,
+    /// Since when it holds.
+    pub valid_at: Option<Timestamp>,
+    /// When the latest session that says so ended.
+    pub reference_time: Option<Timestamp>,
+    /// How many sessions say so.
+    pub sessions: u64,
+    /// The latest of them, each with the transcript line that says it; at most 10.
+    pub latest: Vec<(SessionId, u64)>,
+    /// The latest episodes that say so; at most 50.
+    pub episodes: Vec<Uuid>,
+}
+
+/// The number that a uuid is grouped and found by: its first half. That two of a memory agree in it will not happen.
+fn key(uuid: Uuid) -> u64 {
+    uuid.as_u64_pair().0
+}
+
+/// The documents of an entry's mentions and assertions.
+pub(super) fn documents(
+    drafter: &mut Drafter,
+    fields: &Fields,
+    entry: &Entry<'_>,
+    place: &str,
+) -> Vec<TantivyDocument> {
+    let graph = entry.graph;
+    let mut documents = Vec::with_capacity(graph.mentions.len() + graph.assertions.len());
+    for mention in &graph.mentions {
+        let mut document = document(fields, entry, place, documents.len(), mention.uuid, mention.line);
+        document.add_u64(fields.kind, kind::MENTION);
+        document.add_u64(fields.label, Label::ALL.iter().position(|label| *label == mention.label).unwrap_or(0) as u64);
+        document.add_u64(fields.count, u64::from(mention.count));
+        document.add_text(fields.title, &mention.name);
+        document.add_text(fields.text, &mention.detail);
+        // A file is asked for by its last part, too.
+        let last = mention.name.rsplit('/').next().filter(|last| last.len() < mention.name.len()).unwrap_or_default();
+        let tokens = drafter.tokens(&[mention.label.as_str(), &mention.name, last, &mention.detail]);
+        document.add_text(fields.entity, tokens);
+        if let Some(at) = mention.at {
+            document.add_i64(fields.since, at.0);
+        }
+        documents.push(document);
+    }
+    for said in &graph.assertions {
+        let mut document = document(fields, entry, place, documents.len(), said.uuid, said.line);
+        document.add_u64(fields.kind, kind::ASSERTION);
+        document.add_u64(fields.source, key(said.source));
+        document.add_u64(fields.target, key(said.target));
+        document.add_text(fields.source_uuid, said.source.to_string());
+        document.add_text(fields.target_uuid, said.target.to_string());
+        document.add_text(fields.title, said.relation.as_str());
+        document.add_text(fields.text, &said.fact);
+        document.add_text(fields.fact, drafter.tokens(&[said.relation.as_str(), &said.fact]));
+        if let Some(at) = said.valid_at {
+            document.add_i64(fields.since, at.0);
+        }
+        documents.push(document);
+    }
+    documents
+}
+
+/// What mentions and assertions have in common.
+fn document(fields: &Fields, entry: &Entry<'_>, place: &str, ordinal: usize, uuid: Uuid, line: u64) -> TantivyDocument {
+    let mut document = TantivyDocument::new();
+    document.add_text(fields.session, entry.session.as_str());
+    document.add_text(fields.place, place);
+    document.add_u64(fields.generation, u64::from(entry.generation));
+    document.add_u64(fields.ordinal, ordinal as u64);
+    document.add_text(fields.graph_of, entry.session.as_str());
+    document.add_u64(fields.subject, key(uuid));
+    document.add_text(fields.own_uuid, uuid.to_string());
+    document.add_text(fields.uuid, entry.episode_uuid.to_string());
+    document.add_u64(fields.line, line);
+    document.add_i64(fields.created, entry.indexed_at.0);
+    if let Some(at) = entry.ended_at {
+        document.add_i64(fields.seen, at.0);
+    }
+    document
+}
+
+impl Searcher {
+    /// The entities that fit a question: those near the center first, then by how well they fit, by how many sessions
+    /// support them, the latest first. Two questions over one memory give one order.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn nodes(&self, query: &GraphQuery<'_>) -> Result<Page<Node>, Error> {
+        let snapshot = self.snapshot();
+        let near = match query.center {
+            Some(center) => center::nodes(&snapshot, key(center), query.exclude)?,
+            None => center::Near::default(),
+        };
+        let ranked = group::ranked(&snapshot, Kin::Nodes, query, &near)?;
+        let page = ranked.iter().skip(query.offset).take(query.limit);
+        let mut found = Vec::with_capacity(query.limit.min(ranked.len()));
+        for subject in page {
+            let group = group::read(&snapshot, *subject, query.exclude)?;
+            let Some(newest) = group.newest(&snapshot)? else { continue };
+            found.push(Node {
+                uuid: newest.uuid,
+                label: group.label.unwrap_or(Label::Session),
+                name: newest.title,
+                detail: newest.text,
+                group_id: group.group_id.clone(),
+                created_at: group.created,
+                first_seen: group.since,
+                last_seen: group.seen,
+                count: group.count,
+                sessions: group.members.len() as u64,
+                latest: group.latest(&snapshot, GROUP_SESSIONS)?.into_iter().filter_map(Member::place).collect(),
+            });
+        }
+        Ok(Page { found, more: ranked.len() > query.offset.saturating_add(query.limit) })
+    }
+
+    /// The facts that fit a question, in the same order as [`nodes`](Self::nodes): those of the center first.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn facts(&self, query: &GraphQuery<'_>) -> Result<Page<Fact>, Error> {
+        let snapshot = self.snapshot();
+        let near = match query.center {
+            Some(center) => center::facts(&snapshot, key(center), query.exclude)?,
+            None => center::Near::default(),
+        };
+        let ranked = group::ranked(&snapshot, Kin::Facts, query, &near)?;
+        let page = ranked.iter().skip(query.offset).take(query.limit);
+        let mut found = Vec::with_capacity(query.limit.min(ranked.len()));
+        for subject in page {
+            let group = group::read(&snapshot, *subject, query.exclude)?;
+            let members = group.latest(&snapshot, GROUP_EPISODES)?;
+            let Some(newest) = members.first() else { continue };
+            found.push(Fact {
+                uuid: newest.uuid,
+                relation: newest.title.clone(),
+                source: newest.source,
+                target: newest.target,
+                fact: newest.text.clone(),
+                group_id: group.group_id.clone(),
+                created_at: group.created,
+                valid_at: group.since,
+                reference_time: group.seen,
+                sessions: group.members.len() as u64,
+                episodes: members.iter().map(|member| member.episode).collect(),
+                latest: members.into_iter().take(GROUP_SESSIONS).filter_map(Member::place).collect(),
+            });
+        }
+        Ok(Page { found, more: ranked.len() > query.offset.saturating_add(query.limit) })
+    }
+
+    /// Whether there is an entity of this uuid that a session supports.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn has_node(&self, uuid: Uuid, exclude: &dyn Fn(&str) -> bool) -> Result<bool, Error> {
+        let group = group::read(&self.snapshot(), key(uuid), exclude)?;
+        Ok(group.label.is_some())
+    }
+}

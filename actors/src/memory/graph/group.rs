@@ -1,0 +1,253 @@
+//! Members put together: which entities and facts fit a question, and what the members of one say together.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use baton_events::graph::Label;
+use baton_events::record::{SessionId, Timestamp};
+use tantivy::columnar::Column;
+use tantivy::query::{Bm25StatisticsProvider, EnableScoring, Query as _, TermQuery, Weight};
+use tantivy::schema::{Field, IndexRecordOption, Value};
+use tantivy::{DocAddress, DocId, DocSet, Score, TERMINATED, TantivyDocument, Term};
+use uuid::Uuid;
+
+use super::GraphQuery;
+use super::center::Near;
+use crate::memory::limits::GRAPH_GROUPS;
+use crate::memory::schema::kind;
+use crate::memory::searcher::text;
+use crate::memory::snapshot::{GraphColumns, Segment, Snapshot};
+use crate::memory::{Error, query, turns};
+
+/// What is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kin {
+    Nodes,
+    Facts,
+}
+
+/// A group on its way to its rank.
+struct Found {
+    score: Score,
+    /// Members found.
+    support: u64,
+    seen: i64,
+}
+
+/// Counts of one kind of documents alone: the others have not its field.
+struct Counts<'a>(&'a Snapshot, u64);
+
+impl Bm25StatisticsProvider for Counts<'_> {
+    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
+        self.0.searcher.total_num_tokens(field)
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        Ok(self.1)
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        Ok(self.0.searcher.doc_freq(term)?.min(self.1))
+    }
+}
+
+/// The keys of what fits a question, best first; all of it, so that any page can be cut out.
+pub(super) fn ranked(snapshot: &Snapshot, kin: Kin, query: &GraphQuery<'_>, near: &Near) -> Result<Vec<u64>, Error> {
+    let (field, all, number) = match kin {
+        Kin::Nodes => (snapshot.fields.entity, snapshot.mentions, kind::MENTION),
+        Kin::Facts => (snapshot.fields.fact, snapshot.assertions, kind::ASSERTION),
+    };
+    let words = query::words(query.text, field, all, snapshot)?;
+    let listing = words.is_none();
+    let weight: Box<dyn Weight> = match words {
+        Some(wanted) if wanted.is_empty() => return Ok(Vec::new()),
+        Some(wanted) => turns::any_of(snapshot, &wanted, &[field], &Counts(snapshot, all))?,
+        None => {
+            let every = TermQuery::new(Term::from_field_u64(snapshot.fields.kind, number), IndexRecordOption::Basic);
+            every.weight(EnableScoring::disabled_from_searcher(&snapshot.searcher))?
+        }
+    };
+    let mut groups: BTreeMap<u64, Found> = BTreeMap::new();
+    for (reader, segment) in snapshot.searcher.segment_readers().iter().zip(&snapshot.segments) {
+        let Some(columns) = &segment.graph else { continue };
+        let mut sessions = Admitted::new(segment, query.exclude);
+        weight.for_each(reader, &mut |doc, score| {
+            let wanted = kin == Kin::Facts || query.labels.is_empty() || {
+                let label = columns.label(doc);
+                label.is_some_and(|label| query.labels.contains(&label))
+            };
+            let Some(subject) = columns.subject.first(doc).filter(|_| wanted) else { return };
+            if reader.is_deleted(doc) || !sessions.admits(doc) {
+                return;
+            }
+            let seen = first(&columns.seen, doc).unwrap_or(i64::MIN);
+            let score = if listing { 0.0 } else { score };
+            let room = groups.len() < GRAPH_GROUPS;
+            match groups.entry(subject) {
+                Entry::Occupied(mut known) => {
+                    let found = known.get_mut();
+                    found.score = found.score.max(score);
+                    found.support += 1;
+                    found.seen = found.seen.max(seen);
+                }
+                Entry::Vacant(vacant) if room => {
+                    vacant.insert(Found { score, support: 1, seen });
+                }
+                Entry::Vacant(_) => {}
+            }
+        })?;
+    }
+    let mut ranked: Vec<(u64, Found)> = groups.into_iter().collect();
+    ranked.sort_by(|(a, one), (b, other)| {
+        near.rank(*a).cmp(&near.rank(*b)).then_with(|| other.score.total_cmp(&one.score)).then_with(|| {
+            (Reverse(one.support), Reverse(one.seen), a).cmp(&(Reverse(other.support), Reverse(other.seen), b))
+        })
+    });
+    Ok(ranked.into_iter().map(|(subject, _)| subject).collect())
+}
+
+/// Whether the sessions of a segment's documents count, asked once for each.
+pub(super) struct Admitted<'a> {
+    segment: &'a Segment,
+    exclude: &'a dyn Fn(&str) -> bool,
+    known: Vec<Option<bool>>,
+}
+
+impl<'a> Admitted<'a> {
+    pub(super) fn new(segment: &'a Segment, exclude: &'a dyn Fn(&str) -> bool) -> Self {
+        Self { segment, exclude, known: vec![None; segment.ids.len()] }
+    }
+
+    pub(super) fn admits(&mut self, doc: DocId) -> bool {
+        let Some(number) = self.segment.session.first(doc).map(|number| number as usize) else { return false };
+        let (Some(id), Some(known)) = (self.segment.ids.get(number), self.known.get_mut(number)) else { return false };
+        *known.get_or_insert_with(|| !(self.exclude)(id))
+    }
+}
+
+pub(super) fn first<T: PartialOrd + Copy + std::fmt::Debug + Send + Sync + 'static>(
+    column: &Option<Column<T>>,
+    doc: DocId,
+) -> Option<T> {
+    column.as_ref().and_then(|column| column.first(doc))
+}
+
+impl GraphColumns {
+    /// Of a mention: what it is.
+    pub(super) fn label(&self, doc: DocId) -> Option<Label> {
+        let number = first(&self.label, doc)?;
+        Label::ALL.get(usize::try_from(number).ok()?).copied()
+    }
+}
+
+/// Calls `each` with every admitted live document that has a number in a field.
+pub(super) fn for_each(
+    snapshot: &Snapshot,
+    term: &Term,
+    exclude: &dyn Fn(&str) -> bool,
+    mut each: impl FnMut(DocAddress, &Segment, &GraphColumns),
+) -> Result<(), Error> {
+    for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments)) {
+        let Some(columns) = &segment.graph else { continue };
+        let index = reader.inverted_index(term.field())?;
+        let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? else { continue };
+        let mut sessions = Admitted::new(segment, exclude);
+        while postings.doc() != TERMINATED {
+            let doc = postings.doc();
+            if !reader.is_deleted(doc) && sessions.admits(doc) {
+                each(DocAddress::new(number, doc), segment, columns);
+            }
+            postings.advance();
+        }
+    }
+    Ok(())
+}
+
+/// All members of one entity or fact.
+#[derive(Default)]
+pub(super) struct Group {
+    /// Of an entity.
+    pub(super) label: Option<Label>,
+    pub(super) group_id: String,
+    pub(super) created: Option<Timestamp>,
+    pub(super) since: Option<Timestamp>,
+    pub(super) seen: Option<Timestamp>,
+    pub(super) count: u64,
+    /// Latest first; one session has one.
+    pub(super) members: Vec<(Reverse<i64>, Box<str>, DocAddress)>,
+}
+
+/// What a member stores.
+pub(super) struct Member {
+    pub(super) uuid: Uuid,
+    pub(super) title: String,
+    pub(super) text: String,
+    pub(super) source: Uuid,
+    pub(super) target: Uuid,
+    pub(super) episode: Uuid,
+    session: Option<SessionId>,
+    line: u64,
+}
+
+/// Everything of one key.
+pub(super) fn read(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> bool) -> Result<Group, Error> {
+    let mut group = Group::default();
+    let term = Term::from_field_u64(snapshot.fields.subject, subject);
+    for_each(snapshot, &term, exclude, |address, segment, columns| {
+        let doc = address.doc_id;
+        if let Some(place) = segment.place.first(doc).and_then(|number| segment.places.get(number as usize))
+            && group.group_id.is_empty()
+        {
+            group.group_id = place.group.to_string();
+        }
+        let earlier = |known: Option<Timestamp>, column| match (known, first(column, doc).map(Timestamp)) {
+            (Some(known), Some(new)) => Some(known.min(new)),
+            (known, new) => known.or(new),
+        };
+        group.created = earlier(group.created, &columns.created);
+        group.since = earlier(group.since, &columns.since);
+        let seen = first(&columns.seen, doc);
+        group.seen = group.seen.max(seen.map(Timestamp));
+        group.label = group.label.or_else(|| columns.label(doc));
+        group.count = group.count.saturating_add(first(&columns.count, doc).unwrap_or(0));
+        let session = segment.id_of(doc).unwrap_or_default();
+        group.members.push((Reverse(seen.unwrap_or(i64::MIN)), session.into(), address));
+    })?;
+    group.members.sort_by(|(seen, session, _), (other_seen, other, _)| (seen, session).cmp(&(other_seen, other)));
+    Ok(group)
+}
+
+impl Group {
+    /// What the latest members store.
+    pub(super) fn latest(&self, snapshot: &Snapshot, most: usize) -> Result<Vec<Member>, Error> {
+        self.members.iter().take(most).map(|(_, session, address)| member(snapshot, session, *address)).collect()
+    }
+
+    pub(super) fn newest(&self, snapshot: &Snapshot) -> Result<Option<Member>, Error> {
+        Ok(self.latest(snapshot, 1)?.pop())
+    }
+}
+
+fn member(snapshot: &Snapshot, session: &str, address: DocAddress) -> Result<Member, Error> {
+    let fields = &snapshot.fields;
+    let document: TantivyDocument = snapshot.searcher.doc(address)?;
+    let uuid = |field| text(&document, field).parse().unwrap_or_default();
+    Ok(Member {
+        uuid: uuid(fields.own_uuid),
+        title: text(&document, fields.title).to_owned(),
+        text: text(&document, fields.text).to_owned(),
+        source: uuid(fields.source_uuid),
+        target: uuid(fields.target_uuid),
+        episode: uuid(fields.uuid),
+        session: SessionId::new(session),
+        line: document.get_first(fields.line).and_then(|value| value.as_u64()).unwrap_or(0),
+    })
+}
+
+impl Member {
+    /// The session, and the transcript line in it.
+    pub(super) fn place(self) -> Option<(SessionId, u64)> {
+        self.session.map(|session| (session, self.line))
+    }
+}
