@@ -7,8 +7,10 @@
 mod answers;
 mod calls;
 mod connection;
+mod graph;
 mod lazy;
 pub(crate) mod listing;
+mod page;
 mod resolve;
 mod socket;
 

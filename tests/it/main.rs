@@ -13,6 +13,7 @@ mod daemons;
 mod demo;
 mod episodes;
 mod files;
+mod graph;
 mod lazy;
 mod logs;
 mod record;

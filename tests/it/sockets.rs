@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::world::{DEADLINE, World, id};
 
-struct Raw(BufReader<UnixStream>);
+/// A client that is not ours.
+pub(crate) struct Raw(BufReader<UnixStream>);
 
 impl Raw {
     fn connect(world: &World) -> Self {
@@ -18,7 +19,7 @@ impl Raw {
         Self(BufReader::new(stream))
     }
 
-    fn greeted(world: &World) -> Self {
+    pub(crate) fn greeted(world: &World) -> Self {
         let mut raw = Self::connect(world);
         let hello = json!({"protocol": 1, "version": "0.0.1", "client": "test"});
         let welcome = raw.call(&json!({"jsonrpc": "2.0", "id": 1, "method": "hello", "params": hello}));
@@ -41,7 +42,7 @@ impl Raw {
         }
     }
 
-    fn call(&mut self, request: &Value) -> Value {
+    pub(crate) fn call(&mut self, request: &Value) -> Value {
         self.send(format!("{request}\n").as_bytes());
         loop {
             let line = self.line().expect("an answer");

@@ -61,12 +61,15 @@ pub(in crate::gateway) async fn search(
     let table = services.table.borrow().clone();
     let settings = services.settings.borrow().clone();
     let (query, limit) = (asked.query, asked.limit.min(SEARCH_LIMIT) as usize);
+    let own =
+        asked.caller.directory.filter(|_| project.is_none()).map(|directory| crate::place::of(&directory).project);
     let found = tokio::task::spawn_blocking(move || {
         let hidden = |id: &str| {
             let row = SessionId::new(id).and_then(|id| table.get(&id).cloned());
             row.is_none_or(|row| row.state.phase == Phase::Forgotten || settings.excludes(&row.state))
         };
-        let query = Query { project: project.as_deref(), sessions: limit, exclude: &hidden, ..Query::new(&query) };
+        let (project, favour) = (project.as_deref(), own.as_deref());
+        let query = Query { project, sessions: limit, exclude: &hidden, favour, ..Query::new(&query) };
         let hits = searcher.search(&query).map_err(|error| internal("the search failed", error))?;
         Ok::<_, Failure>(hits.into_iter().map(|hit| answers::hit(&table, hit)).collect())
     });

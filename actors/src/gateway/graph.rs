@@ -1,0 +1,166 @@
+//! Entities and facts in the contract's words, and what their calls have in common.
+
+use std::collections::BTreeMap;
+
+use baton_events::projection::table::SessionTable;
+use baton_events::protocol::{Failure, answer, code};
+use baton_events::record::{SessionId, Timestamp};
+use baton_events::redact::redact;
+use baton_events::session::Phase;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::connection::failure;
+use super::resolve;
+use crate::memory::{Fact, Node};
+use crate::settings::Settings;
+
+/// Whether a session supports nothing that is answered: it is forgotten, excluded, unknown, or of another group.
+pub(super) fn hidden(table: &SessionTable, settings: &Settings, groups: &[String], id: &str) -> bool {
+    let row = SessionId::new(id).and_then(|id| table.get(&id).cloned());
+    row.is_none_or(|row| {
+        row.state.phase == Phase::Forgotten || settings.excludes(&row.state) || !resolve::is_in_any(&row.state, groups)
+    })
+}
+
+/// The uuid of a center node.
+pub(super) fn center(text: Option<&str>) -> Result<Option<Uuid>, Failure> {
+    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
+    let wrong = || format!("{text:?} is no uuid; take one from `nodes[].uuid` of search_memory_nodes");
+    text.parse().map(Some).map_err(|_| failure(code::INVALID_PARAMS, wrong()))
+}
+
+/// The refusal of a center that no session supports.
+pub(super) fn no_center(uuid: Uuid) -> Failure {
+    let message = format!("no node {uuid} is known; search_memory_nodes finds nodes by name");
+    failure(code::NOT_FOUND, message)
+}
+
+fn out(text: &str) -> String {
+    redact(text).into_owned()
+}
+
+fn time(at: Option<Timestamp>) -> Option<String> {
+    at.map(|at| at.to_string())
+}
+
+/// Sessions with the line that says so.
+fn lines(latest: &[(SessionId, u64)]) -> BTreeMap<String, u64> {
+    latest.iter().map(|(session, line)| (session.to_string(), *line)).collect()
+}
+
+fn attributes<const N: usize>(values: [(&str, Value); N]) -> BTreeMap<String, Value> {
+    values.into_iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+fn ids(latest: &[(SessionId, u64)]) -> Value {
+    latest.iter().map(|(session, _)| Value::from(session.as_str())).collect()
+}
+
+/// An entity as it is answered.
+pub(super) fn node(node: Node) -> answer::Node {
+    let label = node.label.as_str();
+    let summary = summary(&node);
+    answer::Node {
+        uuid: node.uuid.to_string(),
+        name: out(&node.name),
+        labels: vec!["Entity".to_owned(), label.to_owned()],
+        created_at: time(node.created_at),
+        summary: Some(summary),
+        group_id: out(&node.group_id),
+        attributes: attributes([
+            ("sessions", node.sessions.into()),
+            ("count", node.count.into()),
+            ("first_seen", time(node.first_seen).into()),
+            ("last_seen", time(node.last_seen).into()),
+            ("session_ids", ids(&node.latest)),
+            ("lines", serde_json::to_value(lines(&node.latest)).unwrap_or_default()),
+        ]),
+    }
+}
+
+/// One line: what it is, how well known, and what its latest session says of it.
+fn summary(node: &Node) -> String {
+    let day = |at: Option<Timestamp>| at.map(|at| at.to_string().chars().take(10).collect::<String>());
+    let known = match (node.sessions, day(node.last_seen)) {
+        (1, Some(day)) => format!("in one session, {day}"),
+        (1, None) => "in one session".to_owned(),
+        (sessions, Some(day)) => format!("in {sessions} sessions, last {day}"),
+        (sessions, None) => format!("in {sessions} sessions"),
+    };
+    let what = match node.label.as_str() {
+        "Session" => String::new(),
+        label => format!("{label} {known}"),
+    };
+    let detail = if node.detail == node.name { "" } else { node.detail.as_str() };
+    match (what.is_empty(), detail.is_empty()) {
+        (false, true) => what,
+        (false, false) => out(&format!("{what}: {detail}")),
+        (true, true) => known,
+        (true, false) => out(detail),
+    }
+}
+
+/// A fact as it is answered.
+pub(super) fn fact(fact: Fact) -> answer::Fact {
+    answer::Fact {
+        uuid: fact.uuid.to_string(),
+        group_id: out(&fact.group_id),
+        source_node_uuid: fact.source.to_string(),
+        target_node_uuid: fact.target.to_string(),
+        created_at: time(fact.created_at),
+        fact: out(&fact.fact),
+        episodes: fact.episodes.iter().map(ToString::to_string).collect(),
+        expired_at: None,
+        valid_at: time(fact.valid_at),
+        invalid_at: None,
+        reference_time: time(fact.reference_time),
+        attributes: attributes([
+            ("sessions", fact.sessions.into()),
+            ("session_ids", ids(&fact.latest)),
+            ("lines", serde_json::to_value(lines(&fact.latest)).unwrap_or_default()),
+        ]),
+        name: fact.relation,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_events::graph::Label;
+
+    use super::*;
+
+    #[test]
+    fn a_summary_says_what_it_is_and_how_well_known() {
+        let check = |label: Label, sessions: u64, detail: &str, expected: &str| {
+            let node = Node {
+                uuid: Uuid::nil(),
+                label,
+                name: "x".to_owned(),
+                detail: detail.to_owned(),
+                group_id: String::new(),
+                created_at: None,
+                first_seen: None,
+                last_seen: Timestamp::parse("2026-03-14T09:26:53Z"),
+                count: 1,
+                sessions,
+                latest: Vec::new(),
+            };
+            assert_eq!(summary(&node), expected);
+        };
+        check(Label::File, 1, "", "File in one session, 2026-03-14");
+        check(Label::File, 3, "x", "File in 3 sessions, last 2026-03-14");
+        check(Label::Error, 3, "cargo test: exit 1", "Error in 3 sessions, last 2026-03-14: cargo test: exit 1");
+        check(Label::Session, 1, "Fix the login", "Fix the login");
+        check(Label::Session, 1, "", "in one session, 2026-03-14");
+    }
+
+    #[test]
+    fn a_center_is_a_uuid_or_nothing() {
+        assert_eq!(center(None).unwrap(), None);
+        assert_eq!(center(Some("  ")).unwrap(), None);
+        let uuid = Uuid::from_u128(7);
+        assert_eq!(center(Some(&uuid.to_string())).unwrap(), Some(uuid));
+        assert_eq!(center(Some("auth.rs")).unwrap_err().code, code::INVALID_PARAMS);
+    }
+}

@@ -1,0 +1,226 @@
+//! Entities, facts and episodes, asked for over the socket by a client that is not ours.
+
+use serde_json::{Value, json};
+
+use crate::sockets::Raw;
+use crate::world::{World, id, list, text};
+
+/// Two sessions in one project that share a file and an error, one in another project with a file of the same name.
+fn ready() -> World {
+    let world = World::new();
+    let broken = "error[E0382]: borrow of moved value: `token`\n  --> src/auth.rs:42:5";
+    world
+        .transcript("ledger", &id(1))
+        .minutes_ago(90)
+        .prompt("why does the login fail, see LEDGER-12")
+        .call("t1", "Read", json!({"file_path": "/srv/ledger/src/auth.rs"}))
+        .result("t1", "fn login() {}\n", false)
+        .call("t2", "Bash", json!({"command": "cargo test -p auth"}))
+        .result("t2", &format!("Exit code 101\n{broken}"), true)
+        .call("t3", "Edit", json!({"file_path": "/srv/ledger/src/auth.rs", "old_string": "a", "new_string": "b\nc"}))
+        .result("t3", "The file has been updated.", false)
+        .call("t4", "Bash", json!({"command": "cargo test -p auth"}))
+        .result("t4", "test result: ok. 4 passed", false)
+        .reply("The token was moved; I clone it now.");
+    world
+        .transcript("ledger", &id(2))
+        .minutes_ago(60)
+        .prompt("add a cache")
+        .call("t1", "Edit", json!({"file_path": "/srv/ledger/src/auth.rs", "old_string": "a", "new_string": "b"}))
+        .result("t1", "The file has been updated.", false)
+        .call("t2", "Bash", json!({"command": "cargo add moka"}))
+        .result("t2", "Adding moka v0.12", false)
+        .reply("Done.");
+    world
+        .transcript("harbor", &id(3))
+        .minutes_ago(30)
+        .prompt("rename the quokka")
+        .call("t1", "Edit", json!({"file_path": "/srv/harbor/src/auth.rs", "old_string": "a", "new_string": "b"}))
+        .result("t1", "The file has been updated.", false)
+        .reply("Renamed.");
+    world.ok(&["search", "login"]);
+    world
+}
+
+fn ask(raw: &mut Raw, method: &str, params: Value) -> Value {
+    let answer = raw.call(&json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}));
+    assert!(answer["error"].is_null(), "{method}: {answer}");
+    answer["result"].clone()
+}
+
+fn refused(raw: &mut Raw, method: &str, params: Value) -> (i64, String) {
+    let answer = raw.call(&json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}));
+    (answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{answer}")), text(&answer["error"]["message"]))
+}
+
+fn nodes(raw: &mut Raw, params: Value) -> Vec<Value> {
+    list(&ask(raw, "nodes", params)["nodes"])
+}
+
+fn facts(raw: &mut Raw, params: Value) -> Vec<Value> {
+    list(&ask(raw, "facts", params)["facts"])
+}
+
+#[test]
+fn one_file_of_two_sessions_is_one_node() {
+    let world = ready();
+    let mut raw = Raw::greeted(&world);
+    let found = nodes(&mut raw, json!({"query": "auth.rs", "labels": ["File"], "groups": ["ledger"]}));
+    assert_eq!(found.len(), 1, "{found:#?}");
+    let node = &found[0];
+    assert_eq!(node["name"], "src/auth.rs");
+    assert_eq!(node["labels"], json!(["Entity", "File"]));
+    assert_eq!(node["group_id"], "/srv/ledger");
+    assert_eq!(node["attributes"]["sessions"], 2);
+    assert_eq!(node["attributes"]["session_ids"], json!([id(2), id(1)]), "latest first");
+    assert!(text(&node["summary"]).starts_with("File in 2 sessions, last "), "{node}");
+    assert!(node["created_at"].is_string(), "{node}");
+    // The same name in another project is another file.
+    let all = nodes(&mut raw, json!({"query": "auth.rs", "labels": ["file"]}));
+    assert_eq!(all.len(), 2, "{all:#?}");
+    assert_eq!(
+        nodes(&mut raw, json!({"query": "auth.rs", "labels": ["File"], "groups": ["harbor"]}))[0]["group_id"],
+        "/srv/harbor"
+    );
+}
+
+#[test]
+fn a_failure_is_tied_to_what_resolved_it() {
+    let world = ready();
+    let mut raw = Raw::greeted(&world);
+    let answer = ask(&mut raw, "facts", json!({"query": "borrow of moved value", "limit": 3}));
+    assert_eq!(answer["message"], "Facts retrieved successfully");
+    let found = list(&answer["facts"]);
+    let named = |name: &str| found.iter().find(|fact| fact["name"] == name).unwrap_or_else(|| panic!("{found:#?}"));
+    let failed = named("FAILED_WITH");
+    assert!(
+        text(&failed["fact"]).starts_with("`cargo test` failed with error[E0382]: borrow of moved value"),
+        "{failed}"
+    );
+    assert!(text(&failed["fact"]).ends_with("in ledger, resolved by editing src/auth.rs"), "{failed}");
+    let resolved = named("RESOLVED_BY");
+    let file = nodes(&mut raw, json!({"query": "src/auth.rs", "labels": ["File"], "groups": ["ledger"]}));
+    assert_eq!(resolved["target_node_uuid"], file[0]["uuid"]);
+    assert_eq!(resolved["source_node_uuid"], failed["target_node_uuid"]);
+    let episode = text(&world.show(&id(1))["episode_uuid"]);
+    assert_eq!(failed["episodes"], json!([episode]));
+    for key in ["uuid", "group_id", "created_at", "valid_at", "reference_time"] {
+        assert!(failed[key].is_string(), "{key}: {failed}");
+    }
+    for key in ["expired_at", "invalid_at"] {
+        assert!(failed.get(key).is_some_and(Value::is_null), "{key}: {failed}");
+    }
+    // The line says it.
+    let line = failed["attributes"]["lines"][id(1)].as_u64().unwrap();
+    let transcript = std::fs::read_to_string(world.projects().join("ledger").join(format!("{}.jsonl", id(1)))).unwrap();
+    let said = transcript.lines().nth(usize::try_from(line - 1).unwrap()).unwrap();
+    assert!(said.contains("E0382"), "{said}");
+}
+
+#[test]
+fn a_center_brings_what_is_tied_to_it_first() {
+    let world = ready();
+    let mut raw = Raw::greeted(&world);
+    let package = nodes(&mut raw, json!({"query": "moka", "labels": ["Package"]}));
+    let center = text(&package[0]["uuid"]);
+    let found = facts(&mut raw, json!({"query": "session", "center": center}));
+    assert_eq!(found[0]["name"], "ADDED_PACKAGE", "{found:#?}");
+    assert_eq!(found[0]["target_node_uuid"], *center);
+    let found = nodes(&mut raw, json!({"query": "*", "center": center, "limit": 2}));
+    assert_eq!(found[0]["uuid"], *center);
+    assert_eq!(found[1]["labels"][1], "Session", "{found:#?}");
+    let (code, message) = refused(&mut raw, "facts", json!({"query": "x", "center": "not-a-uuid"}));
+    assert!(code == -32_602 && message.contains("no uuid"), "{code} {message}");
+    let nobody = "00000000-0000-4000-8000-000000000000";
+    let (code, message) = refused(&mut raw, "nodes", json!({"query": "x", "center": nobody}));
+    assert!(code == -32_004 && message.contains(nobody), "{code} {message}");
+}
+
+#[test]
+fn pages_follow_each_other_without_a_gap() {
+    let world = ready();
+    let mut raw = Raw::greeted(&world);
+    for (method, key) in [("nodes", "nodes"), ("facts", "facts"), ("episodes", "episodes")] {
+        let all = list(&ask(&mut raw, method, json!({"limit": 100}))[key]);
+        assert!(all.len() > 2, "{method}: {all:#?}");
+        let mut pages = Vec::new();
+        let mut cursor = Value::Null;
+        for _ in 0..all.len() {
+            let answer = ask(&mut raw, method, json!({"limit": 2, "cursor": cursor}));
+            pages.extend(list(&answer[key]));
+            cursor = answer["next_cursor"].clone();
+            if cursor.is_null() {
+                break;
+            }
+        }
+        assert_eq!(pages, all, "{method}");
+        let (code, message) = refused(&mut raw, method, json!({"cursor": "page two"}));
+        assert!(code == -32_602 && message.contains("page two"), "{code} {message}");
+    }
+}
+
+#[test]
+fn episodes_come_newest_first_and_by_group() {
+    let world = ready();
+    let mut raw = Raw::greeted(&world);
+    let answer = ask(&mut raw, "episodes", json!({}));
+    assert_eq!(answer["message"], "Episodes retrieved successfully");
+    let episodes = list(&answer["episodes"]);
+    let names: Vec<_> = episodes.iter().map(|episode| text(&episode["name"])).collect();
+    assert_eq!(names, ["session_00000003", "session_00000002", "session_00000001"]);
+    let oldest = &episodes[2];
+    assert_eq!(oldest["uuid"], world.show(&id(1))["episode_uuid"]);
+    assert_eq!(oldest["source"], "claude_code_jsonl");
+    assert_eq!(oldest["source_description"], "Session from /srv/ledger");
+    assert_eq!(oldest["group_id"], "/srv/ledger");
+    assert!(text(&oldest["content"]).contains("login"), "{oldest}");
+    let of_group = list(&ask(&mut raw, "episodes", json!({"groups": ["harbor"]}))["episodes"]);
+    assert_eq!(of_group.len(), 1, "{of_group:#?}");
+    let (code, message) = refused(&mut raw, "episodes", json!({"groups": ["nowhere"]}));
+    assert!(code == -32_004 && message.contains("nowhere") && message.contains("/srv/ledger"), "{code} {message}");
+}
+
+#[test]
+fn a_replaced_episode_leaves_no_mention_behind() {
+    let world = ready();
+    let mut raw = Raw::greeted(&world);
+    let mut transcript = world.transcript("harbor", &id(3));
+    std::fs::remove_file(transcript.path()).unwrap();
+    transcript
+        .prompt("begin anew")
+        .call(
+            "t1",
+            "Edit",
+            json!({"file_path": "/srv/harbor/src/quokka_only.rs", "old_string": "a", "new_string": "b"}),
+        )
+        .result("t1", "The file has been updated.", false)
+        .reply("Begun.");
+    let found = nodes(&mut raw, json!({"query": "quokka_only", "labels": ["File"], "groups": ["harbor"]}));
+    let names: Vec<_> = found.iter().map(|node| text(&node["name"])).collect();
+    assert_eq!(names, ["src/quokka_only.rs"], "found by the lazy step, and the old file is gone");
+    let said = facts(&mut raw, json!({"query": "*", "groups": ["harbor"], "limit": 100}));
+    let said: Vec<_> = said.iter().map(|fact| text(&fact["fact"])).collect();
+    assert!(said.iter().any(|fact| fact.contains("quokka_only.rs")), "{said:#?}");
+    assert!(!said.iter().any(|fact| fact.contains("auth.rs")), "{said:#?}");
+    // What else supports the name is untouched.
+    let others = nodes(&mut raw, json!({"query": "auth.rs", "labels": ["File"]}));
+    let others: Vec<_> = others.iter().filter(|node| node["name"] == "src/auth.rs").collect();
+    assert!(others.len() == 1 && others[0]["attributes"]["sessions"] == 2, "{others:#?}");
+}
+
+#[test]
+fn nothing_found_is_said_in_words() {
+    let world = ready();
+    let mut raw = Raw::greeted(&world);
+    for (method, words) in [("nodes", "No relevant nodes found"), ("facts", "No relevant facts found")] {
+        let answer = ask(&mut raw, method, json!({"query": "xylophone"}));
+        assert_eq!(answer["message"], words);
+        assert!(answer["freshness"]["position"].as_u64().unwrap() > 0, "{answer}");
+    }
+    let (code, message) = refused(&mut raw, "nodes", json!({"query": "x", "labels": ["Preference"]}));
+    assert!(code == -32_602 && message.contains("Package"), "{code} {message}");
+    let empty = World::new();
+    empty.ok(&["status"]);
+    let answer = ask(&mut Raw::greeted(&empty), "episodes", json!({}));
+    assert_eq!(answer["message"], "No episodes found");
+}
