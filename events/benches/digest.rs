@@ -51,7 +51,7 @@ fn text_bytes(items: &[Item]) -> usize {
 #[divan::bench(args = [10, 1_000])]
 fn episode(bencher: divan::Bencher<'_, '_>, rounds: u64) {
     let items = conversation(rounds);
-    bencher.counter(BytesCount::new(text_bytes(&items))).bench(|| digest::digest(&items));
+    bencher.counter(BytesCount::new(text_bytes(&items))).bench(|| digest::digest(&items, &digest::Show::default()));
 }
 
 #[divan::bench(args = [10, 1_000])]

@@ -3,16 +3,31 @@
 //! Deterministic and offline. Every line of an [`Episode`] points at the transcript line that says it.
 //! [`digest`] is a pure function of the items: linear in their length, bounded in what it gives back.
 
+mod choice;
 mod command;
 mod content;
 mod continuation;
+mod decision;
 mod excerpt;
 mod failure;
 mod file;
+mod knowledge;
+mod metadata;
+mod open_end;
+mod phrase;
+mod question;
+mod remainder;
+mod research;
+mod sameness;
 mod sentence;
+mod show;
 mod statement;
 mod timeline;
+mod todo;
 mod work;
+
+pub use self::metadata::Metadata;
+pub use self::show::Show;
 
 use std::collections::BTreeMap;
 
@@ -32,6 +47,8 @@ const TITLE_CHARS: usize = 120;
 const PROMPT_CHARS: usize = 240;
 /// Longest answer, in characters.
 const ANSWER_CHARS: usize = 400;
+/// Longest decision, in characters.
+const DECISION_CHARS: usize = 400;
 /// Longest failure with its command, and longest resolution, in characters.
 const ERROR_CHARS: usize = 400;
 /// Longest command or changed file in a list, in characters.
@@ -76,6 +93,8 @@ pub struct Episode {
     pub prompts: Vec<Pointed>,
     /// What was done, by category (`changes`, `commands`, `answers`), in transcript order.
     pub work_completed: BTreeMap<String, Vec<Pointed>>,
+    /// What was decided, by whom and why, in transcript order.
+    pub decisions: Vec<Pointed>,
     /// What failed, with the later success that resolved it.
     pub errors: Vec<ErrorLine>,
     /// Files read, by first reading.
@@ -84,6 +103,14 @@ pub struct Episode {
     pub files_modified: Vec<FileModified>,
     /// Commands run, equal ones counted once, by first run.
     pub commands: Vec<CommandLine>,
+    /// What was looked up outside, with what came of it.
+    pub external_research: Vec<Pointed>,
+    /// What was stored elsewhere, by the full name of the tool that stored it.
+    pub knowledge_stored: BTreeMap<String, Vec<Pointed>>,
+    /// What is open: failures never followed by success, questions never answered, what was begun and not ended.
+    pub unresolved: Vec<Pointed>,
+    /// What comes next: by the list of things to do, and by the last words of the agent and the person.
+    pub next_steps: Vec<Pointed>,
     /// One paragraph for whoever continues.
     pub continuation_context: String,
     /// The first working directory, where it is known: [`Episode::content`] tells paths below it without it.
@@ -156,11 +183,13 @@ pub struct CommandLine {
 /// What a session comes to. Pure, total and deterministic; linear in the items.
 ///
 /// Every list has at most [`MAX_ENTRIES`] entries (of more, looking is dropped before working and old before new), every
-/// text is bounded in characters and on one line, and every `line` is the line of one of the items.
-pub fn digest(items: &[Item]) -> Episode {
-    let timeline = Timeline::of(items);
+/// text is bounded in characters and on one line, and every `line` is the line of one of the items. `show` leaves out what
+/// somebody does not want to see.
+pub fn digest(items: &[Item], show: &Show) -> Episode {
+    let timeline = Timeline::of(items, show);
     let objective = objective(&timeline);
-    let failures = failure::failures(&timeline);
+    let failures = failure::failures(&timeline, show);
+    let open = open_end::open_ends(&timeline, &failures);
     let first_reply = || timeline.rounds.iter().find_map(|round| round.replies.first()).map_or("", |said| said.text);
     let purpose = if objective.is_empty() { first_reply() } else { &objective };
     let mut episode = Episode {
@@ -171,10 +200,15 @@ pub fn digest(items: &[Item]) -> Episode {
         },
         prompts: work::prompts(&timeline),
         work_completed: work::completed(&timeline),
+        decisions: decision::decisions(&timeline),
         errors: failures.iter().map(|failure| failure.line.clone()).collect(),
         files_read: file::read(&timeline),
         files_modified: file::modified(&timeline),
         commands: work::commands(&timeline),
+        external_research: research::research(&timeline, show),
+        knowledge_stored: knowledge::stored(&timeline),
+        unresolved: open.unresolved,
+        next_steps: open.next_steps,
         continuation_context: String::new(),
         cwd: timeline.cwd.map(str::to_owned),
     };

@@ -36,5 +36,6 @@ pub mod record;
 pub mod redact;
 pub mod schema;
 pub mod session;
+pub mod tokens;
 pub mod transcript;
 pub mod turns;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::Show;
+use baton_events::protocol::answer::{Metadata, Show};
 use baton_events::protocol::{ShowParams, method};
 use clap::Args;
 
@@ -57,6 +57,11 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             output.line(&format!("{} {}", output.styled(Style::Faint, &format!("{name:13}")), print::plain(&value)));
         }
     }
+    if let Some(episode) = &shown.episode {
+        for (name, value) in numbers(&episode.metadata) {
+            output.line(&format!("{} {}", output.styled(Style::Faint, &format!("{name:13}")), print::plain(&value)));
+        }
+    }
     output.line("");
     match &shown.episode {
         Some(episode) => output.line(print::plain(&episode.content).trim_end()),
@@ -64,4 +69,47 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         None => output.line("No episode yet: `baton close` or any search indexes it."),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How long it took and how much it is, for people.
+fn numbers(metadata: &Metadata) -> Vec<(&'static str, String)> {
+    let mut numbers = Vec::new();
+    if metadata.duration_seconds > 0 {
+        numbers.push(("lasted", duration(metadata.duration_seconds)));
+    }
+    let (raw, kept) = (metadata.token_count, metadata.filtered_token_count);
+    let price = metadata.llm_cost_estimate;
+    numbers
+        .push(("tokens", format!("about {kept} kept of {raw}; one summary by a model would cost about ${price:.4}")));
+    if !metadata.mcp_tools_used.is_empty() {
+        numbers.push(("MCP tools", metadata.mcp_tools_used.join(", ")));
+    }
+    numbers
+}
+
+/// The two largest units that say something: `3 d 4 h`, `12 min`.
+fn duration(seconds: u64) -> String {
+    let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+    let first = units.iter().position(|(size, _)| seconds >= *size).unwrap_or(units.len() - 1);
+    let parts = units[first..].iter().take(2).scan(seconds, |rest, (size, unit)| {
+        let count = *rest / size;
+        *rest %= size;
+        Some((count, unit))
+    });
+    let told: Vec<_> = parts.filter(|(count, _)| *count > 0).map(|(count, unit)| format!("{count} {unit}")).collect();
+    if told.is_empty() { "0 s".to_owned() } else { told.join(" ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_has_two_units_at_most() {
+        for (seconds, expected) in
+            [(0, "0 s"), (59, "59 s"), (60, "1 min"), (3_725, "1 h 2 min"), (86_401, "1 d"), (97_200, "1 d 3 h")]
+        {
+            assert_eq!(duration(seconds), expected);
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! States and episodes in the contract's words. Every text is redacted once more on its way out, with today's rules.
 
 use baton_events::conversation::Item;
-use baton_events::digest::{self, Pointed};
+use baton_events::digest::{self, Pointed, Show};
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::{
-    Close, CommandLine, Episode, ErrorLine, FileModified, FileRead, Hit, Line, Problem, Row,
+    Close, CommandLine, Episode, ErrorLine, FileModified, FileRead, Hit, Line, Metadata, Problem, Row,
 };
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
@@ -71,19 +71,17 @@ pub(super) fn hit(table: &SessionTable, hit: memory::Hit) -> Hit {
 }
 
 pub(super) fn episode(id: &SessionId, current: &EpisodeRef, items: &[Item]) -> Episode {
-    let episode = digest::digest(items);
+    let episode = digest::digest(items, &Show::default());
     let content = out(&episode.content());
+    let numbers = digest::Metadata::of(items, current.to);
     Episode {
         uuid: current.uuid.to_string(),
         tier: current.tier.as_str().to_owned(),
         name: format!("session_{}", id.short()),
         title: out(&episode.title),
         objective: out(&episode.objective),
-        work_completed: episode
-            .work_completed
-            .into_iter()
-            .map(|(category, lines)| (category, lines.iter().map(line).collect()))
-            .collect(),
+        work_completed: episode.work_completed.into_iter().map(|(category, found)| (category, lines(&found))).collect(),
+        decisions: lines(&episode.decisions),
         errors: episode
             .errors
             .iter()
@@ -118,9 +116,27 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, items: &[Item]) -> E
                 count: command.count,
             })
             .collect(),
+        external_research: lines(&episode.external_research),
+        knowledge_stored: episode.knowledge_stored.iter().map(|(tool, found)| (out(tool), lines(found))).collect(),
+        unresolved: lines(&episode.unresolved),
+        next_steps: lines(&episode.next_steps),
         continuation_context: out(&episode.continuation_context),
         content,
+        metadata: Metadata {
+            mcp_tools_used: numbers.mcp_tools_used.iter().map(|tool| out(tool)).collect(),
+            start_time: numbers.start_time.map(|at| at.to_string()),
+            end_time: numbers.end_time.map(|at| at.to_string()),
+            duration_seconds: numbers.duration_seconds,
+            message_count: numbers.message_count,
+            token_count: numbers.token_count,
+            filtered_token_count: numbers.filtered_token_count,
+            llm_cost_estimate: numbers.llm_cost_estimate,
+        },
     }
+}
+
+fn lines(pointed: &[Pointed]) -> Vec<Line> {
+    pointed.iter().map(line).collect()
 }
 
 fn line(pointed: &Pointed) -> Line {

@@ -295,7 +295,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let units = turns::units(&items);
         let changed_from =
             self.unchanged_items(session, current, &items).map_or(0, |old| turns::changed_from(old, &units));
-        let episode = digest::digest(&items);
+        let episode = digest::digest(&items, &digest::Show::default());
         let state = &row.state;
         let project = state.place.as_ref().map(|place| place.project.as_str());
         let group = state.group_id().unwrap_or_default();

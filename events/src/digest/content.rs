@@ -21,6 +21,8 @@ impl Episode {
         content.paragraph("# ", &self.title);
         content.paragraph("Objective: ", &self.objective);
         content.paragraph("Where it stands: ", self.standing());
+        content.section("Decisions", &texts(&self.decisions));
+        content.section("Open", &self.open());
         content.section("Asked and answered", &self.asked_and_answered());
         content.section("Errors", &self.error_lines());
         let shown = |path: &str| self.relative(path).into_owned();
@@ -28,6 +30,8 @@ impl Episode {
         let files = files.map(|file| format!("{} (+{} -{})", shown(&file.path), file.added, file.removed));
         content.section("Files changed", &files.collect::<Vec<_>>());
         content.section("Commands", &self.command_lines());
+        content.section("Looked up", &texts(&self.external_research));
+        content.section("Stored", &self.stored());
         let files = self.files_read.iter().map(|file| match file.count {
             1 => shown(&file.path),
             count => format!("{} ({count} times)", shown(&file.path)),
@@ -78,6 +82,19 @@ impl Episode {
         told.into_iter().map(line).collect()
     }
 
+    /// What is open and what comes next.
+    fn open(&self) -> Vec<String> {
+        let open = self.unresolved.iter().map(|entry| self.relative(&entry.text).into_owned());
+        open.chain(self.next_steps.iter().map(|entry| format!("Next: {}", self.relative(&entry.text)))).collect()
+    }
+
+    fn stored(&self) -> Vec<String> {
+        let line = |(tool, entries): (&String, &Vec<Pointed>)| {
+            entries.iter().map(|entry| format!("{tool}: {}", entry.text)).collect::<Vec<_>>()
+        };
+        self.knowledge_stored.iter().flat_map(line).collect()
+    }
+
     fn error_lines(&self) -> Vec<String> {
         let line = |error: &super::ErrorLine| match &error.resolution {
             Some(resolution) => {
@@ -102,6 +119,10 @@ impl Episode {
         let works = |command: &&super::CommandLine| !Command::read(&command.text).only_looks();
         self.commands.iter().filter(works).map(line).collect()
     }
+}
+
+fn texts(entries: &[Pointed]) -> Vec<String> {
+    entries.iter().map(|entry| entry.text.clone()).collect()
 }
 
 /// The text so far, within its bound.

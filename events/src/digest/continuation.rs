@@ -10,7 +10,7 @@ use super::{Episode, SHORT_CHARS};
 use crate::conversation::Outcome;
 
 /// Longest paragraph, in characters.
-pub(super) const MAX_CHARS: usize = 1_000;
+pub(super) const MAX_CHARS: usize = 1_400;
 /// Longest quotations of objective, last request and last statement.
 const QUOTED_CHARS: usize = 220;
 /// Longest prompt that may be a mere courtesy, in bytes.
@@ -51,6 +51,8 @@ pub(super) fn paragraph(timeline: &Timeline<'_>, failures: &[Failure], episode: 
         objective(episode),
         last_request(timeline),
         last_answer(timeline, episode),
+        decided(episode),
+        next(episode),
         left_off(timeline),
         still_failing(timeline, failures),
         last_check(timeline),
@@ -75,7 +77,7 @@ fn last_request(timeline: &Timeline<'_>) -> Option<String> {
 }
 
 /// Whether a prompt only thanks, praises or agrees.
-fn is_courtesy(text: &str) -> bool {
+pub(super) fn is_courtesy(text: &str) -> bool {
     text.len() <= MAX_COURTESY_BYTES
         && text
             .split(|c: char| !c.is_alphanumeric())
@@ -92,6 +94,21 @@ fn last_answer(timeline: &Timeline<'_>, episode: &Episode) -> Option<String> {
     let answer = episode.work_completed.get("answers")?.last()?;
     let unanswered = if timeline.rounds.len() > 1 { " The last request got no answer." } else { "" };
     Some(format!("Last said: {}{unanswered}", closed(sentences_within(&answer.text, QUOTED_CHARS))))
+}
+
+/// The last choice that was made.
+fn decided(episode: &Episode) -> Option<String> {
+    let last = episode.decisions.last()?;
+    Some(format!("Last decided: {}", closed(sentences_within(&last.text, QUOTED_CHARS * 2 / 3))))
+}
+
+/// What comes next, the latest first: it was said when the most was known.
+fn next(episode: &Episode) -> Option<String> {
+    let steps = &episode.next_steps;
+    let named: Vec<_> = steps.iter().rev().take(MAX_NAMED / 2).map(|step| one_line(&step.text, SHORT_CHARS)).collect();
+    let more = steps.len().saturating_sub(named.len());
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    (!named.is_empty()).then(|| format!("To do: {}{more}.", named.join("; ").trim_end_matches('.')))
 }
 
 fn files(timeline: &Timeline<'_>, episode: &Episode) -> Option<String> {

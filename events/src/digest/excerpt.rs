@@ -55,6 +55,24 @@ pub(super) fn without_filter_mark(text: &str) -> String {
     }
 }
 
+/// The beginning of a text, at most so many bytes, cut between two characters.
+pub(super) fn head(text: &str, max_bytes: usize) -> &str {
+    let mut end = text.len().min(max_bytes);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// The end of a text, at most so many bytes, cut between two characters.
+pub(super) fn end(text: &str, max_bytes: usize) -> &str {
+    let mut from = text.len().saturating_sub(max_bytes);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    &text[from..]
+}
+
 /// Makes room for `…` and puts it there, at the last word border of the last quarter if there is one. `complete` says
 /// that the line ends with a whole word.
 fn shorten(line: &mut String, max_chars: usize, complete: bool) {
@@ -107,6 +125,15 @@ mod tests {
         assert_eq!(sentences_within("Short.", 20), "Short.");
         assert_eq!(sentences_within("It ends right here. And more.", 20), "It ends right here. …");
         assert_eq!(sentences_within("最初の文。二番目の文はもっと長い", 9), "最初の文。 …");
+    }
+
+    #[test]
+    fn ends_of_a_text_are_cut_between_characters() {
+        let check = |text, max, expected: (&str, &str)| assert_eq!((head(text, max), end(text, max)), expected);
+        check("日本", 6, ("日本", "日本"));
+        check("日本", 5, ("日", "本"));
+        check("日本", 2, ("", ""));
+        check("", 3, ("", ""));
     }
 
     #[test]

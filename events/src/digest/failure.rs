@@ -9,13 +9,17 @@ use std::collections::BTreeMap;
 use super::command::{Command, Step};
 use super::excerpt::{one_line, without_filter_mark};
 use super::timeline::{Deed, Timeline};
-use super::{ERROR_CHARS, ErrorLine, MAX_ENTRIES, Pointed, SHORT_CHARS};
+use super::work;
+use super::{ERROR_CHARS, ErrorLine, MAX_ENTRIES, Pointed, SHORT_CHARS, Show};
 use crate::conversation::Outcome;
+use crate::record::Timestamp;
 
 /// Most failures that wait for their success at one time; the oldest gives way.
 const MAX_OPEN: usize = 200;
 /// Most edits before a success that are looked through for what was done about a failure.
 const MAX_EDITS_BETWEEN: usize = 400;
+/// Most steps of successful checks that are remembered to tell which failures the work went past.
+const MAX_PASSED: usize = 2_000;
 /// Most files that a resolution names.
 const MAX_FILES_NAMED: usize = 5;
 /// Results in which the harness speaks: another call failed, nobody allowed this one, there is no such tool.
@@ -55,6 +59,8 @@ pub(super) struct Failure {
     pub(super) line: ErrorLine,
     /// False for a script typed for once and for a tool of the agent that would not do: they prove nothing wrong.
     pub(super) of_the_work: bool,
+    /// Whether it is open at the end: not resolved, and the work did not go past it.
+    pub(super) is_open: bool,
 }
 
 /// A failure that no success has resolved yet.
@@ -63,6 +69,10 @@ struct Open<'a> {
     subject: Subject<'a>,
     /// Same subject and same complaint: the same failure again.
     key: String,
+    complaint: String,
+    /// Line and time of the first failed result.
+    line: u64,
+    at: Option<Timestamp>,
     /// Place of the last failed result and number of edits done before the first.
     ended: usize,
     edits: usize,
@@ -82,13 +92,13 @@ enum Subject<'a> {
 }
 
 /// All failures in transcript order.
-pub(super) fn failures(timeline: &Timeline<'_>) -> Vec<Failure> {
+pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
     let mut errors: Vec<Option<Failure>> = Vec::new();
     let mut open: Vec<Open<'_>> = Vec::new();
     let mut edits: Vec<&str> = Vec::new();
     for deed in timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index)) {
         match deed.outcome() {
-            Some(Outcome::Failed) => fail(timeline, deed, edits.len(), &mut errors, &mut open),
+            Some(Outcome::Failed) => fail(timeline, deed, edits.len(), show, &mut errors, &mut open),
             Some(Outcome::Ok) => {
                 if let Some((path, ..)) = deed.edit() {
                     edits.push(timeline.shown(path));
@@ -98,15 +108,85 @@ pub(super) fn failures(timeline: &Timeline<'_>) -> Vec<Failure> {
             _ => {}
         }
     }
+    replaced(&mut errors, &mut open, &edits);
+    let past = Past::of(timeline);
+    for failure in &open {
+        if let Some(Some(error)) = errors.get_mut(failure.error) {
+            error.is_open = error.of_the_work && !past.goes_past(failure);
+        }
+    }
     let mut errors: Vec<Failure> = errors.into_iter().flatten().collect();
     super::keep(&mut errors, MAX_ENTRIES, |failure| failure.line.resolution.is_none());
     errors
+}
+
+/// What tells that the work went past a failure.
+struct Past<'a> {
+    /// Where a check succeeded, and what it ran.
+    passed: Vec<(usize, Step<'a>)>,
+    /// Where the last commit began that a person has gone on from.
+    committed: usize,
+}
+
+impl<'a> Past<'a> {
+    fn of(timeline: &Timeline<'a>) -> Self {
+        let mut past = Self { passed: Vec::new(), committed: 0 };
+        let last_prompt = work::requests(timeline).last().map_or(0, |prompt| prompt.place);
+        for deed in timeline.deeds.iter().filter(|deed| deed.succeeded() && !deed.in_background()) {
+            let Some(command) = deed.command().map(Command::read) else { continue };
+            if command.commits() && deed.began < last_prompt {
+                past.committed = deed.began;
+            }
+            if command.checks() && past.passed.len() < MAX_PASSED {
+                past.passed.extend(command.proven().into_iter().map(|step| (deed.began, step.clone())));
+            }
+        }
+        past
+    }
+
+    /// Whether the same program passed later, on whatever, or all was committed and the person went on.
+    fn goes_past(&self, failure: &Open<'_>) -> bool {
+        let Subject::Command(steps) = &failure.subject else { return false };
+        let passed =
+            |failed: &Step<'_>| self.passed.iter().any(|(place, step)| *place > failure.ended && step.runs_as(failed));
+        self.committed > failure.ended || (!steps.is_empty() && steps.iter().all(passed))
+    }
+}
+
+/// A failure that no success followed, after which the same command fails of something else once files were edited: the
+/// first is gone, and the second is what is left.
+fn replaced(errors: &mut [Option<Failure>], open: &mut Vec<Open<'_>>, edits: &[&str]) {
+    for earlier in (0..open.len()).rev() {
+        let Some((failure, later)) = open.get(earlier).zip(open.get(earlier + 1..)) else { continue };
+        let Subject::Command(steps) = &failure.subject else { continue };
+        let same = |other: &&Open<'_>| {
+            let Subject::Command(again) = &other.subject else { return false };
+            let covers = |failed: &Step<'_>| again.iter().any(|step| step.resolves(failed, &failure.complaint));
+            other.edits > failure.edits && !steps.is_empty() && steps.iter().all(covers) && gives_way(failure, other)
+        };
+        let Some(other) = later.iter().find(same).filter(|_| !failure.usage) else { continue };
+        let since = edits.get(failure.edits..other.edits).unwrap_or_default();
+        let text = format!("no longer fails so{}; fails otherwise: {}", after(since), other.complaint);
+        let resolution = Pointed { text: one_line(&text, ERROR_CHARS), line: other.line, at: other.at };
+        if let Some(Some(error)) = errors.get_mut(failure.error) {
+            error.line.resolution = Some(resolution);
+            open.remove(earlier);
+        }
+    }
+}
+
+/// Whether a complaint shows that another is gone: it is of the same test, or the other kept anything from being run.
+fn gives_way(failure: &Open<'_>, other: &Open<'_>) -> bool {
+    let subject = |complaint: &'_ str| complaint.split_once(": ").map(|(subject, _)| subject.to_owned());
+    failure.complaint.starts_with("error")
+        || subject(&failure.complaint).is_some_and(|of| Some(of) == subject(&other.complaint))
 }
 
 fn fail<'a>(
     timeline: &Timeline<'a>,
     deed: &Deed<'a>,
     edits: usize,
+    show: &Show,
     errors: &mut Vec<Option<Failure>>,
     open: &mut Vec<Open<'a>>,
 ) {
@@ -152,15 +232,16 @@ fn fail<'a>(
         open.remove(0);
     }
     let slip = matches!(subject, Subject::File(_));
-    open.push(Open { error: errors.len(), subject, key, ended: deed.ended, edits, slip, usage });
+    let (error, line, at) = (errors.len(), deed.result_line, deed.result_at);
+    let told = one_line(&complaint, show.output_chars(ERROR_CHARS));
+    open.push(Open { error, subject, key, complaint, line, at, ended: deed.ended, edits, slip, usage });
     let code = deed.result.and_then(|result| result.exit_code).map(|code| format!("exit {code}"));
-    let what =
-        [code, Some(complaint).filter(|text| !text.is_empty())].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let what = [code, Some(told).filter(|text| !text.is_empty())].into_iter().flatten().collect::<Vec<_>>().join(", ");
     let what = if what.is_empty() { "failed".to_owned() } else { what };
     let text = if name.is_empty() { what } else { format!("{name}: {what}") };
     let text = one_line(&text, ERROR_CHARS);
-    let line = ErrorLine { text, line: deed.result_line, at: deed.result_at, resolution: None };
-    errors.push(Some(Failure { line, of_the_work }));
+    let line = ErrorLine { text, line, at, resolution: None };
+    errors.push(Some(Failure { line, of_the_work, is_open: false }));
 }
 
 /// A command ran, if only to fail: it resolves that it was not understood before.
@@ -243,6 +324,16 @@ fn resolution(deed: &Deed<'_>, command: Option<(&Command<'_>, String)>, edits: &
         Some((command, _)) if command.piped() => "ran without an error",
         _ => "succeeded",
     };
+    let after = match after(edits) {
+        after if after.is_empty() => " on a later run".to_owned(),
+        after => after,
+    };
+    let text = format!("{name} {verb}{after}");
+    Pointed { text: one_line(&text, ERROR_CHARS), line: deed.result_line, at: deed.result_at }
+}
+
+/// ` after edits to …`, with the files that were edited; empty when there are none.
+fn after(edits: &[&str]) -> String {
     // Of many files the last edited are named: the cure is nearest to the success.
     let mut files: BTreeMap<&str, usize> = BTreeMap::new();
     for (order, path) in edits.iter().rev().take(MAX_EDITS_BETWEEN).enumerate() {
@@ -252,12 +343,11 @@ fn resolution(deed: &Deed<'_>, command: Option<(&Command<'_>, String)>, edits: &
     latest.sort_unstable();
     let more = latest.len().saturating_sub(MAX_FILES_NAMED);
     let paths: Vec<&str> = latest.iter().take(MAX_FILES_NAMED).rev().map(|&(_, path)| path).collect();
-    let text = match (paths.is_empty(), more) {
-        (true, _) => format!("{name} {verb} on a later run"),
-        (false, 0) => format!("{name} {verb} after edits to {}", paths.join(", ")),
-        (false, more) => format!("{name} {verb} after edits to {} and {more} more", paths.join(", ")),
-    };
-    Pointed { text: one_line(&text, ERROR_CHARS), line: deed.result_line, at: deed.result_at }
+    match (paths.is_empty(), more) {
+        (true, _) => String::new(),
+        (false, 0) => format!(" after edits to {}", paths.join(", ")),
+        (false, more) => format!(" after edits to {} and {more} more", paths.join(", ")),
+    }
 }
 
 /// The telling line of a failed result, without the tool's name and target before it.

@@ -51,8 +51,13 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence<'_>> {
     found
 }
 
+/// Without the marks of emphasis.
+pub(super) fn plain(text: &str) -> String {
+    text.replace("**", "").replace("__", "").trim().to_owned()
+}
+
 /// A line that carries no sentence: blank, heading, table row, rule, quote mark alone, a label in bold.
-fn is_decoration(line: &str) -> bool {
+pub(super) fn is_decoration(line: &str) -> bool {
     let heading = line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
     let rule = line.chars().all(|c| matches!(c, '-' | '=' | '*' | '_' | '>' | ' ' | '─' | '━'));
     let label = line.strip_prefix("**").and_then(|rest| rest.trim_end_matches(':').strip_suffix("**"));
@@ -61,7 +66,7 @@ fn is_decoration(line: &str) -> bool {
 }
 
 /// Length of a list marker with the blanks after it: `- `, `* `, `• `, `12. `, `3) `, `> `, with a task box.
-fn list_marker(line: &str) -> Option<usize> {
+pub(super) fn list_marker(line: &str) -> Option<usize> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let rest = if (1..=3).contains(&digits) {
         line[digits..].strip_prefix(['.', ')'])?

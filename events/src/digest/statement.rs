@@ -1,7 +1,7 @@
 //! The sentence that answers: what an assistant's text says was done, not what it announces or offers.
 
-use super::excerpt::one_line;
-use super::sentence::{Sentence, sentences};
+use super::excerpt::{self, one_line};
+use super::sentence::{Sentence, plain, sentences};
 use super::timeline::Said;
 use super::{ANSWER_CHARS, Pointed};
 
@@ -163,11 +163,25 @@ fn weightiest(found: &[&Sentence<'_>]) -> Option<usize> {
 fn states(sentence: &Sentence<'_>) -> bool {
     let bare = sentence.text.trim_start_matches(|c: char| !c.is_alphanumeric());
     let end = sentence.text.trim_end_matches(['*', '_', '"', ')', '”', ' ']);
+    let telling = bare.split_whitespace().nth(1).is_some() || !bare.is_ascii();
+    telling && !end.ends_with(['?', '？', ':', '：']) && !announces(bare) && !offers(bare)
+}
+
+/// Whether a sentence tells what will be done, or is being looked at.
+pub(super) fn announces(sentence: &str) -> bool {
+    begins(sentence, &ANNOUNCING)
+}
+
+/// Whether a sentence offers something.
+pub(super) fn offers(sentence: &str) -> bool {
+    begins(sentence, &OFFERING)
+}
+
+fn begins(sentence: &str, list: &[&str]) -> bool {
+    let bare = sentence.trim_start_matches(|c: char| !c.is_alphanumeric());
     let start: String =
         bare.chars().take(24).flat_map(char::to_lowercase).map(|c| if c == '’' { '\'' } else { c }).collect();
-    let begins = |list: &[&str]| list.iter().any(|head| start.starts_with(head));
-    let telling = bare.split_whitespace().nth(1).is_some() || !bare.is_ascii();
-    telling && !end.ends_with(['?', '？', ':', '：']) && !begins(&ANNOUNCING) && !begins(&OFFERING)
+    list.iter().any(|head| start.starts_with(head))
 }
 
 /// How much a statement tells of the work: said to be one's own doing, said to be done, said, listed.
@@ -208,21 +222,12 @@ fn is_one_of(list: &[&str], word: &str) -> bool {
     list.binary_search_by(|known| known.as_bytes().cmp(lower)).is_ok()
 }
 
-/// Without the marks of emphasis.
-fn plain(text: &str) -> String {
-    text.replace("**", "").replace("__", "").trim().to_owned()
-}
-
 /// The end of a very long text, from a line border where there is one.
 fn tail(text: &str) -> &str {
-    let mut from = text.len().saturating_sub(MAX_BYTES);
-    if from == 0 {
+    let cut = excerpt::end(text, MAX_BYTES);
+    if cut.len() == text.len() {
         return text;
     }
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    let cut = &text[from..];
     cut.split_once('\n').map_or(cut, |(_, rest)| rest)
 }
 
@@ -265,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_reply_that_only_announces_is_passed_over() {
-        let said = |text, line| Said { text, line, at: None };
+        let said = |text, line| Said { text, line, at: None, place: 0 };
         let replies =
             [said("The cause was a race in the cache between two writers of one key.", 3), said("Let me check.", 9)];
         assert_eq!(answer(&replies).map(|answer| answer.line), Some(3));

@@ -75,7 +75,7 @@ impl Session {
     }
 
     fn digest(&self) -> Episode {
-        digest(&self.items)
+        digest(&self.items, &Show::default())
     }
 }
 
@@ -430,8 +430,8 @@ proptest! {
 
     #[test]
     fn any_items_give_a_bounded_episode_that_points_at_them(items in any_items()) {
-        let episode = digest(&items);
-        prop_assert_eq!(&episode, &digest(&items), "deterministic");
+        let episode = digest(&items, &Show::default());
+        prop_assert_eq!(&episode, &digest(&items, &Show::default()), "deterministic");
         let lines: std::collections::BTreeSet<u64> = items.iter().map(|item| item.line).collect();
         let pointed = || episode.work_completed.values().flatten().chain(&episode.prompts);
         let resolutions = || episode.errors.iter().filter_map(|error| error.resolution.as_ref());

@@ -5,10 +5,13 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::TITLE_CHARS;
 use super::excerpt::one_line;
+use super::{Show, TITLE_CHARS};
 use crate::conversation::{Body, Call, Item, Meta, Outcome, TitleSource, ToolResult};
 use crate::record::Timestamp;
+
+/// The notice that the harness' interruption becomes.
+const INTERRUPTED: &str = "interrupted by the user";
 
 /// A text of the conversation and where it stands.
 #[derive(Clone, Copy)]
@@ -16,12 +19,23 @@ pub(super) struct Said<'a> {
     pub(super) text: &'a str,
     pub(super) line: u64,
     pub(super) at: Option<Timestamp>,
+    /// Place in the list of items.
+    pub(super) place: usize,
+}
+
+/// What a person said to a tool.
+pub(super) struct Answer<'a> {
+    pub(super) said: Said<'a>,
+    /// The deed that it answers, as an index of [`Timeline::deeds`].
+    pub(super) deed: Option<usize>,
 }
 
 /// A typed prompt with everything up to the next one. What comes before the first prompt is a round without one.
 pub(super) struct Round<'a> {
     pub(super) prompt: Option<Said<'a>>,
     pub(super) replies: Vec<Said<'a>>,
+    /// Whether a person stopped the agent to type the prompt.
+    pub(super) after_interruption: bool,
     /// Its deeds, as a range of [`Timeline::deeds`].
     pub(super) deeds: Range<usize>,
 }
@@ -39,6 +53,8 @@ pub(super) struct Deed<'a> {
     /// Places of call and result in the list of items; the result's is `usize::MAX` while there is none.
     pub(super) began: usize,
     pub(super) ended: usize,
+    /// Whether a subagent did it, beside the main conversation.
+    pub(super) aside: bool,
 }
 
 /// A session as the digest reads it.
@@ -51,7 +67,7 @@ pub(super) struct Timeline<'a> {
     /// Deeds that have a result, in the order of the results.
     pub(super) finished: Vec<usize>,
     /// What a person said to a tool: with a refusal, or to a question.
-    pub(super) answers: Vec<Said<'a>>,
+    pub(super) answers: Vec<Answer<'a>>,
     /// The first working directory, without a trailing slash.
     pub(super) cwd: Option<&'a str>,
 }
@@ -59,19 +75,29 @@ pub(super) struct Timeline<'a> {
 impl<'a> Timeline<'a> {
     /// Reads the items once. In a session with a main conversation, what a subagent was asked and said counts for
     /// nothing, but what it did counts; a subagent's own file is a conversation of its own.
-    pub(super) fn of(items: &'a [Item]) -> Self {
+    ///
+    /// What is not to be shown is not read: a prompt begins its round without being told.
+    pub(super) fn of(items: &'a [Item], show: &Show) -> Self {
         let main = items.iter().any(|item| !item.sidechain && is_talk(&item.body));
         let mut timeline = Self::default();
         let mut open: BTreeMap<&str, usize> = BTreeMap::new();
         let mut title_source = None;
         let mut known: Option<BTreeSet<&str>> = None;
+        let mut interrupted = false;
         for (place, item) in items.iter().enumerate() {
-            let said = |text: &'a str| Said { text, line: item.line, at: item.at };
+            let said = |text: &'a str| Said { text, line: item.line, at: item.at, place };
+            let aside = main && item.sidechain;
             match &item.body {
-                Body::Prompt { text } if !(main && item.sidechain) => timeline.begin(Some(said(text))),
-                Body::Reply { text } if !(main && item.sidechain) => timeline.round().replies.push(said(text)),
+                Body::Prompt { text } if !aside => {
+                    timeline.begin(show.keep_user_messages.then(|| said(text)), std::mem::take(&mut interrupted));
+                }
+                Body::Notice { text } if !aside && text == INTERRUPTED => interrupted = true,
+                Body::Answer { .. } if !show.keep_user_messages => {}
+                Body::Reply { .. } if !show.keep_agent_responses => {}
+                Body::Call(_) | Body::Result(_) if !show.keep_tool_structure => {}
+                Body::Reply { text } if !aside => timeline.round().replies.push(said(text)),
                 Body::Call(call) => {
-                    timeline.push(Deed::begun(call, item, place));
+                    timeline.push(Deed { aside, ..Deed::begun(call, item, place) });
                     if !call.id.is_empty() {
                         open.insert(&call.id, timeline.deeds.len() - 1);
                     }
@@ -79,11 +105,15 @@ impl<'a> Timeline<'a> {
                 Body::Result(result) => match open.remove(&*result.id) {
                     Some(index) => timeline.finish(index, result, item, place),
                     None => {
-                        timeline.push(Deed::unannounced(result, item, place));
+                        timeline.push(Deed { aside, ..Deed::unannounced(result, item, place) });
                         timeline.finished.push(timeline.deeds.len() - 1);
                     }
                 },
-                Body::Answer { text } if !(main && item.sidechain) => timeline.answers.push(said(text)),
+                Body::Answer { text } if !aside => {
+                    let deed = timeline.finished.last().copied();
+                    let deed = deed.filter(|&index| timeline.deeds[index].result_line == item.line);
+                    timeline.answers.push(Answer { said: said(text), deed });
+                }
                 // An old title names the record that it was made of, and that is mostly another session's.
                 Body::Meta(Meta::Title { source: TitleSource::Summary, .. })
                     if !item
@@ -106,14 +136,14 @@ impl<'a> Timeline<'a> {
         below.filter(|rest| !rest.is_empty()).unwrap_or_else(|| path.strip_prefix("./").unwrap_or(path))
     }
 
-    fn begin(&mut self, prompt: Option<Said<'a>>) {
+    fn begin(&mut self, prompt: Option<Said<'a>>, after_interruption: bool) {
         let next = self.deeds.len();
-        self.rounds.push(Round { prompt, replies: Vec::new(), deeds: next..next });
+        self.rounds.push(Round { prompt, replies: Vec::new(), after_interruption, deeds: next..next });
     }
 
     fn round(&mut self) -> &mut Round<'a> {
         if self.rounds.is_empty() {
-            self.begin(None);
+            self.begin(None, false);
         }
         let last = self.rounds.len() - 1;
         &mut self.rounds[last]
@@ -155,6 +185,7 @@ impl<'a> Deed<'a> {
             result_at: item.at,
             began: place,
             ended: usize::MAX,
+            aside: false,
         }
     }
 
@@ -168,6 +199,7 @@ impl<'a> Deed<'a> {
             result_at: item.at,
             began: place,
             ended: place,
+            aside: false,
         }
     }
 

@@ -4,16 +4,11 @@ use std::collections::BTreeMap;
 
 use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
+use super::question;
 use super::statement;
 use super::timeline::{Round, Said, Timeline};
 use super::{CommandLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed};
 use crate::conversation::Outcome;
-
-/// What the harness puts around the answers to an agent's questions.
-const AROUND_ANSWERS: (&[&str], &str) = (
-    &["User has answered your questions:", "User has answered your question:", "Your questions have been answered:"],
-    "You can now continue with the user's answers in mind.",
-);
 
 /// What a person typed, as one line each, without what they typed for the harness. The same twice in a row counts once:
 /// an interrupted prompt is often sent again.
@@ -21,10 +16,9 @@ pub(super) fn prompts(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let pointed =
         |text: &str, said: &Said<'_>| Pointed { text: one_line(text, PROMPT_CHARS), line: said.line, at: said.at };
     let mut prompts: Vec<Pointed> = requests(timeline).map(|said| pointed(said.text, said)).collect();
-    prompts.extend(timeline.answers.iter().map(|said| {
-        let (starts, end) = AROUND_ANSWERS;
-        let text = starts.iter().find_map(|start| said.text.strip_prefix(start)).unwrap_or(said.text);
-        pointed(text.trim_end().trim_end_matches(end), said)
+    prompts.extend(timeline.answers.iter().map(|answer| {
+        let said = &answer.said;
+        pointed(question::without_frame(said.text), said)
     }));
     prompts.sort_by_key(|prompt| prompt.line);
     prompts.retain(|prompt| !prompt.text.is_empty());

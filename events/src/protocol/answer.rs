@@ -147,6 +147,8 @@ pub struct Episode {
     pub objective: String,
     /// What was done, by category.
     pub work_completed: BTreeMap<String, Vec<Line>>,
+    /// What was decided, by whom and why.
+    pub decisions: Vec<Line>,
     /// What failed, and what resolved it.
     pub errors: Vec<ErrorLine>,
     /// Files read.
@@ -155,10 +157,42 @@ pub struct Episode {
     pub files_modified: Vec<FileModified>,
     /// Commands run.
     pub commands: Vec<CommandLine>,
+    /// What was looked up outside, with what came of it.
+    pub external_research: Vec<Line>,
+    /// What was stored elsewhere, by the full name of the tool.
+    pub knowledge_stored: BTreeMap<String, Vec<Line>>,
+    /// What is open at the end.
+    pub unresolved: Vec<Line>,
+    /// What comes next.
+    pub next_steps: Vec<Line>,
     /// One paragraph for whoever continues.
     pub continuation_context: String,
     /// The whole episode as text.
     pub content: String,
+    /// Numbers about the session.
+    pub metadata: Metadata,
+}
+
+/// Numbers about a session.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Metadata {
+    /// Tools of MCP servers that were called, by their full names, sorted.
+    pub mcp_tools_used: Vec<String>,
+    /// Time of the first item, RFC 3339 UTC.
+    pub start_time: Option<String>,
+    /// Time of the last item, RFC 3339 UTC.
+    pub end_time: Option<String>,
+    /// Whole seconds between the two.
+    pub duration_seconds: u64,
+    /// Typed prompts plus assistant messages that carry text.
+    pub message_count: u64,
+    /// About how many tokens the transcript has as it lies on disk.
+    pub token_count: u64,
+    /// About how many tokens are left of it after the filter.
+    pub filtered_token_count: u64,
+    /// About what one summary by the default model would cost, in US dollars.
+    pub llm_cost_estimate: f64,
 }
 
 /// A text and the transcript line that says it.

@@ -38,7 +38,7 @@ fn planted() -> Vec<(&'static str, usize, String)> {
 /// Everything that is made of a session, as one text.
 fn made_of(session: &str) -> String {
     let (items, cursor, observation) = read(session.as_bytes());
-    let episode = digest::digest(&items);
+    let episode = digest::digest(&items, &digest::Show::default());
     let units = turns::units(&items);
     let mut text = format!("{items:?}\n{cursor:?}\n{observation:?}\n{units:?}\n{episode:?}\n{}", episode.content());
     for at in 0..units.len() {

@@ -1,0 +1,432 @@
+//! Sentences of choice: what somebody decided, in which words it shows.
+//!
+//! A choice shows in what it is made against (`instead of`), in who makes it (`I take …`) and in its reason (`because`).
+//! One of these alone is mostly something else: a description, a step of the work, an explanation. So two are asked for,
+//! or a word that says nothing but a choice.
+
+use super::phrase::Phrase;
+use super::sentence::sentences;
+
+/// What is weighed against the choice.
+const AGAINST: [&str; 5] = ["instead of", "rather than", "instead", "over", "as opposed to"];
+/// What gives a reason.
+const REASONS: [&str; 5] = ["because", "since", "so that", "as otherwise", "otherwise"];
+/// Who chooses.
+const SUBJECTS: [&str; 12] =
+    ["i", "we", "i'd", "we'd", "i'll", "we'll", "i've", "we've", "i'm", "we're", "let's", "lets"];
+/// Words between who chooses and what they do.
+const BETWEEN: [&str; 19] = [
+    "again",
+    "also",
+    "been",
+    "deliberately",
+    "first",
+    "had",
+    "have",
+    "instead",
+    "just",
+    "now",
+    "only",
+    "rather",
+    "should",
+    "simply",
+    "still",
+    "then",
+    "therefore",
+    "will",
+    "would",
+];
+/// Verbs that say nothing but a choice; sorted.
+const CHOOSING: [&str; 16] = [
+    "choose",
+    "chose",
+    "chosen",
+    "decide",
+    "decided",
+    "favor",
+    "favour",
+    "opt",
+    "opted",
+    "pick",
+    "picked",
+    "prefer",
+    "preferred",
+    "rejected",
+    "settled",
+    "stick",
+];
+/// Verbs of a commitment: what is done so and not otherwise. Sorted.
+const COMMITTING: [&str; 62] = [
+    "add",
+    "added",
+    "adding",
+    "allow",
+    "avoid",
+    "avoided",
+    "build",
+    "built",
+    "cache",
+    "call",
+    "convert",
+    "copy",
+    "drop",
+    "dropped",
+    "extract",
+    "go",
+    "going",
+    "implement",
+    "keep",
+    "keeping",
+    "kept",
+    "leave",
+    "leaving",
+    "left",
+    "limit",
+    "made",
+    "make",
+    "making",
+    "move",
+    "moved",
+    "moving",
+    "pass",
+    "pin",
+    "pinned",
+    "put",
+    "putting",
+    "read",
+    "replace",
+    "replaced",
+    "return",
+    "reuse",
+    "set",
+    "skip",
+    "skipped",
+    "split",
+    "stay",
+    "store",
+    "stored",
+    "stub",
+    "switch",
+    "switched",
+    "take",
+    "taking",
+    "took",
+    "treat",
+    "use",
+    "used",
+    "using",
+    "went",
+    "wrap",
+    "write",
+    "wrote",
+];
+/// Past forms among them that do not end in `ed`.
+const PAST: [&str; 7] = ["built", "kept", "left", "made", "took", "went", "wrote"];
+/// Refusals of one's own.
+const REFUSING: [&str; 8] =
+    ["won't", "don't want", "wouldn't", "didn't want", "will not", "do not want", "would not", "didn't use"];
+/// How an account of trouble shows: what is weighed there is what happens against what should.
+const TROUBLE: [&str; 14] = [
+    "bug", "error", "fail", "failing", "fails", "issue", "maybe", "might", "problem", "seem", "seems", "wrong",
+    "wrongly", "crashes",
+];
+/// Sentences that begin so put a case or speak to the reader.
+const CASES: [&str; 10] = ["if", "when", "you", "your", "option", "or", "would you", "do you", "should i", "shall i"];
+/// Labels before a choice.
+const LABELS: [&str; 9] =
+    ["proposal", "plan", "the plan", "decision", "decided", "approach", "conclusion", "recommendation", "verdict"];
+/// What ends an attempt.
+const GIVING_UP: [&str; 5] = ["dead end", "out again", "back out", "not worth it", "not worth the"];
+/// What a conclusion demands, when the sentence begins with `so`.
+const DEMANDS: [&str; 7] = ["needed", "need a", "need an", "needs", "must", "has to", "have to"];
+/// What gives a question away that has a choice to make.
+const ALTERNATIVES: [&str; 5] = ["or", "which", "prefer", "rather", "how should"];
+/// Ways of saying `not` that lay nothing down.
+const IDLE: [&str; 7] = ["not sure", "not only", "not yet", "or not", "not bad", "not too bad", "why not"];
+/// Marks of a choice in languages without blanks.
+const WIDE: [&str; 6] = ["ではなく", "代わりに", "に決め", "而不是", "决定", "決定"];
+
+/// How a person's correction or instruction begins, once yes and please are passed over.
+const INSTRUCTING: [&str; 22] = [
+    "no ,",
+    "no need",
+    "nope",
+    "not",
+    "don't",
+    "do not",
+    "dont",
+    "never",
+    "always",
+    "use",
+    "keep",
+    "leave",
+    "set",
+    "prefer",
+    "go with",
+    "stick",
+    "stay",
+    "let's keep",
+    "let's use",
+    "let's go with",
+    "let's not",
+    "only",
+];
+/// The same anywhere in a sentence.
+const CORRECTING: [&str; 16] = [
+    "instead of",
+    "rather than",
+    "instead",
+    ", not",
+    "must not",
+    "should not",
+    "shouldn't",
+    "mustn't",
+    "i'd prefer",
+    "i prefer",
+    "i'd rather",
+    "is enough",
+    ", do not",
+    ", don't",
+    "and don't",
+    "but don't",
+];
+/// What comes before an instruction.
+const ASSENT: [&str; 20] = [
+    "ok", "okay", "yes", "yeah", "right", "good", "great", "also", "and", "but", "please", "then", "so", "agreed",
+    "sure", "fine", "go", ",", ".", "!",
+];
+/// What puts off, instead of deciding.
+pub(super) const LATER: [&str; 11] = [
+    "tomorrow",
+    "later",
+    "follow up",
+    "follow-up",
+    "followup",
+    "another time",
+    "next time",
+    "next session",
+    "not now",
+    "do it now",
+    "in its own session",
+];
+
+/// Whether a sentence of the agent says a choice.
+pub(super) fn of_the_agent(sentence: &str) -> bool {
+    let phrase = Phrase::of(sentence);
+    if phrase.asks() || phrase.begins(&CASES) {
+        return false;
+    }
+    if WIDE.iter().any(|mark| sentence.contains(mark)) || is_labelled(&phrase) {
+        return true;
+    }
+    let reason = phrase.has_any(&REASONS);
+    let against = phrase.has_any(&AGAINST[..3]) || phrase.has(AGAINST[4]);
+    let commitment = commitment(&phrase);
+    match commitment {
+        Some(Commitment { choosing: true, .. }) => true,
+        Some(Commitment { at, conditional, after_so, .. }) => {
+            let reason = phrase.find(REASONS[0]).or(phrase.find(REASONS[1]));
+            against || conditional || after_so || phrase.has_any(&GIVING_UP) || reason.is_some_and(|reason| reason > at)
+        }
+        None if against && reason => !phrase.has_any(&TROUBLE),
+        None if refuses(&phrase) => reason || phrase.has(":") || phrase.has("would"),
+        None => {
+            let concludes = phrase.begins(&["so"]) && phrase.has_any(&DEMANDS);
+            concludes && !phrase.words().any(|word| SUBJECTS.contains(&word))
+        }
+    }
+}
+
+/// The sentences of a person, who does not always begin them with a capital.
+pub(super) fn clauses(text: &str) -> impl Iterator<Item = &str> {
+    let sentences = sentences(text).into_iter().flat_map(|sentence| sentence.text.split(". "));
+    sentences.map(str::trim).filter(|clause| clause.chars().any(char::is_alphanumeric))
+}
+
+/// Whether a sentence of a person corrects or instructs, and does not merely put off.
+pub(super) fn of_the_person(sentence: &str) -> bool {
+    let phrase = Phrase::of(sentence);
+    if phrase.asks() || phrase.has_any(&LATER) || phrase.has_any(&IDLE) {
+        return false;
+    }
+    if WIDE.iter().any(|mark| sentence.contains(mark)) || phrase.has_any(&CORRECTING) {
+        return true;
+    }
+    let rest: Vec<&str> = phrase.words().skip_while(|word| ASSENT.contains(word)).collect();
+    // An instruction has an object.
+    let words = rest.iter().filter(|word| word.starts_with(char::is_alphanumeric)).count();
+    words > 2 && Phrase::of(&rest.join(" ")).begins(&INSTRUCTING)
+}
+
+/// Whether a sentence leaves a choice to the reader.
+pub(super) fn is_left_to_the_reader(sentence: &str) -> bool {
+    let phrase = Phrase::of(sentence);
+    phrase.asks() && phrase.has_any(&ALTERNATIVES)
+}
+
+/// Whether a text asks, at its end.
+pub(super) fn asks(text: &str) -> bool {
+    Phrase::of(sentences(text).last().map_or(text, |sentence| sentence.text)).asks()
+}
+
+struct Commitment {
+    /// Where the verb stands, in bytes.
+    at: usize,
+    /// The verb says nothing but a choice.
+    choosing: bool,
+    /// `I'd keep …`: a proposal.
+    conditional: bool,
+    /// `…, so I keep …`: a conclusion.
+    after_so: bool,
+}
+
+/// Who of the conversation commits to what, first.
+fn commitment(phrase: &Phrase) -> Option<Commitment> {
+    let words: Vec<&str> = phrase.words().collect();
+    let mut begins = Vec::with_capacity(words.len());
+    let mut at = 1;
+    for word in &words {
+        begins.push(at);
+        at += word.len() + 1;
+    }
+    let mut found: Option<Commitment> = None;
+    for (index, subject) in words.iter().enumerate() {
+        let first = index == 0 || matches!(words[index - 1], "." | ":" | ";");
+        let (verb, conditional) = if SUBJECTS.contains(subject) {
+            let skipped = words[index + 1..].iter().take_while(|word| BETWEEN.contains(word)).count();
+            let between = &words[index + 1..index + 1 + skipped];
+            let would = subject.ends_with("'d") || between.contains(&"would");
+            // What comes first is a step, not a choice.
+            (index + 1 + skipped, would && !between.contains(&"first"))
+        } else if first {
+            // `Decided against it.`
+            (index, false)
+        } else {
+            continue;
+        };
+        let Some(word) = words.get(verb) else { continue };
+        let choosing = CHOOSING.binary_search(word).is_ok() && (verb != index || word.ends_with('d'));
+        let committing = verb != index && COMMITTING.binary_search(word).is_ok();
+        if !choosing && !committing {
+            continue;
+        }
+        // `…, so I moved it` tells what was done, and no choice.
+        let past = word.ends_with("ed") || PAST.contains(word);
+        let after_so = !past && index > 0 && matches!(words[index - 1], "so" | "therefore" | "hence");
+        let commitment = Commitment { at: begins[verb], choosing, conditional, after_so };
+        if choosing {
+            return Some(commitment);
+        }
+        found = match found {
+            Some(earlier) => Some(Commitment {
+                conditional: earlier.conditional || conditional,
+                after_so: earlier.after_so || after_so,
+                ..earlier
+            }),
+            None => Some(commitment),
+        };
+    }
+    found
+}
+
+fn refuses(phrase: &Phrase) -> bool {
+    ["i", "we"].iter().any(|who| REFUSING.iter().any(|words| phrase.has(&format!("{who} {words}"))))
+}
+
+fn is_labelled(phrase: &Phrase) -> bool {
+    LABELS.iter().any(|label| phrase.begins(&[&format!("{label} :")])) && phrase.words().count() > 5
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(choice: fn(&str) -> bool, expected: bool, sentences: &[&str]) {
+        for sentence in sentences {
+            assert_eq!(choice(sentence), expected, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn the_lists_that_are_searched_are_sorted() {
+        assert!(CHOOSING.is_sorted() && COMMITTING.is_sorted());
+    }
+
+    #[test]
+    fn a_choice_of_the_agent_shows_in_its_reason_or_what_it_is_made_against() {
+        check(
+            of_the_agent,
+            true,
+            &[
+                "I decided against a queue.",
+                "**SQLite instead of a file per user, because writes must be atomic.**",
+                "We keep the old column, since two clients still read it.",
+                "The parser is recursive, so I limit the depth to 64.",
+                "I'd put the check into the router.",
+                "I won't vendor it: every update would be ours to make.",
+                "I convert at the border instead.",
+                "Dead end, I take the cache out again.",
+                "Decided: one file per tenant.",
+                "Plan: index the table first, then page by key.",
+                "So a lock per account is needed.",
+                "I chose that over polling.",
+                "キューではなくテーブルを使います。",
+            ],
+        );
+        check(
+            of_the_agent,
+            false,
+            &[
+                "The test fails because the mock returns a string instead of a number.",
+                "The server might return a page instead of the file because the route is wrong.",
+                "I need to pass a path instead of a string.",
+                "Let me read the file first, because it is short.",
+                "The import is unused because I haven't written the template.",
+                "Now I use the helper.",
+                "Would you prefer a table instead of a list, because it is shorter?",
+                "If you use a table instead of a list, I keep the order.",
+                "It runs on the worker thread instead of the main thread.",
+                "So far nothing failed.",
+                "The time was local, so I moved the check.",
+                "All tests pass.",
+                "",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_correction_of_a_person_says_what_not_or_what_else() {
+        check(
+            of_the_person,
+            true,
+            &[
+                "no, keep the name",
+                "ok, use tabs there",
+                "please don't touch the lock file",
+                "an empty list is fine, not null",
+                "two days is enough",
+                "never push from here",
+                "I'd rather have it in the config",
+                "put it in the header instead of the query",
+            ],
+        );
+        check(
+            of_the_person,
+            false,
+            &[
+                "looks good, commit it",
+                "why don't you use tabs?",
+                "the tests don't pass",
+                "I don't know",
+                "leave that for tomorrow",
+                "no",
+                "Never mind!",
+                "not sure which one you need",
+                "use it",
+                "add a button to the page",
+                "",
+            ],
+        );
+    }
+}

@@ -1,0 +1,170 @@
+//! What was stored elsewhere: calls of MCP tools that write.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::excerpt::{one_line, without_filter_mark};
+use super::timeline::{Deed, Timeline};
+use super::{LINE_CHARS, MAX_ENTRIES, Pointed};
+
+/// How the name of every tool of an MCP server begins.
+pub(super) const MCP: &str = "mcp__";
+/// Verbs that write; sorted.
+const WRITING: [&str; 41] = [
+    "add",
+    "append",
+    "archive",
+    "assign",
+    "close",
+    "comment",
+    "commit",
+    "complete",
+    "create",
+    "delete",
+    "edit",
+    "forget",
+    "insert",
+    "label",
+    "link",
+    "log",
+    "memorize",
+    "merge",
+    "move",
+    "note",
+    "patch",
+    "post",
+    "publish",
+    "push",
+    "put",
+    "record",
+    "register",
+    "remember",
+    "remove",
+    "rename",
+    "reply",
+    "retain",
+    "save",
+    "send",
+    "set",
+    "store",
+    "submit",
+    "transition",
+    "update",
+    "upsert",
+    "write",
+];
+/// Verbs that read; sorted. The first verb of a name decides: `get_update` reads.
+const READING: [&str; 27] = [
+    "check", "count", "describe", "diff", "download", "explain", "export", "fetch", "find", "get", "inspect", "list",
+    "load", "lookup", "open", "poll", "preview", "query", "read", "recall", "resolve", "retrieve", "search", "show",
+    "test", "view", "watch",
+];
+/// Words of names of tools that drive a program: what they write is nowhere kept.
+const DRIVING: [&str; 4] = ["browser", "tab", "viewport", "window"];
+/// Parameters that say best what was stored, in this order.
+const TELLING: [&str; 12] = [
+    "title",
+    "name",
+    "subject",
+    "summary",
+    "fact",
+    "content",
+    "text",
+    "body",
+    "message",
+    "description",
+    "observation",
+    "data",
+];
+
+/// What was stored, by the full name of the tool, each in transcript order at the line of the call.
+pub(super) fn stored(timeline: &Timeline<'_>) -> BTreeMap<String, Vec<Pointed>> {
+    let mut stored: BTreeMap<String, Vec<Pointed>> = BTreeMap::new();
+    for deed in timeline.deeds.iter().filter(|deed| deed.succeeded() && writes(deed.tool())) {
+        let tools = stored.len();
+        let name = one_line(deed.tool(), LINE_CHARS);
+        if tools < MAX_ENTRIES || stored.contains_key(&name) {
+            let entries = stored.entry(name).or_default();
+            entries.push(Pointed { text: what(deed), line: deed.line, at: deed.at });
+            super::keep(entries, MAX_ENTRIES, |_| true);
+        }
+    }
+    stored
+}
+
+/// Whether a tool is one of an MCP server and writes, by the first verb in its name.
+pub(super) fn writes(tool: &str) -> bool {
+    let Some((_, name)) = tool.strip_prefix(MCP).and_then(|rest| rest.rsplit_once("__")) else { return false };
+    let words = words(name);
+    if words.iter().any(|word| DRIVING.contains(&word.as_str())) {
+        return false;
+    }
+    let verb = words.iter().find_map(|word| {
+        let known = |list: &[&str]| list.binary_search(&word.as_str()).is_ok();
+        if known(&WRITING) { Some(true) } else { known(&READING).then_some(false) }
+    });
+    verb.unwrap_or(false)
+}
+
+/// The words of a name: `add_note`, `create-issue`, `createIssue`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut small = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (small && c.is_uppercase()) {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+        small = c.is_lowercase();
+    }
+    words
+}
+
+/// What was stored, in one line: the most telling parameters, or all of them.
+fn what(deed: &Deed<'_>) -> String {
+    let told: Vec<&str> =
+        TELLING.iter().filter_map(|key| deed.input(key)).filter(|text| !text.trim().is_empty()).collect();
+    let text = match told.as_slice() {
+        [] => {
+            let input = deed.call.map(|call| &call.input);
+            let values = input.into_iter().flatten().map(|(key, value)| match value {
+                Value::String(text) => format!("{key}: {text}"),
+                other => format!("{key}: {other}"),
+            });
+            values.collect::<Vec<_>>().join(", ")
+        }
+        [only] => (*only).to_owned(),
+        [title, text, ..] => format!("{title}: {text}"),
+    };
+    one_line(&without_filter_mark(&text), LINE_CHARS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_verb_of_a_name_says_whether_a_tool_writes() {
+        assert!(WRITING.is_sorted() && READING.is_sorted());
+        for (tool, expected) in [
+            ("mcp__notes__add_note", true),
+            ("mcp__tracker__create-issue", true),
+            ("mcp__tracker__createIssue", true),
+            ("mcp__notion__notion-update-page", true),
+            ("mcp__linear__issue_write", true),
+            ("mcp__graph__delete_entities", true),
+            ("mcp__memory__search_notes", false),
+            ("mcp__docs__get_update_history", false),
+            ("mcp__playwright__browser_set_size", false),
+            ("mcp__add__weather", false),
+            ("mcp__store", false),
+            ("Write", false),
+            ("", false),
+        ] {
+            assert_eq!(writes(tool), expected, "{tool}");
+        }
+    }
+}

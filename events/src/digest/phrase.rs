@@ -1,0 +1,112 @@
+//! A sentence as it is asked for words: lower case, marks of emphasis gone, code as one word, every stop a word of its own.
+
+/// Longest part of a sentence that is looked at, in characters.
+const MAX_CHARS: usize = 1_000;
+/// What a code span becomes.
+const CODE: &str = "`";
+
+/// The words of one sentence, between single blanks.
+pub(super) struct Phrase {
+    /// With a blank at both ends, so that a whole word is found between blanks.
+    text: String,
+}
+
+impl Phrase {
+    /// Reads a sentence; linear.
+    pub(super) fn of(sentence: &str) -> Self {
+        let mut text = String::with_capacity(sentence.len().min(4 * MAX_CHARS) + 8);
+        text.push(' ');
+        let mut chars = sentence.chars().take(MAX_CHARS).peekable();
+        while let Some(c) = chars.next() {
+            match c {
+                '*' | '_' => {}
+                '`' => {
+                    while chars.next().is_some_and(|c| c != '`') {}
+                    word(&mut text, CODE);
+                }
+                '’' => text.push('\''),
+                ',' | ';' | '?' | '!' | '(' | ')' | '"' | '“' | '”' | '—' | '–' => {
+                    blank(&mut text);
+                    text.push(c);
+                    blank(&mut text);
+                }
+                // A stop or colon inside of a word belongs to it: `1.82`, `a::b`.
+                '.' | ':' if chars.peek().is_none_or(|next| !next.is_alphanumeric() && *next != ':') => {
+                    blank(&mut text);
+                    text.push(c);
+                    blank(&mut text);
+                }
+                c if c.is_whitespace() || c.is_control() => blank(&mut text),
+                c => text.extend(c.to_lowercase()),
+            }
+        }
+        blank(&mut text);
+        Self { text }
+    }
+
+    /// The words in order, stops among them.
+    pub(super) fn words(&self) -> impl Iterator<Item = &str> + Clone {
+        self.text.split_ascii_whitespace()
+    }
+
+    /// Whether these words stand in it, one after the other.
+    pub(super) fn has(&self, words: &str) -> bool {
+        self.find(words).is_some()
+    }
+
+    /// Whether any of these stands in it.
+    pub(super) fn has_any(&self, list: &[&str]) -> bool {
+        list.iter().any(|words| self.has(words))
+    }
+
+    /// Where these words stand first, in bytes.
+    pub(super) fn find(&self, words: &str) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        self.text.match_indices(words).map(|(at, _)| at).find(|&at| {
+            let end = at + words.len();
+            at > 0 && bytes.get(at - 1) == Some(&b' ') && bytes.get(end) == Some(&b' ')
+        })
+    }
+
+    /// Whether it begins with one of these.
+    pub(super) fn begins(&self, list: &[&str]) -> bool {
+        let text = self.text.trim_start();
+        list.iter().any(|words| text.strip_prefix(words).is_some_and(|rest| rest.starts_with(' ')))
+    }
+
+    /// Whether it asks.
+    pub(super) fn asks(&self) -> bool {
+        self.text.trim_end().trim_end_matches([')', '"', ' ']).ends_with(['?', '？'])
+    }
+}
+
+fn blank(text: &mut String) {
+    if !text.ends_with(' ') {
+        text.push(' ');
+    }
+}
+
+fn word(text: &mut String, word: &str) {
+    blank(text);
+    text.push_str(word);
+    blank(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_whole_whatever_stands_around_them() {
+        let check = |sentence: &str, expected: &str| {
+            assert_eq!(Phrase::of(sentence).words().collect::<Vec<_>>().join(" "), expected, "{sentence}");
+        };
+        check("**I’d take** `x instead` 1.82, a::b: so.", "i'd take ` 1.82 , a::b : so .");
+        check("(Never)  \n closed `code", "( never ) closed `");
+        check("", "");
+        let phrase = Phrase::of("Postgres instead of Redis, because");
+        assert!(phrase.has("instead of") && phrase.has("because") && !phrase.has("cause") && !phrase.has("instead o"));
+        assert!(phrase.begins(&["no", "postgres"]) && !phrase.begins(&["post"]));
+        assert!(Phrase::of("Really (now?)").asks() && !Phrase::of("Why? So.").asks());
+    }
+}

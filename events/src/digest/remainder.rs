@@ -1,0 +1,266 @@
+//! What a report says is left: points under a heading such as "Next steps", and sentences that say so themselves.
+
+use super::excerpt;
+use super::phrase::Phrase;
+use super::sentence::{is_decoration, list_marker, sentences};
+use super::statement::{announces, offers};
+
+/// Longest part of a reply that is read, in bytes from its end.
+const MAX_BYTES: usize = 20_000;
+/// Most that one reply leaves.
+const MAX_LEFT: usize = 20;
+
+/// Heads of lists of what comes next: they begin so.
+const HEADS_NEXT: [&str; 17] = [
+    "next",
+    "next step",
+    "next steps",
+    "recommended next steps",
+    "suggested next steps",
+    "follow up",
+    "follow-up",
+    "follow-ups",
+    "todo",
+    "todos",
+    "to do",
+    "left for later",
+    "for later",
+    "later",
+    "left to do",
+    "what's next",
+    "future work",
+];
+/// Heads of lists of what is open: they begin so.
+const HEADS_OPEN: [&str; 20] = [
+    "still open",
+    "open",
+    "open questions",
+    "open question",
+    "open points",
+    "open issues",
+    "open ends",
+    "one thing is still open",
+    "remaining",
+    "what remains",
+    "what's left",
+    "not done",
+    "not yet done",
+    "not started",
+    "still to do",
+    "pending",
+    "unresolved",
+    "outstanding",
+    "known issues",
+    "known limitations",
+];
+/// How a sentence of what comes next begins.
+const BEGINS_NEXT: [&str; 10] = [
+    "next :",
+    "next step :",
+    "next steps :",
+    "next step",
+    "next steps",
+    "follow-up",
+    "follow up",
+    "todo :",
+    "later :",
+    "left for later",
+];
+/// What gives it away anywhere.
+const SAYS_NEXT: [&str; 14] = [
+    "for later",
+    "tomorrow",
+    "you may want to",
+    "you might want to",
+    "you'll need to",
+    "you will need to",
+    "you'll still need",
+    "you still need to",
+    "remains to be",
+    "left to do",
+    "follow-up",
+    "as a follow up",
+    "still to do",
+    "please",
+];
+/// How a sentence of what is open begins.
+const BEGINS_OPEN: [&str; 12] = [
+    "open :",
+    "still open",
+    "not done",
+    "not started",
+    "not tested",
+    "not verified",
+    "failing :",
+    "to decide :",
+    "unresolved :",
+    "remaining :",
+    "known issue",
+    "known limitation",
+];
+/// What gives it away anywhere.
+const SAYS_OPEN: [&str; 17] = [
+    "still open",
+    "not done",
+    "not started",
+    "not tested",
+    "untested",
+    "not verified",
+    "still fail",
+    "still fails",
+    "still failing",
+    "still missing",
+    "still needs",
+    "still need",
+    "did not look",
+    "did not test",
+    "did not check",
+    "didn't look",
+    "didn't test",
+];
+/// With `yet`, these say that something is to come.
+const NOT: [&str; 9] = ["not", "isn't", "doesn't", "don't", "haven't", "hasn't", "aren't", "wasn't", "can't"];
+
+/// Something that is left.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Left<'a> {
+    pub(super) text: &'a str,
+    /// Whether it is something to do rather than something open.
+    pub(super) next: bool,
+}
+
+/// All that a text says is left, in order; linear.
+pub(super) fn left(text: &str) -> Vec<Left<'_>> {
+    let text = excerpt::end(text, MAX_BYTES);
+    let mut found: Vec<Left<'_>> = Vec::new();
+    let mut fenced = false;
+    // What the head above demands, and whether points have come under it.
+    let mut head: Option<bool> = None;
+    let mut points = false;
+    let mut prose: Option<(usize, usize)> = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let (begin, end) = (at, at + line.len());
+        at = end;
+        let bare = line.trim();
+        if bare.starts_with("```") || bare.starts_with("~~~") {
+            fenced = !fenced;
+        }
+        let marker = list_marker(bare);
+        let is_prose = !fenced && !bare.is_empty() && marker.is_none() && !is_decoration(bare);
+        if is_prose {
+            prose = Some(prose.map_or((begin, end), |(begin, _)| (begin, end)));
+            continue;
+        }
+        if let Some((begin, end)) = prose.take() {
+            head = paragraph(&text[begin..end], head.filter(|_| !points), &mut found);
+            points = false;
+        }
+        if fenced || bare.is_empty() {
+            continue;
+        }
+        match marker {
+            Some(length) => {
+                points = true;
+                point(&bare[length..], line.starts_with([' ', '\t']), head, &mut found);
+            }
+            None => (head, points) = (head_of(bare), false),
+        }
+    }
+    if let Some((begin, end)) = prose {
+        paragraph(&text[begin..end], head.filter(|_| !points), &mut found);
+    }
+    let excess = found.len().saturating_sub(MAX_LEFT);
+    found.drain(..excess);
+    found
+}
+
+/// Whether a heading or label promises what is next (`true`) or open (`false`).
+fn head_of(line: &str) -> Option<bool> {
+    let bare = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let phrase = Phrase::of(bare);
+    // Long heads are sentences.
+    let short = phrase.words().count() <= 8;
+    let next = short && phrase.begins(&HEADS_NEXT);
+    (next || (short && phrase.begins(&HEADS_OPEN))).then_some(next)
+}
+
+/// Sentences of a paragraph. Gives back what its end demands of the points that follow.
+fn paragraph<'a>(text: &'a str, head: Option<bool>, found: &mut Vec<Left<'a>>) -> Option<bool> {
+    let mut goes_on = None;
+    for sentence in sentences(text) {
+        let leads = sentence.text.trim_end_matches(['*', '_', ' ']).ends_with([':', '：']);
+        if leads {
+            return head_of(sentence.text).or_else(|| said(sentence.text));
+        }
+        // "Next: one thing. And another."
+        let continues = goes_on.filter(|_| Phrase::of(sentence.text).begins(&["and", "also", "then"]));
+        goes_on = said(sentence.text).or(continues).or(head.filter(|_| !offers(sentence.text)));
+        found.extend(goes_on.map(|next| Left { text: sentence.text, next }));
+    }
+    None
+}
+
+/// A point of a list, whole. One that is set in belongs to the one above.
+fn point<'a>(text: &'a str, set_in: bool, head: Option<bool>, found: &mut Vec<Left<'a>>) {
+    let said = said(text).or(head.filter(|_| !set_in));
+    found.extend(said.filter(|_| !text.trim().is_empty()).map(|next| Left { text: text.trim(), next }));
+}
+
+/// Whether a sentence itself says that something is next (`true`) or open (`false`).
+fn said(sentence: &str) -> Option<bool> {
+    let phrase = Phrase::of(sentence.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`'));
+    if phrase.asks() || offers(sentence) || announces(sentence) || phrase.begins(&["if", "no"]) {
+        return None;
+    }
+    if phrase.begins(&BEGINS_NEXT) || phrase.has_any(&SAYS_NEXT) {
+        return Some(true);
+    }
+    let not_yet = phrase.words().any(|word| word == "yet") && phrase.words().any(|word| NOT.contains(&word));
+    (phrase.begins(&BEGINS_OPEN) || phrase.has_any(&SAYS_OPEN) || not_yet).then_some(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[(&str, bool)]) {
+        let found: Vec<_> = left(text).iter().map(|left| (left.text, left.next)).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn points_under_a_head_are_what_it_says() {
+        check(
+            "Done.\n\n## Next steps\n\n1. Tag it\n2. Ship it\n\n## Files\n- a.rs\n",
+            &[("Tag it", true), ("Ship it", true)],
+        );
+        check("**Still open:**\n- the cache\n  - how big\n\nThat is all.\n- no\n", &[("the cache", false)]);
+        check("All green. Left for later:\n- docs", &[("docs", true)]);
+        check("## Next steps\nTag the release and push it.\n", &[("Tag the release and push it.", true)]);
+        check("```\n## Next steps\n- no\n```\n", &[]);
+    }
+
+    #[test]
+    fn a_sentence_may_say_so_itself() {
+        check(
+            "It works. Not done: the second page. And the footer.",
+            &[("Not done: the second page.", false), ("And the footer.", false)],
+        );
+        check("The upload is not tested on Windows yet.", &[("The upload is not tested on Windows yet.", false)]);
+        check("Please rotate the key.", &[("Please rotate the key.", true)]);
+        check("- done: one\n- **failing**: `b` gets 2", &[("**failing**: `b` gets 2", false)]);
+        check("Next: the mobile client.", &[("Next: the mobile client.", true)]);
+        for nothing in [
+            "Let me know if anything is not done.",
+            "Would you like me to do that tomorrow?",
+            "If it is not there yet, wait.",
+            "The page still works.",
+            "All tests pass.",
+            "",
+        ] {
+            check(nothing, &[]);
+        }
+    }
+}
