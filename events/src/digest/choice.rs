@@ -8,12 +8,14 @@ use super::phrase::Phrase;
 use super::sentence::sentences;
 
 /// What is weighed against the choice.
-const AGAINST: [&str; 5] = ["instead of", "rather than", "instead", "over", "as opposed to"];
+const AGAINST: [&str; 4] = ["instead of", "rather than", "instead", "as opposed to"];
 /// What gives a reason.
 const REASONS: [&str; 5] = ["because", "since", "so that", "as otherwise", "otherwise"];
 /// Who chooses.
 const SUBJECTS: [&str; 12] =
     ["i", "we", "i'd", "we'd", "i'll", "we'll", "i've", "we've", "i'm", "we're", "let's", "lets"];
+/// Words of a clause that explains, at least.
+const EXPLAINING_WORDS: usize = 4;
 /// Words between who chooses and what they do.
 const BETWEEN: [&str; 19] = [
     "again",
@@ -56,7 +58,7 @@ const CHOOSING: [&str; 16] = [
     "stick",
 ];
 /// Verbs of a commitment: what is done so and not otherwise. Sorted.
-const COMMITTING: [&str; 62] = [
+const COMMITTING: [&str; 63] = [
     "add",
     "added",
     "adding",
@@ -69,6 +71,7 @@ const COMMITTING: [&str; 62] = [
     "call",
     "convert",
     "copy",
+    "do",
     "drop",
     "dropped",
     "extract",
@@ -120,36 +123,81 @@ const COMMITTING: [&str; 62] = [
     "write",
     "wrote",
 ];
+/// Verbs among them after which a colon gives the reason.
+const HOLDING: [&str; 14] = [
+    "avoid", "do", "drop", "dropped", "go", "keep", "kept", "leave", "left", "skip", "skipped", "stay", "take", "took",
+];
 /// Past forms among them that do not end in `ed`.
 const PAST: [&str; 7] = ["built", "kept", "left", "made", "took", "went", "wrote"];
 /// Refusals of one's own.
 const REFUSING: [&str; 8] =
     ["won't", "don't want", "wouldn't", "didn't want", "will not", "do not want", "would not", "didn't use"];
 /// How an account of trouble shows: what is weighed there is what happens against what should.
-const TROUBLE: [&str; 14] = [
-    "bug", "error", "fail", "failing", "fails", "issue", "maybe", "might", "problem", "seem", "seems", "wrong",
-    "wrongly", "crashes",
+const TROUBLE: [&str; 20] = [
+    "blocked",
+    "broken",
+    "bug",
+    "crash",
+    "crashes",
+    "error",
+    "fail",
+    "failed",
+    "failing",
+    "fails",
+    "failure",
+    "issue",
+    "maybe",
+    "might",
+    "problem",
+    "seem",
+    "seems",
+    "unexpected",
+    "wrong",
+    "wrongly",
 ];
 /// Sentences that begin so put a case or speak to the reader.
-const CASES: [&str; 10] = ["if", "when", "you", "your", "option", "or", "would you", "do you", "should i", "shall i"];
+const CASES: [&str; 11] =
+    ["next", "if", "when", "you", "your", "option", "or", "would you", "do you", "should i", "shall i"];
+/// Sentences that begin so tell the next step of the work.
+const STEPS: [&str; 7] =
+    ["let me", "now let me", "first let me", "first , let me", "next , let me", "let's check", "let's see"];
 /// Labels before a choice.
-const LABELS: [&str; 9] =
-    ["proposal", "plan", "the plan", "decision", "decided", "approach", "conclusion", "recommendation", "verdict"];
+const LABELS: [&str; 4] = ["decision", "decided", "conclusion", "verdict"];
+/// Labels before a proposal.
+const LABELS_PROPOSING: [&str; 5] = ["proposal", "plan", "the plan", "approach", "recommendation"];
 /// What ends an attempt.
 const GIVING_UP: [&str; 5] = ["dead end", "out again", "back out", "not worth it", "not worth the"];
 /// What a conclusion demands, when the sentence begins with `so`.
 const DEMANDS: [&str; 7] = ["needed", "need a", "need an", "needs", "must", "has to", "have to"];
+/// What is turned down beside what is demanded.
+const NOT_THAT: [&str; 4] = [", not", "and not", "instead of", "rather than"];
 /// What gives a question away that has a choice to make.
 const ALTERNATIVES: [&str; 5] = ["or", "which", "prefer", "rather", "how should"];
 /// Ways of saying `not` that lay nothing down.
-const IDLE: [&str; 7] = ["not sure", "not only", "not yet", "or not", "not bad", "not too bad", "why not"];
+const IDLE: [&str; 13] = [
+    "no problem",
+    "no worries",
+    "no idea",
+    "no hurry",
+    "no errors",
+    "no luck",
+    "not sure",
+    "not only",
+    "not yet",
+    "or not",
+    "not bad",
+    "not too bad",
+    "why not",
+];
 /// Marks of a choice in languages without blanks.
-const WIDE: [&str; 6] = ["ではなく", "代わりに", "に決め", "而不是", "决定", "決定"];
+const WIDE: [&str; 9] =
+    ["ではなく", "代わりに", "に決め", "而不是", "我决定", "我們決定", "我们决定", "改用", "选择了"];
+/// The same of a person, who forbids and lays down.
+const WIDE_ORDERS: [&str; 6] = ["不要", "别用", "ないでください", "にしてください", "ではなく", "而不是"];
 
 /// How a person's correction or instruction begins, once yes and please are passed over.
-const INSTRUCTING: [&str; 22] = [
-    "no ,",
-    "no need",
+const INSTRUCTING: [&str; 21] = [
+    "no",
     "nope",
     "not",
     "don't",
@@ -172,7 +220,9 @@ const INSTRUCTING: [&str; 22] = [
     "only",
 ];
 /// The same anywhere in a sentence.
-const CORRECTING: [&str; 16] = [
+const CORRECTING: [&str; 18] = [
+    "and not",
+    ", no",
     "instead of",
     "rather than",
     "instead",
@@ -196,7 +246,8 @@ const ASSENT: [&str; 20] = [
     "sure", "fine", "go", ",", ".", "!",
 ];
 /// What puts off, instead of deciding.
-pub(super) const LATER: [&str; 11] = [
+pub(super) const LATER: [&str; 12] = [
+    "not today",
     "tomorrow",
     "later",
     "follow up",
@@ -210,31 +261,60 @@ pub(super) const LATER: [&str; 11] = [
     "in its own session",
 ];
 
-/// Whether a sentence of the agent says a choice.
-pub(super) fn of_the_agent(sentence: &str) -> bool {
+/// How much of a choice it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    Made,
+    /// `I'd keep …`: it is one if nobody objects.
+    Proposed,
+}
+
+/// What choice a sentence of the agent says, if it does.
+pub(super) fn of_the_agent(sentence: &str) -> Option<Choice> {
     let phrase = Phrase::of(sentence);
-    if phrase.asks() || phrase.begins(&CASES) {
-        return false;
+    if phrase.asks() || phrase.begins(&CASES) || phrase.begins(&STEPS) {
+        return None;
     }
-    if WIDE.iter().any(|mark| sentence.contains(mark)) || is_labelled(&phrase) {
-        return true;
+    if WIDE.iter().any(|mark| sentence.contains(mark)) {
+        return Some(Choice::Made);
     }
-    let reason = phrase.has_any(&REASONS);
-    let against = phrase.has_any(&AGAINST[..3]) || phrase.has(AGAINST[4]);
-    let commitment = commitment(&phrase);
-    match commitment {
-        Some(Commitment { choosing: true, .. }) => true,
-        Some(Commitment { at, conditional, after_so, .. }) => {
-            let reason = phrase.find(REASONS[0]).or(phrase.find(REASONS[1]));
-            against || conditional || after_so || phrase.has_any(&GIVING_UP) || reason.is_some_and(|reason| reason > at)
+    if is_labelled(&phrase, &LABELS) {
+        return Some(Choice::Made);
+    }
+    if is_labelled(&phrase, &LABELS_PROPOSING) {
+        return Some(Choice::Proposed);
+    }
+    let against = phrase.has_any(&AGAINST);
+    if let Some(commitment) = commitment(&phrase) {
+        let reason = REASONS[..2].iter().any(|words| phrase.find(words).is_some_and(|reason| reason > commitment.at));
+        let made = commitment.choosing || against || commitment.after_so || reason || phrase.has_any(&GIVING_UP);
+        if made || (commitment.holding && explains(&phrase, &[":"])) {
+            return Some(if commitment.conditional { Choice::Proposed } else { Choice::Made });
         }
-        None if against && reason => !phrase.has_any(&TROUBLE),
-        None if refuses(&phrase) => reason || phrase.has(":") || phrase.has("would"),
-        None => {
-            let concludes = phrase.begins(&["so"]) && phrase.has_any(&DEMANDS);
-            concludes && !phrase.words().any(|word| SUBJECTS.contains(&word))
-        }
+        return commitment.conditional.then_some(Choice::Proposed);
     }
+    let made = if against && phrase.has_any(&REASONS) {
+        !phrase.has_any(&TROUBLE)
+    } else if refuses(&phrase) {
+        phrase.has_any(&REASONS) || phrase.has("would") || explains(&phrase, &[":", ";"])
+    } else {
+        demands(&phrase)
+    };
+    made.then_some(Choice::Made)
+}
+
+/// Whether something is demanded, as a conclusion or against something else, of nobody who speaks.
+fn demands(phrase: &Phrase) -> bool {
+    let concludes = phrase.begins(&["so"]) || phrase.has_any(&NOT_THAT);
+    concludes
+        && phrase.has_any(&DEMANDS)
+        && !phrase.words().any(|word| SUBJECTS.contains(&word))
+        && !phrase.has_any(&TROUBLE)
+}
+
+/// Whether some words follow one of these marks: an explanation.
+fn explains(phrase: &Phrase, marks: &[&str]) -> bool {
+    phrase.words().skip_while(|word| !marks.contains(word)).count() > EXPLAINING_WORDS
 }
 
 /// The sentences of a person, who does not always begin them with a capital.
@@ -249,7 +329,14 @@ pub(super) fn of_the_person(sentence: &str) -> bool {
     if phrase.asks() || phrase.has_any(&LATER) || phrase.has_any(&IDLE) {
         return false;
     }
-    if WIDE.iter().any(|mark| sentence.contains(mark)) || phrase.has_any(&CORRECTING) {
+    if WIDE_ORDERS.iter().any(|mark| sentence.contains(mark)) || phrase.has_any(&CORRECTING) {
+        return true;
+    }
+    // A rule for a case: `if it is empty, refuse it`.
+    if phrase.begins(&["if"]) && !phrase.begins(&["if you", "if possible", "if so", "if not"]) {
+        return phrase.has(",");
+    }
+    if phrase.has_any(&REASONS[..2]) && !phrase.has_any(&TROUBLE) && phrase.words().count() > EXPLAINING_WORDS * 2 {
         return true;
     }
     let rest: Vec<&str> = phrase.words().skip_while(|word| ASSENT.contains(word)).collect();
@@ -258,15 +345,22 @@ pub(super) fn of_the_person(sentence: &str) -> bool {
     words > 2 && Phrase::of(&rest.join(" ")).begins(&INSTRUCTING)
 }
 
+/// Whether a person begins with an objection.
+pub(super) fn objects(text: &str) -> bool {
+    clauses(text)
+        .next()
+        .is_some_and(|first| Phrase::of(first).begins(&["no", "nope", "not", "don't", "do not", "instead"]))
+}
+
 /// Whether a sentence leaves a choice to the reader.
 pub(super) fn is_left_to_the_reader(sentence: &str) -> bool {
     let phrase = Phrase::of(sentence);
     phrase.asks() && phrase.has_any(&ALTERNATIVES)
 }
 
-/// Whether a text asks, at its end.
+/// Whether any sentence of a text asks.
 pub(super) fn asks(text: &str) -> bool {
-    Phrase::of(sentences(text).last().map_or(text, |sentence| sentence.text)).asks()
+    sentences(text).iter().any(|sentence| Phrase::of(sentence.text).asks())
 }
 
 struct Commitment {
@@ -274,6 +368,8 @@ struct Commitment {
     at: usize,
     /// The verb says nothing but a choice.
     choosing: bool,
+    /// The verb holds on to something, or lets it be.
+    holding: bool,
     /// `I'd keep …`: a proposal.
     conditional: bool,
     /// `…, so I keep …`: a conclusion.
@@ -305,7 +401,9 @@ fn commitment(phrase: &Phrase) -> Option<Commitment> {
             continue;
         };
         let Some(word) = words.get(verb) else { continue };
-        let choosing = CHOOSING.binary_search(word).is_ok() && (verb != index || word.ends_with('d'));
+        let going_with = matches!(*word, "go" | "going" | "went") && words.get(verb + 1) == Some(&"with");
+        let chosen = CHOOSING.binary_search(word).is_ok() && (verb != index || word.ends_with('d'));
+        let choosing = chosen || (going_with && verb != index);
         let committing = verb != index && COMMITTING.binary_search(word).is_ok();
         if !choosing && !committing {
             continue;
@@ -313,7 +411,8 @@ fn commitment(phrase: &Phrase) -> Option<Commitment> {
         // `…, so I moved it` tells what was done, and no choice.
         let past = word.ends_with("ed") || PAST.contains(word);
         let after_so = !past && index > 0 && matches!(words[index - 1], "so" | "therefore" | "hence");
-        let commitment = Commitment { at: begins[verb], choosing, conditional, after_so };
+        let commitment =
+            Commitment { at: begins[verb], choosing, holding: HOLDING.contains(word), conditional, after_so };
         if choosing {
             return Some(commitment);
         }
@@ -333,8 +432,8 @@ fn refuses(phrase: &Phrase) -> bool {
     ["i", "we"].iter().any(|who| REFUSING.iter().any(|words| phrase.has(&format!("{who} {words}"))))
 }
 
-fn is_labelled(phrase: &Phrase) -> bool {
-    LABELS.iter().any(|label| phrase.begins(&[&format!("{label} :")])) && phrase.words().count() > 5
+fn is_labelled(phrase: &Phrase, labels: &[&str]) -> bool {
+    labels.iter().any(|label| phrase.begins(&[&format!("{label} :")])) && phrase.words().count() > 5
 }
 
 #[cfg(test)]
@@ -342,7 +441,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(choice: fn(&str) -> bool, expected: bool, sentences: &[&str]) {
+    fn check<T: PartialEq + std::fmt::Debug>(choice: fn(&str) -> T, expected: T, sentences: &[&str]) {
         for sentence in sentences {
             assert_eq!(choice(sentence), expected, "{sentence}");
         }
@@ -357,18 +456,20 @@ mod tests {
     fn a_choice_of_the_agent_shows_in_its_reason_or_what_it_is_made_against() {
         check(
             of_the_agent,
-            true,
+            Some(Choice::Made),
             &[
                 "I decided against a queue.",
+                "I won't pin it; the next release mends that anyway.",
                 "**SQLite instead of a file per user, because writes must be atomic.**",
                 "We keep the old column, since two clients still read it.",
                 "The parser is recursive, so I limit the depth to 64.",
-                "I'd put the check into the router.",
+                "We'll go with the second layout for all pages.",
+                "I leave the retry out: the queue does the same for every message.",
+                "The key must be the path and not the name.",
                 "I won't vendor it: every update would be ours to make.",
                 "I convert at the border instead.",
                 "Dead end, I take the cache out again.",
                 "Decided: one file per tenant.",
-                "Plan: index the table first, then page by key.",
                 "So a lock per account is needed.",
                 "I chose that over polling.",
                 "キューではなくテーブルを使います。",
@@ -376,7 +477,7 @@ mod tests {
         );
         check(
             of_the_agent,
-            false,
+            None,
             &[
                 "The test fails because the mock returns a string instead of a number.",
                 "The server might return a page instead of the file because the route is wrong.",
@@ -388,9 +489,24 @@ mod tests {
                 "If you use a table instead of a list, I keep the order.",
                 "It runs on the worker thread instead of the main thread.",
                 "So far nothing failed.",
+                "Let me check what it does, it must take the path and not the name.",
+                "The file must be missing instead of empty, which is a bug.",
                 "The time was local, so I moved the check.",
                 "All tests pass.",
                 "",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_would_be_done_is_proposed() {
+        check(
+            of_the_agent,
+            Some(Choice::Proposed),
+            &[
+                "I'd put the check into the router.",
+                "Plan: index the table first, then page by key.",
+                "I'd rather keep one table instead of two.",
             ],
         );
     }
@@ -406,6 +522,10 @@ mod tests {
                 "please don't touch the lock file",
                 "an empty list is fine, not null",
                 "two days is enough",
+                "no new dependency for that",
+                "if the name is empty, refuse the row",
+                "take the small one, because the box has no memory to spare",
+                "不要静默失败",
                 "never push from here",
                 "I'd rather have it in the config",
                 "put it in the header instead of the query",

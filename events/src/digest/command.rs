@@ -9,7 +9,8 @@ mod words;
 use std::borrow::Cow;
 
 use self::vocabulary::{
-    ASKING, CHECKERS, CHECKING, GIT_LOOKING, IMPLIED, INTERPRETERS, LOOKING, OPENING, SETUP, WITH_SUBCOMMANDS, WRAPPERS,
+    ASKING, CHECKERS, CHECKING, GIT_LOOKING, IMPLIED, INTERPRETERS, LOOKING, OPENING, PACKAGE_MANAGERS, SETUP,
+    WITH_SUBCOMMANDS, WRAPPERS,
 };
 use self::words::{Joint, Word};
 
@@ -199,6 +200,7 @@ impl<'a> Step<'a> {
     ///
     /// * program and subcommand are equal (`npm test` is `npm run test`, `python -m pytest` is `pytest`; directories of
     ///   the program, wrappers such as `npx`, `sudo`, `uv run`, variables and flags do not count);
+    /// * of `npm`, `pnpm`, `yarn` and `bun` one does for another;
     /// * a test, build or lint that compiles what failed to compile counts as the same (`cargo clippy` for `cargo check`);
     /// * of an interpreter, the script is the same;
     /// * a check (test, build, lint) covers the same or more: it names no part, or one that holds a part that failed, or
@@ -206,7 +208,7 @@ impl<'a> Step<'a> {
     /// * any other program with subcommands: the arguments overlap or one side has none; without subcommands they
     ///   overlap or both have none. The message of `git commit` is no argument.
     pub(super) fn resolves(&self, failed: &Step<'_>, failure: &str) -> bool {
-        if self.asks || self.program != failed.program {
+        if self.asks || !self.same_program(failed) {
             return false;
         }
         if self.subcommand != failed.subcommand && !self.implies(failed) {
@@ -270,7 +272,13 @@ impl<'a> Step<'a> {
 
     /// Whether both run the same program with the same subcommand, on whatever.
     pub(super) fn runs_as(&self, other: &Step<'_>) -> bool {
-        self.program == other.program && self.subcommand == other.subcommand
+        self.same_program(other) && self.subcommand == other.subcommand
+    }
+
+    /// Whether both are the same program, or package managers that run the same scripts.
+    fn same_program(&self, other: &Step<'_>) -> bool {
+        let manages = |step: &Step<'_>| PACKAGE_MANAGERS.contains(&&*step.program);
+        self.program == other.program || (manages(self) && manages(other))
     }
 
     /// Program and subcommand, for when the whole line would be too long to quote.

@@ -105,10 +105,15 @@ fn decided(episode: &Episode) -> Option<String> {
 /// What comes next, the latest first: it was said when the most was known.
 fn next(episode: &Episode) -> Option<String> {
     let steps = &episode.next_steps;
-    let named: Vec<_> = steps.iter().rev().take(MAX_NAMED / 2).map(|step| one_line(&step.text, SHORT_CHARS)).collect();
+    let named: Vec<_> = steps
+        .iter()
+        .rev()
+        .take(MAX_NAMED / 2)
+        .map(|step| one_line(step.text.trim_end_matches('.'), SHORT_CHARS))
+        .collect();
     let more = steps.len().saturating_sub(named.len());
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    (!named.is_empty()).then(|| format!("To do: {}{more}.", named.join("; ").trim_end_matches('.')))
+    (!named.is_empty()).then(|| format!("To do: {}{more}.", named.join("; ")))
 }
 
 fn files(timeline: &Timeline<'_>, episode: &Episode) -> Option<String> {

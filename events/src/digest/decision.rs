@@ -1,7 +1,7 @@
 //! What was decided, by whom and why: choices of the agent with their reason, answers to its questions, corrections and
 //! refusals of a person, plans that were approved.
 
-use super::choice;
+use super::choice::{self, Choice};
 use super::excerpt::{head, one_line, without_filter_mark};
 use super::question;
 use super::sameness::Told;
@@ -27,14 +27,15 @@ const PLAN_TOOL: &str = "ExitPlanMode";
 pub(super) fn decisions(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let mut found: Vec<(usize, Pointed)> = Vec::new();
     let mut before: Option<&Round<'_>> = None;
-    for round in &timeline.rounds {
+    for (index, round) in timeline.rounds.iter().enumerate() {
         if let Some((prompt, before)) = round.prompt.as_ref().zip(before) {
             found.extend(corrections(prompt, round.after_interruption, before.replies.last()));
         }
         if !round.replies.is_empty() || !round.deeds.is_empty() {
             before = Some(round);
         }
-        found.extend(choices(round));
+        let next = timeline.rounds.get(index + 1).and_then(|next| next.prompt.as_ref());
+        found.extend(choices(round, next.is_some_and(|prompt| choice::objects(prompt.text))));
     }
     found.extend(timeline.answers.iter().flat_map(|answer| answered(timeline, answer)));
     found.extend(timeline.deeds.iter().filter_map(plan));
@@ -46,13 +47,16 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Vec<Pointed> {
     decisions
 }
 
-/// The choices that the agent tells in a round.
-fn choices(round: &Round<'_>) -> Vec<(usize, Pointed)> {
+/// The choices that the agent tells in a round. What it proposed at its end is none if a person objects to it.
+fn choices(round: &Round<'_>, objected: bool) -> Vec<(usize, Pointed)> {
     let mut found = Vec::new();
+    let last = round.replies.last().map(|reply| reply.place);
     for reply in &round.replies {
+        let objected = objected && last == Some(reply.place);
         let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
         for (at, sentence) in sentences.iter().enumerate() {
-            if !choice::of_the_agent(sentence.text) {
+            let Some(choice) = choice::of_the_agent(sentence.text) else { continue };
+            if choice == Choice::Proposed && objected {
                 continue;
             }
             let mut text = plain(sentence.text);
@@ -135,7 +139,7 @@ fn refused(timeline: &Timeline<'_>, deed: &Deed<'_>) -> String {
     }
 }
 
-/// A plan that was approved, as far as the call keeps it.
+/// A plan that was approved, as far as the call keeps it, at the line of the approval.
 fn plan(deed: &Deed<'_>) -> Option<(usize, Pointed)> {
     if deed.tool() != PLAN_TOOL || !deed.succeeded() || deed.aside {
         return None;
@@ -144,7 +148,7 @@ fn plan(deed: &Deed<'_>) -> Option<(usize, Pointed)> {
     let lines = plan.lines().map(|line| line.trim_start_matches(['#', ' ']));
     let text = plain(&lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" · "));
     let text = one_line(&format!("Plan approved: {text}"), DECISION_CHARS);
-    Some((deed.ended, Pointed { text, line: deed.line, at: deed.at }))
+    Some((deed.ended, Pointed { text, line: deed.result_line, at: deed.result_at }))
 }
 
 fn pointed(text: &str, said: &Said<'_>) -> Pointed {

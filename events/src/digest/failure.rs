@@ -42,7 +42,8 @@ const SLIPS: [&str; 5] = [
     "No changes to make",
 ];
 /// Complaints of a program about how it was called. It has done nothing yet.
-const USAGE: [&str; 9] = [
+const USAGE: [&str; 10] = [
+    "Missing script",
     "unexpected argument",
     "unrecognized argument",
     "unrecognized option",
@@ -177,9 +178,20 @@ fn replaced(errors: &mut [Option<Failure>], open: &mut Vec<Open<'_>>, edits: &[&
 
 /// Whether a complaint shows that another is gone: it is of the same test, or the other kept anything from being run.
 fn gives_way(failure: &Open<'_>, other: &Open<'_>) -> bool {
-    let subject = |complaint: &'_ str| complaint.split_once(": ").map(|(subject, _)| subject.to_owned());
-    failure.complaint.starts_with("error")
-        || subject(&failure.complaint).is_some_and(|of| Some(of) == subject(&other.complaint))
+    if failure.complaint.starts_with("error") {
+        return true;
+    }
+    match (test(&failure.complaint), test(&other.complaint)) {
+        // Tests are told in order: one that comes first would have been told first.
+        (Some(before), Some(now)) => before <= now,
+        _ => false,
+    }
+}
+
+/// The test that a complaint names.
+fn test(complaint: &str) -> Option<&str> {
+    let (subject, _) = complaint.split_once(": ")?;
+    (subject.contains("test") || subject.contains("Test") || subject.contains('›')).then_some(subject)
 }
 
 fn fail<'a>(

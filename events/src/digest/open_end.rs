@@ -113,7 +113,9 @@ fn questions(timeline: &Timeline<'_>) -> Vec<Pointed> {
 
 /// An offer to be of further service asks for nothing.
 fn is_courtesy(question: &str) -> bool {
-    Phrase::of(question).has_any(&["anything else", "any questions", "something else", "help you", "how can i help"])
+    let phrase = Phrase::of(question);
+    phrase.has_any(&["anything else", "any questions", "something else", "help you", "how can i help"])
+        || phrase.begins(&["what would you", "what are you", "what do you want", "what aspect", "what can i"])
 }
 
 /// The last request, if nothing was said or done after it.

@@ -54,7 +54,12 @@ const HEADS_OPEN: [&str; 20] = [
     "known limitations",
 ];
 /// How a sentence of what comes next begins.
-const BEGINS_NEXT: [&str; 10] = [
+const BEGINS_NEXT: [&str; 15] = [
+    "please",
+    "next i would",
+    "next i'd",
+    "next we",
+    "next would",
     "next :",
     "next step :",
     "next steps :",
@@ -67,7 +72,9 @@ const BEGINS_NEXT: [&str; 10] = [
     "left for later",
 ];
 /// What gives it away anywhere.
-const SAYS_NEXT: [&str; 14] = [
+const SAYS_NEXT: [&str; 16] = [
+    "next step",
+    "next steps",
     "for later",
     "tomorrow",
     "you may want to",
@@ -81,7 +88,7 @@ const SAYS_NEXT: [&str; 14] = [
     "follow-up",
     "as a follow up",
     "still to do",
-    "please",
+    ". please",
 ];
 /// How a sentence of what is open begins.
 const BEGINS_OPEN: [&str; 12] = [
@@ -118,6 +125,18 @@ const SAYS_OPEN: [&str; 17] = [
     "didn't look",
     "didn't test",
 ];
+/// First words of a label, which may be longer: `Open as before: …`.
+const LABELS_OPEN: [&str; 5] = ["open", "remaining", "unresolved", "pending", "outstanding"];
+/// Most words of such a label.
+const LABEL_WORDS: usize = 4;
+/// What a head of a list says anywhere.
+const HEADS_SAY: [&str; 8] =
+    ["is left", "are left", "remain", "remains", "still open", "not done", "not done yet", "left to do"];
+/// Marks of what is open in languages without blanks.
+const WIDE: [&str; 7] = ["まだ決め", "未対応", "未完了", "还没", "尚未", "未完成", "下一步"];
+/// Sentences that begin so leave nothing: a case, a denial, a wish for words.
+const NOTHING: [&str; 8] =
+    ["if", "no", "please let", "please tell", "please provide", "please share", "please specify", "please describe"];
 /// With `yet`, these say that something is to come.
 const NOT: [&str; 9] = ["not", "isn't", "doesn't", "don't", "haven't", "hasn't", "aren't", "wasn't", "can't"];
 
@@ -137,6 +156,8 @@ pub(super) fn left(text: &str) -> Vec<Left<'_>> {
     // What the head above demands, and whether points have come under it.
     let mut head: Option<bool> = None;
     let mut points = false;
+    // The same of a point that leads others.
+    let mut inner: Option<bool> = None;
     let mut prose: Option<(usize, usize)> = None;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -162,9 +183,16 @@ pub(super) fn left(text: &str) -> Vec<Left<'_>> {
         match marker {
             Some(length) => {
                 points = true;
-                point(&bare[length..], line.starts_with([' ', '\t']), head, &mut found);
+                let (text, set_in) = (bare[length..].trim(), line.starts_with([' ', '\t']));
+                inner = inner.filter(|_| set_in);
+                if leads(text) {
+                    inner = head_of(text);
+                } else {
+                    let said = said(text).or(if set_in { inner } else { head });
+                    found.extend(said.filter(|_| !text.is_empty()).map(|next| Left { text, next }));
+                }
             }
-            None => (head, points) = (head_of(bare), false),
+            None => (head, inner, points) = (head_of(bare), None, false),
         }
     }
     if let Some((begin, end)) = prose {
@@ -182,15 +210,14 @@ fn head_of(line: &str) -> Option<bool> {
     // Long heads are sentences.
     let short = phrase.words().count() <= 8;
     let next = short && phrase.begins(&HEADS_NEXT);
-    (next || (short && phrase.begins(&HEADS_OPEN))).then_some(next)
+    (next || (short && (phrase.begins(&HEADS_OPEN) || phrase.has_any(&HEADS_SAY)))).then_some(next)
 }
 
 /// Sentences of a paragraph. Gives back what its end demands of the points that follow.
 fn paragraph<'a>(text: &'a str, head: Option<bool>, found: &mut Vec<Left<'a>>) -> Option<bool> {
     let mut goes_on = None;
     for sentence in sentences(text) {
-        let leads = sentence.text.trim_end_matches(['*', '_', ' ']).ends_with([':', '：']);
-        if leads {
+        if leads(sentence.text) {
             return head_of(sentence.text).or_else(|| said(sentence.text));
         }
         // "Next: one thing. And another."
@@ -201,20 +228,25 @@ fn paragraph<'a>(text: &'a str, head: Option<bool>, found: &mut Vec<Left<'a>>) -
     None
 }
 
-/// A point of a list, whole. One that is set in belongs to the one above.
-fn point<'a>(text: &'a str, set_in: bool, head: Option<bool>, found: &mut Vec<Left<'a>>) {
-    let said = said(text).or(head.filter(|_| !set_in));
-    found.extend(said.filter(|_| !text.trim().is_empty()).map(|next| Left { text: text.trim(), next }));
+/// Whether points are to follow.
+fn leads(text: &str) -> bool {
+    text.trim_end_matches(['*', '_', ' ']).ends_with([':', '：'])
 }
 
 /// Whether a sentence itself says that something is next (`true`) or open (`false`).
 fn said(sentence: &str) -> Option<bool> {
     let phrase = Phrase::of(sentence.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`'));
-    if phrase.asks() || offers(sentence) || announces(sentence) || phrase.begins(&["if", "no"]) {
+    if phrase.asks() || offers(sentence) || announces(sentence) || phrase.begins(&NOTHING) {
         return None;
     }
     if phrase.begins(&BEGINS_NEXT) || phrase.has_any(&SAYS_NEXT) {
         return Some(true);
+    }
+    let mut words = phrase.words();
+    let labelled = words.next().is_some_and(|first| LABELS_OPEN.contains(&first))
+        && words.take(LABEL_WORDS).any(|word| word == ":");
+    if labelled || WIDE.iter().any(|mark| sentence.contains(mark)) {
+        return Some(false);
     }
     let not_yet = phrase.words().any(|word| word == "yet") && phrase.words().any(|word| NOT.contains(&word));
     (phrase.begins(&BEGINS_OPEN) || phrase.has_any(&SAYS_OPEN) || not_yet).then_some(false)
@@ -239,6 +271,7 @@ mod tests {
         check("**Still open:**\n- the cache\n  - how big\n\nThat is all.\n- no\n", &[("the cache", false)]);
         check("All green. Left for later:\n- docs", &[("docs", true)]);
         check("## Next steps\nTag the release and push it.\n", &[("Tag the release and push it.", true)]);
+        check("1. Pending tasks:\n   - one\n2. Files:\n   - a.rs\n", &[("one", false)]);
         check("```\n## Next steps\n- no\n```\n", &[]);
     }
 
@@ -252,8 +285,11 @@ mod tests {
         check("Please rotate the key.", &[("Please rotate the key.", true)]);
         check("- done: one\n- **failing**: `b` gets 2", &[("**failing**: `b` gets 2", false)]);
         check("Next: the mobile client.", &[("Next: the mobile client.", true)]);
+        check("Open as before: the shim.", &[("Open as before: the shim.", false)]);
+        check("Two things are left:\n- a\n- b", &[("a", false), ("b", false)]);
         for nothing in [
             "Let me know if anything is not done.",
+            "I can help, please tell me what is next:\n- one\n- two",
             "Would you like me to do that tomorrow?",
             "If it is not there yet, wait.",
             "The page still works.",

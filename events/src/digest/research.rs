@@ -6,6 +6,8 @@ use super::timeline::{Deed, Timeline};
 use super::{LINE_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS, Show};
 use crate::conversation::Outcome;
 
+/// A shorter remark ("I have enough now.") says nothing of what was found, in characters.
+const TELLING_CHARS: usize = 40;
 /// Longest remark of the agent on what it found, in characters.
 const REMARK_CHARS: usize = 160;
 
@@ -61,5 +63,6 @@ fn remark(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Option<String> {
     let replies = timeline.rounds.iter().flat_map(|round| &round.replies);
     let said = replies.filter(|reply| reply.place > deed.ended).min_by_key(|reply| reply.place)?;
     let at_once = next.is_none_or(|next| said.place < next);
-    at_once.then(|| statement::statement(said.text)).flatten().map(|text| one_line(&text, REMARK_CHARS))
+    let remark = at_once.then(|| statement::statement(said.text)).flatten();
+    remark.filter(|text| text.chars().count() >= TELLING_CHARS).map(|text| one_line(&text, REMARK_CHARS))
 }

@@ -44,6 +44,8 @@ pub(super) const WITH_SUBCOMMANDS: [&str; 38] = [
 /// Programs that run the script which is their first argument.
 pub(super) const INTERPRETERS: [&str; 12] =
     ["python", "python3", "node", "ruby", "perl", "php", "bash", "sh", "zsh", "tsx", "ts-node", "source"];
+/// Programs that run the scripts of one and the same manifest.
+pub(super) const PACKAGE_MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 /// Words before a program that do not change what it is.
 pub(super) const WRAPPERS: [&str; 9] = ["sudo", "env", "time", "nice", "nohup", "command", "exec", "npx", "bunx"];
 /// Steps that prepare or decorate, and prove nothing.
