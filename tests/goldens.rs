@@ -37,7 +37,6 @@ fn an_episode_says_what_a_person_says_of_the_session() {
         open.count(&session.id, &golden.open, &Found::all(&ends));
     }
     let told: Vec<String> = kinds.iter().map(Score::told).collect();
-    println!("{}", told.join("\n"));
     let good = |score: &Score| score.found_percent() >= LEAST_FOUND && score.false_percent() <= MOST_FALSE;
     assert!(
         kinds.iter().all(good),

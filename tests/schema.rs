@@ -371,6 +371,19 @@ impl Drop for Program {
     }
 }
 
+/// Parts of an episode that some example session must have, sorted.
+const PARTS: [&str; 9] = [
+    "commands",
+    "decisions",
+    "errors",
+    "external_research",
+    "files_modified",
+    "files_read",
+    "knowledge_stored",
+    "next_steps",
+    "unresolved",
+];
+
 #[test]
 fn show_prints_what_the_episode_schema_describes() {
     let program = Program(tempfile::tempdir().expect("a folder"));
@@ -378,14 +391,22 @@ fn show_prints_what_the_episode_schema_describes() {
     program.json(&["search", "refresh", "token", "--json"]);
     let table = program.json(&["sessions", "--subagents", "--json"]);
     let rows = table["sessions"].as_array().expect("rows");
-    let mut resolved = 0;
+    let (mut resolved, mut parts) = (0, BTreeSet::new());
     for row in rows {
         let id = row["session_id"].as_str().expect("an id");
         let episode = &program.json(&["show", id, "--json"])["episode"];
         let found = validator::findings(&schema, episode);
         assert!(found.is_empty(), "{id}:\n{}", found.join("\n"));
+        let told = |part: &&str| match &episode[*part] {
+            Value::Array(list) => !list.is_empty(),
+            Value::Object(fields) => !fields.is_empty(),
+            _ => false,
+        };
+        parts.extend(PARTS.iter().copied().filter(told));
+        assert_eq!(episode["metadata"]["message_count"], row["message_count"], "{id}");
         resolved +=
             episode["errors"].as_array().expect("errors").iter().filter(|it| it.get("resolution").is_some()).count();
     }
+    assert!(parts.iter().eq(PARTS.iter()), "only {parts:?} are told of any session");
     assert!(rows.len() >= 4 && resolved > 0, "{} sessions with {resolved} failures resolved are no test", rows.len());
 }

@@ -52,7 +52,7 @@ fn world() -> World {
         .result("t5", "Finished", false)
         .call("t6", "Bash", serde_json::json!({"command": "cargo publish"}))
         .result("t6", "Exit code 101\nerror: no registry", true)
-        .reply("The zebra parser is mended: the types match now.");
+        .reply("The zebra parser is mended. I keep the old types, because two callers need them. Next: publish it.");
     world.close(&id(1));
     let open = world.transcript("-work-two", &id(2)).at(now());
     { open }.prompt("an open giraffe");
@@ -129,14 +129,24 @@ fn sessions_and_show_print_the_contracts_fields() {
     let episode = &shown["episode"];
     check(
         episode,
-        "uuid:s tier:s name:s objective:s work_completed:o errors:a files_read:a files_modified:a commands:a \
-         continuation_context:s content:s",
+        "uuid:s tier:s name:s objective:s work_completed:o decisions:a errors:a files_read:a files_modified:a commands:a \
+         external_research:a knowledge_stored:o unresolved:a next_steps:a continuation_context:s content:s metadata:o",
     );
     for lines in episode["work_completed"].as_object().unwrap().values() {
         lines.as_array().unwrap().iter().for_each(|line| check(line, ITEM));
     }
     check(&episode["errors"][0], ITEM);
     check(&episode["errors"][0]["resolution"], ITEM);
+    check(&episode["decisions"][0], ITEM);
+    check(&episode["unresolved"][0], ITEM);
+    check(&episode["next_steps"][0], ITEM);
+    check(
+        &episode["metadata"],
+        "mcp_tools_used:a start_time:s end_time:s duration_seconds:n message_count:n token_count:n \
+         filtered_token_count:n llm_cost_estimate:f",
+    );
+    assert_eq!(episode["metadata"]["message_count"], shown["message_count"]);
+    assert_eq!(episode["metadata"]["duration_seconds"], 13);
     check(&episode["files_read"][0], "path:s line:n count:n");
     check(&episode["files_modified"][0], "path:s line:n added:n removed:n");
     for command in episode["commands"].as_array().unwrap() {
@@ -145,6 +155,10 @@ fn sessions_and_show_print_the_contracts_fields() {
     let failed = episode["commands"].as_array().unwrap().iter().find(|command| command["outcome"] == "failed");
     assert_eq!(failed.unwrap_or_else(|| panic!("{episode}"))["exit_code"], 101);
     assert!(text(&episode["objective"]).contains("zebra parser"));
+    let human = world.ok(&["show", &id(1)]).out;
+    for part in ["lasted", "13 s", "tokens", "## Decisions", "I keep the old types", "## Open", "Next: publish it."] {
+        assert!(human.contains(part), "{part}: {human}");
+    }
 }
 
 #[test]

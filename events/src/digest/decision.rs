@@ -147,7 +147,7 @@ fn plan(deed: &Deed<'_>) -> Option<(usize, Pointed)> {
     let plan = without_filter_mark(deed.input("plan")?);
     let lines = plan.lines().map(|line| line.trim_start_matches(['#', ' ']));
     let text = plain(&lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" · "));
-    let text = one_line(&format!("Plan approved: {text}"), DECISION_CHARS);
+    let text = one_line(&format!("Plan approved: {}", text.trim_start_matches("Plan: ")), DECISION_CHARS);
     Some((deed.ended, Pointed { text, line: deed.result_line, at: deed.result_at }))
 }
 

@@ -99,7 +99,7 @@ pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
     let mut edits: Vec<&str> = Vec::new();
     for deed in timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index)) {
         match deed.outcome() {
-            Some(Outcome::Failed) => fail(timeline, deed, edits.len(), show, &mut errors, &mut open),
+            Some(Outcome::Failed) => fail(timeline, deed, &edits, show, &mut errors, &mut open),
             Some(Outcome::Ok) => {
                 if let Some((path, ..)) = deed.edit() {
                     edits.push(timeline.shown(path));
@@ -154,6 +154,40 @@ impl<'a> Past<'a> {
     }
 }
 
+/// What did not compile before fails in a test now: it compiles, after edits.
+fn compiled(
+    deed: &Deed<'_>,
+    command: &Command<'_>,
+    complaint: &str,
+    edits: &[&str],
+    errors: &mut [Option<Failure>],
+    open: &mut Vec<Open<'_>>,
+) {
+    if test(complaint).is_none() {
+        return;
+    }
+    let ran = command.suspects();
+    open.retain(|failure| {
+        let Subject::Command(steps) = &failure.subject else { return true };
+        let since = edits.get(failure.edits..).unwrap_or_default();
+        let compiles = failure.complaint.starts_with("error") && !failure.usage && !since.is_empty();
+        let same = compiles && !steps.is_empty() && steps.iter().all(|failed| ran.iter().any(|step| step == failed));
+        match errors.get_mut(failure.error) {
+            Some(Some(error)) if same && deed.began > failure.ended => {
+                error.line.resolution = Some(gone(since, complaint, deed.result_line, deed.result_at));
+                false
+            }
+            _ => true,
+        }
+    });
+}
+
+/// The sentence about a failure that gave way to another.
+fn gone(edits: &[&str], complaint: &str, line: u64, at: Option<Timestamp>) -> Pointed {
+    let text = format!("no longer fails so{}; fails otherwise: {complaint}", after(edits));
+    Pointed { text: one_line(&text, ERROR_CHARS), line, at }
+}
+
 /// A failure that no success followed, after which the same command fails of something else once files were edited: the
 /// first is gone, and the second is what is left.
 fn replaced(errors: &mut [Option<Failure>], open: &mut Vec<Open<'_>>, edits: &[&str]) {
@@ -167,8 +201,7 @@ fn replaced(errors: &mut [Option<Failure>], open: &mut Vec<Open<'_>>, edits: &[&
         };
         let Some(other) = later.iter().find(same).filter(|_| !failure.usage) else { continue };
         let since = edits.get(failure.edits..other.edits).unwrap_or_default();
-        let text = format!("no longer fails so{}; fails otherwise: {}", after(since), other.complaint);
-        let resolution = Pointed { text: one_line(&text, ERROR_CHARS), line: other.line, at: other.at };
+        let resolution = gone(since, &other.complaint, other.line, other.at);
         if let Some(Some(error)) = errors.get_mut(failure.error) {
             error.line.resolution = Some(resolution);
             open.remove(earlier);
@@ -197,7 +230,7 @@ fn test(complaint: &str) -> Option<&str> {
 fn fail<'a>(
     timeline: &Timeline<'a>,
     deed: &Deed<'a>,
-    edits: usize,
+    edits: &[&str],
     show: &Show,
     errors: &mut Vec<Option<Failure>>,
     open: &mut Vec<Open<'a>>,
@@ -220,6 +253,7 @@ fn fail<'a>(
             let name = one_line(&without_filter_mark(&command.shown()), SHORT_CHARS);
             if !usage {
                 understood(deed, &command, &name, errors, open);
+                compiled(deed, &command, &complaint, edits, errors, open);
             }
             (Subject::Command(command.suspects()), name, !command.improvises() && !usage)
         }
@@ -246,7 +280,7 @@ fn fail<'a>(
     let slip = matches!(subject, Subject::File(_));
     let (error, line, at) = (errors.len(), deed.result_line, deed.result_at);
     let told = one_line(&complaint, show.output_chars(ERROR_CHARS));
-    open.push(Open { error, subject, key, complaint, line, at, ended: deed.ended, edits, slip, usage });
+    open.push(Open { error, subject, key, complaint, line, at, ended: deed.ended, edits: edits.len(), slip, usage });
     let code = deed.result.and_then(|result| result.exit_code).map(|code| format!("exit {code}"));
     let what = [code, Some(told).filter(|text| !text.is_empty())].into_iter().flatten().collect::<Vec<_>>().join(", ");
     let what = if what.is_empty() { "failed".to_owned() } else { what };

@@ -236,7 +236,8 @@ fn leads(text: &str) -> bool {
 /// Whether a sentence itself says that something is next (`true`) or open (`false`).
 fn said(sentence: &str) -> Option<bool> {
     let phrase = Phrase::of(sentence.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`'));
-    if phrase.asks() || offers(sentence) || announces(sentence) || phrase.begins(&NOTHING) {
+    if phrase.asks() || phrase.has("for example") || offers(sentence) || announces(sentence) || phrase.begins(&NOTHING)
+    {
         return None;
     }
     if phrase.begins(&BEGINS_NEXT) || phrase.has_any(&SAYS_NEXT) {

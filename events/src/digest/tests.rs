@@ -6,7 +6,10 @@ use serde_json::json;
 use super::*;
 use crate::conversation::{Body, Call, Edit, Meta, Outcome, TitleSource, ToolResult};
 
+mod beside;
+mod decisions;
 mod errors;
+mod open_ends;
 
 /// A session written by hand: each step is one item on the next line, one second later.
 #[derive(Default)]
@@ -370,11 +373,25 @@ pub(crate) fn any_items() -> impl Strategy<Value = Vec<Item>> {
         prop_oneof![
             ".{0,80}",
             "(I fixed it\\. |Let me see: |- a\n|```\n|/x |\\. |語。|\\\\\n){0,30}",
+            "(I keep it, because |## Next steps\n|- a\n|no, use x there|\"=\"|\", \"|not yet|tomorrow\\. |open: |\\? |1){0,20}",
             "[a-z]{1,9}( [a-z.`*]{1,9}){0,30}",
             (".{1,9}", 1..900_usize).prop_map(|(part, times)| part.repeat(times)),
         ]
     };
-    let name = prop_oneof![Just("Bash"), Just("Edit"), Just("Read"), Just("Task\" >\n<p"), Just(""), Just("TodoWrite")];
+    let name = prop::sample::select(vec![
+        "Bash",
+        "Edit",
+        "Read",
+        "Task\" >\n<p",
+        "",
+        "TodoWrite",
+        "AskUserQuestion",
+        "ExitPlanMode",
+        "TaskCreate",
+        "TaskUpdate",
+        "WebSearch",
+        "mcp__notes__add_note",
+    ]);
     let command = prop_oneof![
         Just("cargo test".to_owned()),
         Just("cd a && cargo test x | tail".to_owned()),
@@ -383,11 +400,13 @@ pub(crate) fn any_items() -> impl Strategy<Value = Vec<Item>> {
     ];
     let call =
         (0..6_u8, name, command, text(), any::<Option<(u32, u32)>>()).prop_map(|(id, name, command, text, edit)| {
-            let input = [("command", command.clone()), ("file_path", command.clone()), ("description", text)];
+            let text_keys = ["description", "question", "plan", "subject", "query", "title", "taskId", "status"];
+            let texts = text_keys.map(|key| (key, text.clone()));
+            let input = [("command", command.clone()), ("file_path", command.clone())].into_iter().chain(texts);
             Body::Call(Call {
                 id: if id == 0 { "".into() } else { format!("t{id}").into() },
                 name: name.to_owned(),
-                input: input.into_iter().map(|(key, value)| (key.to_owned(), json!(value))).collect(),
+                input: input.map(|(key, value)| (key.to_owned(), json!(value))).collect(),
                 edit: edit.map(|(added, removed)| Edit { path: command, added, removed }),
             })
         });
@@ -433,7 +452,12 @@ proptest! {
         let episode = digest(&items, &Show::default());
         prop_assert_eq!(&episode, &digest(&items, &Show::default()), "deterministic");
         let lines: std::collections::BTreeSet<u64> = items.iter().map(|item| item.line).collect();
-        let pointed = || episode.work_completed.values().flatten().chain(&episode.prompts);
+        let lists = || [&episode.prompts, &episode.decisions, &episode.unresolved, &episode.next_steps, &episode.external_research];
+        let pointed = || {
+            let by_name = episode.work_completed.values().chain(episode.knowledge_stored.values());
+            by_name.chain(lists()).flatten()
+        };
+        prop_assert!(lists().iter().all(|list| list.len() <= MAX_ENTRIES));
         let resolutions = || episode.errors.iter().filter_map(|error| error.resolution.as_ref());
         let all_lines = pointed().chain(resolutions()).map(|p| p.line)
             .chain(episode.errors.iter().map(|e| e.line))

@@ -1,0 +1,256 @@
+//! Words by which a choice shows. A list is a guess that helps: what it lacks is not found, what it has too much of is told
+//! in vain.
+
+/// What is weighed against the choice.
+pub(super) const AGAINST: [&str; 4] = ["instead of", "rather than", "instead", "as opposed to"];
+/// What gives a reason.
+pub(super) const REASONS: [&str; 5] = ["because", "since", "so that", "as otherwise", "otherwise"];
+/// Who chooses.
+pub(super) const SUBJECTS: [&str; 12] =
+    ["i", "we", "i'd", "we'd", "i'll", "we'll", "i've", "we've", "i'm", "we're", "let's", "lets"];
+/// Words of a clause that explains, at least.
+pub(super) const EXPLAINING_WORDS: usize = 4;
+/// Words between who chooses and what they do.
+pub(super) const BETWEEN: [&str; 19] = [
+    "again",
+    "also",
+    "been",
+    "deliberately",
+    "first",
+    "had",
+    "have",
+    "instead",
+    "just",
+    "now",
+    "only",
+    "rather",
+    "should",
+    "simply",
+    "still",
+    "then",
+    "therefore",
+    "will",
+    "would",
+];
+/// Verbs that say nothing but a choice; sorted.
+pub(super) const CHOOSING: [&str; 16] = [
+    "choose",
+    "chose",
+    "chosen",
+    "decide",
+    "decided",
+    "favor",
+    "favour",
+    "opt",
+    "opted",
+    "pick",
+    "picked",
+    "prefer",
+    "preferred",
+    "rejected",
+    "settled",
+    "stick",
+];
+/// Verbs of a commitment: what is done so and not otherwise. Sorted.
+pub(super) const COMMITTING: [&str; 63] = [
+    "add",
+    "added",
+    "adding",
+    "allow",
+    "avoid",
+    "avoided",
+    "build",
+    "built",
+    "cache",
+    "call",
+    "convert",
+    "copy",
+    "do",
+    "drop",
+    "dropped",
+    "extract",
+    "go",
+    "going",
+    "implement",
+    "keep",
+    "keeping",
+    "kept",
+    "leave",
+    "leaving",
+    "left",
+    "limit",
+    "made",
+    "make",
+    "making",
+    "move",
+    "moved",
+    "moving",
+    "pass",
+    "pin",
+    "pinned",
+    "put",
+    "putting",
+    "read",
+    "replace",
+    "replaced",
+    "return",
+    "reuse",
+    "set",
+    "skip",
+    "skipped",
+    "split",
+    "stay",
+    "store",
+    "stored",
+    "stub",
+    "switch",
+    "switched",
+    "take",
+    "taking",
+    "took",
+    "treat",
+    "use",
+    "used",
+    "using",
+    "went",
+    "wrap",
+    "write",
+    "wrote",
+];
+/// Verbs among them after which a colon gives the reason.
+pub(super) const HOLDING: [&str; 14] = [
+    "avoid", "do", "drop", "dropped", "go", "keep", "kept", "leave", "left", "skip", "skipped", "stay", "take", "took",
+];
+/// Past forms among them that do not end in `ed`.
+pub(super) const PAST: [&str; 7] = ["built", "kept", "left", "made", "took", "went", "wrote"];
+/// Refusals of one's own.
+pub(super) const REFUSING: [&str; 8] =
+    ["won't", "don't want", "wouldn't", "didn't want", "will not", "do not want", "would not", "didn't use"];
+/// How an account of trouble shows: what is weighed there is what happens against what should.
+pub(super) const TROUBLE: [&str; 20] = [
+    "blocked",
+    "broken",
+    "bug",
+    "crash",
+    "crashes",
+    "error",
+    "fail",
+    "failed",
+    "failing",
+    "fails",
+    "failure",
+    "issue",
+    "maybe",
+    "might",
+    "problem",
+    "seem",
+    "seems",
+    "unexpected",
+    "wrong",
+    "wrongly",
+];
+/// Sentences that begin so put a case or speak to the reader.
+pub(super) const CASES: [&str; 11] =
+    ["next", "if", "when", "you", "your", "option", "or", "would you", "do you", "should i", "shall i"];
+/// Sentences that begin so tell the next step of the work.
+pub(super) const STEPS: [&str; 7] =
+    ["let me", "now let me", "first let me", "first , let me", "next , let me", "let's check", "let's see"];
+/// Labels before a choice.
+pub(super) const LABELS: [&str; 4] = ["decision", "decided", "conclusion", "verdict"];
+/// Labels before a proposal.
+pub(super) const LABELS_PROPOSING: [&str; 5] = ["proposal", "plan", "the plan", "approach", "recommendation"];
+/// What ends an attempt.
+pub(super) const GIVING_UP: [&str; 5] = ["dead end", "out again", "back out", "not worth it", "not worth the"];
+/// What a conclusion demands, when the sentence begins with `so`.
+pub(super) const DEMANDS: [&str; 7] = ["needed", "need a", "need an", "needs", "must", "has to", "have to"];
+/// What is turned down beside what is demanded.
+pub(super) const NOT_THAT: [&str; 4] = [", not", "and not", "instead of", "rather than"];
+/// What gives a question away that has a choice to make.
+pub(super) const ALTERNATIVES: [&str; 5] = ["or", "which", "prefer", "rather", "how should"];
+/// Ways of saying `not` that lay nothing down.
+pub(super) const IDLE: [&str; 13] = [
+    "no problem",
+    "no worries",
+    "no idea",
+    "no hurry",
+    "no errors",
+    "no luck",
+    "not sure",
+    "not only",
+    "not yet",
+    "or not",
+    "not bad",
+    "not too bad",
+    "why not",
+];
+/// Marks of a choice in languages without blanks.
+pub(super) const WIDE: [&str; 9] =
+    ["ではなく", "代わりに", "に決め", "而不是", "我决定", "我們決定", "我们决定", "改用", "选择了"];
+/// The same of a person, who forbids and lays down.
+pub(super) const WIDE_ORDERS: [&str; 6] = ["不要", "别用", "ないでください", "にしてください", "ではなく", "而不是"];
+
+/// How a person's correction or instruction begins, once yes and please are passed over.
+pub(super) const INSTRUCTING: [&str; 21] = [
+    "no",
+    "nope",
+    "not",
+    "don't",
+    "do not",
+    "dont",
+    "never",
+    "always",
+    "use",
+    "keep",
+    "leave",
+    "set",
+    "prefer",
+    "go with",
+    "stick",
+    "stay",
+    "let's keep",
+    "let's use",
+    "let's go with",
+    "let's not",
+    "only",
+];
+/// The same anywhere in a sentence.
+pub(super) const CORRECTING: [&str; 18] = [
+    "and not",
+    ", no",
+    "instead of",
+    "rather than",
+    "instead",
+    ", not",
+    "must not",
+    "should not",
+    "shouldn't",
+    "mustn't",
+    "i'd prefer",
+    "i prefer",
+    "i'd rather",
+    "is enough",
+    ", do not",
+    ", don't",
+    "and don't",
+    "but don't",
+];
+/// What comes before an instruction.
+pub(super) const ASSENT: [&str; 20] = [
+    "ok", "okay", "yes", "yeah", "right", "good", "great", "also", "and", "but", "please", "then", "so", "agreed",
+    "sure", "fine", "go", ",", ".", "!",
+];
+/// What puts off, instead of deciding.
+pub(in crate::digest) const LATER: [&str; 12] = [
+    "not today",
+    "tomorrow",
+    "later",
+    "follow up",
+    "follow-up",
+    "followup",
+    "another time",
+    "next time",
+    "next session",
+    "not now",
+    "do it now",
+    "in its own session",
+];
