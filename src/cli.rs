@@ -4,11 +4,13 @@ mod ask;
 mod bench;
 mod close;
 mod completions;
+mod config;
 mod daemon;
 mod failure;
 mod help;
 mod logs;
 mod search;
+mod session_tracking;
 mod sessions;
 mod show;
 mod status;
@@ -69,6 +71,10 @@ enum Command {
     Logs(logs::Typed),
     /// Print what a shell needs to complete this command line
     Completions(completions::Typed),
+    /// Switch the tracking of sessions on or off, for all projects or for one
+    SessionTracking(session_tracking::Typed),
+    /// Show the configuration and where each value comes from, or import the original's
+    Config(config::Typed),
     /// Start the daemon (other commands do it by themselves)
     Daemon(daemon::Typed),
     /// Stop the daemon; returns when its process is gone
@@ -89,6 +95,14 @@ pub enum Error {
     /// The daemon itself.
     #[error(transparent)]
     Daemon(#[from] crate::daemon::Error),
+    /// A file that was named.
+    #[error("cannot read {path}: {reason}")]
+    File {
+        /// The file.
+        path: String,
+        /// Why, and what to do.
+        reason: String,
+    },
     /// A measurement.
     #[error(transparent)]
     Bench(#[from] crate::bench::Error),
@@ -135,6 +149,8 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Status(typed) => status::run(&environment, &typed),
         Command::Logs(typed) => logs::run(&environment, &typed),
         Command::Completions(typed) => Ok(completions::run(&typed)),
+        Command::SessionTracking(typed) => session_tracking::run(&environment, &typed),
+        Command::Config(typed) => config::run(&environment, &typed),
         Command::Daemon(typed) => daemon::run(&environment, &typed),
         Command::Stop(typed) => stop::run(&environment, &typed),
         Command::Bench(typed) => bench::run(&typed),

@@ -78,7 +78,7 @@ pub fn run(environment: &Environment, mode: Mode) -> Result<(), Error> {
 }
 
 async fn serve(environment: &Environment, mode: Mode) -> Result<HomeLock, Error> {
-    // Configuration comes with its own command; until then the defaults hold.
+    // What holds where the home's configuration says nothing.
     let (_settings, settings) = watch::channel(Arc::new(Settings::default()));
     // Before anything that would have to be put in order again.
     let signals = Signals::listen().map_err(|source| Error::Io { what: "listen for signals", source })?;

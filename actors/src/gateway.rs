@@ -24,9 +24,11 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::chunks::ChunkStore;
 use crate::clock::Clock;
+use crate::configuration::Configuration;
 use crate::indexer;
 use crate::journal::Journal;
 use crate::limits;
+use crate::roots::Roots;
 use crate::settings::SettingsReader;
 use crate::slot::Slot;
 use crate::supervisor::{self, Progress};
@@ -41,7 +43,9 @@ pub struct Services {
     /// Where everything lies.
     pub home: PathBuf,
     /// Whose transcripts are read.
-    pub roots: Vec<PathBuf>,
+    pub roots: Arc<Roots>,
+    /// What is configured, and the way to change it.
+    pub configuration: Arc<Configuration>,
     /// The program's version, as `hello` says it.
     pub version: String,
     /// When the daemon was started.

@@ -5,6 +5,7 @@
 
 pub mod chunks;
 pub mod clock;
+pub mod configuration;
 pub mod durable;
 pub mod export;
 pub mod files;
@@ -17,6 +18,7 @@ pub mod memory;
 pub mod place;
 pub mod reading;
 pub mod restart;
+pub mod roots;
 pub mod session;
 pub mod settings;
 pub mod slot;

@@ -27,6 +27,9 @@ pub const READ_BLOCK_BYTES: usize = 256 * 1024;
 /// Longest line that is held in memory. Real lines reach 7 MB; longer ones are counted and passed over.
 pub const LINE_BYTES: usize = 16 * 1024 * 1024;
 
+/// Bytes at the head of a transcript in which its working directory is looked for: the first typed prompt names it.
+pub const PEEK_BYTES: u64 = 8 * 1024 * 1024;
+
 /// Bytes before an offset whose digest tells whether a file still continues what was read.
 pub const TAIL_BYTES: u64 = 4096;
 

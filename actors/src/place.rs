@@ -12,16 +12,27 @@ const LEVELS: usize = 64;
 /// A `.git` file is one line; anything longer is none.
 const GIT_FILE_BYTES: u64 = 4096;
 
-/// The place of a working directory as it is on disk now. A directory that is gone is its own project.
+/// The place of a working directory as it is on disk now. A directory that is gone is its own project. However a
+/// directory is written, with links, `..` or a slash at the end, it is one project.
 pub fn of(cwd: &str) -> Place {
-    let project = git_top_level(Path::new(cwd)).and_then(|top| top.to_str().map(str::to_owned));
-    Place { cwd: cwd.to_owned(), project: project.unwrap_or_else(|| cwd.to_owned()) }
+    let written = Path::new(cwd);
+    if !written.is_absolute() {
+        // A directory of another machine, as Windows writes them, or nothing that can be looked at.
+        let project = cwd.trim_end_matches(['/', '\\']);
+        return Place { cwd: cwd.to_owned(), project: if project.is_empty() { cwd } else { project }.to_owned() };
+    }
+    let cwd_itself = real(written).unwrap_or_else(|| plain(written));
+    let project = git_top_level(&cwd_itself).unwrap_or(cwd_itself);
+    let project = real(&project).unwrap_or(project);
+    Place { cwd: cwd.to_owned(), project: project.to_str().unwrap_or(cwd).to_owned() }
+}
+
+/// Without links. Where that would give a path that nobody writes (Windows), as it is written.
+fn real(path: &Path) -> Option<PathBuf> {
+    if cfg!(windows) { None } else { fs::canonicalize(path).ok() }
 }
 
 fn git_top_level(cwd: &Path) -> Option<PathBuf> {
-    if !cwd.is_absolute() {
-        return None;
-    }
     cwd.ancestors().take(LEVELS).find_map(|directory| {
         let git = directory.join(".git");
         let metadata = fs::metadata(&git).ok()?;
@@ -72,7 +83,7 @@ mod tests {
     #[test]
     fn a_directory_belongs_to_its_git_top_level_and_worktrees_join() {
         let temp = tempfile::tempdir().unwrap();
-        let root = temp.path();
+        let root = &fs::canonicalize(temp.path()).unwrap();
         for directory in ["repo/.git/worktrees/fix", "repo/src/deep", "trees/fix/src", "plain/sub", "repo/module/lib"] {
             fs::create_dir_all(root.join(directory)).unwrap();
         }
@@ -85,5 +96,35 @@ mod tests {
         assert_eq!(project(&root.join("plain/sub")), root.join("plain/sub"));
         assert_eq!(project(Path::new("/no/such/place")), Path::new("/no/such/place"));
         assert_eq!(of("relative").project, "relative");
+    }
+
+    #[test]
+    fn a_directory_is_one_project_however_it_is_written() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = &fs::canonicalize(temp.path()).unwrap();
+        let real = root.join("größe 日本/app");
+        fs::create_dir_all(real.join(".git")).unwrap();
+        fs::create_dir_all(real.join("src")).unwrap();
+        for written in
+            ["größe 日本/app", "größe 日本/app/", "größe 日本/./app", "größe 日本/app/src/..", "größe 日本/app/src/"]
+        {
+            assert_eq!(project(&root.join(written)), real, "{written}");
+        }
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(&real, root.join("link")).unwrap();
+            assert_eq!(project(&root.join("link/src")), real);
+        }
+        for (gone, expected) in [
+            ("/gone/app/", "/gone/app"),
+            ("/gone/app/../other", "/gone/other"),
+            ("/", "/"),
+            (r"C:\Users\dev\app", r"C:\Users\dev\app"),
+            (r"C:\Users\dev\app\", r"C:\Users\dev\app"),
+            ("", ""),
+        ] {
+            assert_eq!(of(gone).project, expected, "{gone}");
+            assert_eq!(of(gone).cwd, gone);
+        }
     }
 }

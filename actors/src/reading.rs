@@ -76,6 +76,40 @@ pub fn items(start: &Start, open: OpenCalls, to: u64, sink: &mut impl Sink) -> P
     }
 }
 
+/// What the head of a transcript says of where its session works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Peek {
+    /// In this directory.
+    Cwd(String),
+    /// Nothing, although there is conversation.
+    Nowhere,
+    /// Nothing yet.
+    NotYet,
+}
+
+/// Reads the head of a transcript, up to the first working directory it names. Nothing of it is kept.
+pub fn peek(source: Source, path: &str) -> Peek {
+    let look = || -> io::Result<Peek> {
+        let mut file = open(path)?;
+        let left = file.metadata()?.len();
+        let (mut sink, mut lines) = (NullSink, Lines { file: &mut file, left, held: Vec::new() });
+        let mut cursor = Cursor::default();
+        let (mut spoken, mut read) = (false, 0);
+        while read < limits::PEEK_BYTES && lines.held.len() <= limits::LINE_BYTES && lines.fill()? {
+            let mut reader = Reader::new(source, cursor, OpenCalls::default(), &mut sink);
+            read += lines.hand_over(&mut reader);
+            let (reached, seen) = reader.into_parts();
+            if let Some(cwd) = seen.cwd {
+                return Ok(Peek::Cwd(cwd));
+            }
+            spoken |= seen.conversation > 0;
+            cursor = reached;
+        }
+        Ok(if spoken { Peek::Nowhere } else { Peek::NotYet })
+    };
+    look().unwrap_or(Peek::NotYet)
+}
+
 /// Whether the file at `path` may take over a session that was read from `known` up to `offset`: the known one is gone,
 /// or the other is longer and has the same bytes before the offset.
 pub fn continues(known: &str, path: &str, offset: u64, tail: TailDigest) -> bool {

@@ -6,6 +6,7 @@
 
 mod answer;
 mod observe;
+mod tracking;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 pub use answer::{Closed, Outcome};
+pub use tracking::{Switch, Switched};
 
 use crate::chunks::ChunkStore;
 use crate::clock::Clock;
@@ -103,6 +105,11 @@ impl Handle {
         slot::call(&self.0, |reply| Msg::Close(call, reply), within).await
     }
 
+    /// Has the session tracked, or tracked no more, whatever the switches say at the moment.
+    pub async fn switch(&self, switch: Switch, within: Duration) -> Result<Switched, CallError> {
+        slot::call(&self.0, |reply| Msg::Switch(switch, reply), within).await
+    }
+
     /// Reads to the end of the file as it stands, then closes for a query.
     pub async fn refresh(
         &self,
@@ -121,6 +128,7 @@ impl Handle {
 pub(crate) enum Msg {
     Seen(FileSeen),
     Close(CloseCall, RpcReplyPort<Closed>),
+    Switch(Switch, RpcReplyPort<Switched>),
     TakenIn(RpcReplyPort<()>),
     Wake,
     Done(Box<JobOutcome>),
@@ -185,8 +193,10 @@ impl Actor for SessionActor {
     async fn handle(&self, myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
         state.rehydrate().await?;
         if let Some(reason) = state.broken.clone() {
-            if let Msg::Close(_, reply) = message {
-                let _ = reply.send(state.closed(Outcome::Broken { reason }));
+            match message {
+                Msg::Close(_, reply) => drop(reply.send(state.closed(Outcome::Broken { reason }))),
+                Msg::Switch(_, reply) => drop(reply.send(Switched::Failed { reason })),
+                _ => {}
             }
             state.settle(&myself);
             return Ok(());
@@ -194,6 +204,7 @@ impl Actor for SessionActor {
         let handled = match message {
             Msg::Seen(file) => state.seen(&myself, file).await,
             Msg::Close(call, reply) => state.close(call, reply).await,
+            Msg::Switch(switch, reply) => state.switch(switch, reply).await,
             Msg::TakenIn(reply) => {
                 let _ = reply.send(());
                 Ok(())
@@ -312,6 +323,9 @@ impl State {
             Event::IndexingFailed { why, attempts, retry_at, .. } => {
                 tracing::warn!(%session, %why, attempts, %retry_at, hash = %hash_of(before), %old, "index failed");
             }
+            Event::TrackingStopped => tracing::info!(%session, "tracking stopped"),
+            Event::TrackingResumed => tracing::info!(%session, "tracking resumed"),
+            Event::TrackingForced => tracing::info!(%session, "tracking forced"),
             Event::Abandoned { why } => tracing::info!(%session, %why, "session let go without an index"),
             _ => {}
         }

@@ -1,10 +1,16 @@
 //! What may be configured, as the actors use it: one immutable value, replaced as a whole when the configuration changes.
 
+pub mod pattern;
+mod switches;
+
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use baton_events::session::{Policy, State};
 use tokio::sync::watch;
+
+pub use switches::{Stop, Switches};
 
 /// Reads the settings as they are now, and can wait for the next ones.
 pub type SettingsReader = watch::Receiver<Arc<Settings>>;
@@ -16,22 +22,94 @@ pub struct Settings {
     pub policy: Policy,
     /// How long a query that does not wait for history reads what is beyond [`crate::limits::LAZY_BYTES`].
     pub lazy_budget: Duration,
+    /// Switches of single projects, and projects that are never read.
+    pub switches: Switches,
+    /// The directories whose transcripts are read, with a folder for each project; `None`: those that the daemon was
+    /// started with, and those that clients name.
+    pub watch_directories: Option<Vec<PathBuf>>,
+    /// What a digest and an export show.
+    pub filtering: Filtering,
+}
+
+/// What a digest and an export show of a conversation; what is stored, hashed and found does not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Filtering {
+    /// Prompts.
+    pub keep_user_messages: bool,
+    /// Replies.
+    pub keep_agent_responses: bool,
+    /// Names and parameters of tool calls.
+    pub keep_tool_structure: bool,
+    /// One line in place of what a tool gave back.
+    pub omit_tool_outputs: bool,
+    /// Length of that line.
+    pub max_output_summary_chars: usize,
+}
+
+impl Default for Filtering {
+    fn default() -> Self {
+        Self {
+            keep_user_messages: true,
+            keep_agent_responses: true,
+            keep_tool_structure: true,
+            omit_tool_outputs: true,
+            max_output_summary_chars: 200,
+        }
+    }
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { policy: Policy::default(), lazy_budget: Duration::from_millis(300) }
+        Self {
+            policy: Policy::default(),
+            lazy_budget: Duration::from_millis(300),
+            switches: Switches::default(),
+            watch_directories: None,
+            filtering: Filtering::default(),
+        }
     }
 }
 
 impl Settings {
     /// The policy for one session.
-    pub fn policy_for(&self, _state: &State) -> Policy {
-        self.policy.clone()
+    pub fn policy_for(&self, state: &State) -> Policy {
+        let tracked = self.stop_of(state).is_none();
+        Policy { tracked, ..self.policy.clone() }
     }
 
     /// Whether a session must be neither read nor shown, because its project is excluded.
-    pub fn excludes(&self, _state: &State) -> bool {
-        false
+    pub fn excludes(&self, state: &State) -> bool {
+        state.place.as_ref().is_some_and(|place| self.switches.excludes(place).is_some())
+    }
+
+    /// What of the configuration stops a session, if anything does. A session that was forced is stopped by an
+    /// exclusion only.
+    pub fn stop_of(&self, state: &State) -> Option<Stop> {
+        let stop = self.switches.stop_of(state.place.as_ref(), self.policy.tracked);
+        stop.filter(|stop| !state.forced || matches!(stop, Stop::Excluded { .. }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_events::session::Place;
+
+    use super::*;
+
+    #[test]
+    fn a_forced_session_passes_every_switch_but_no_exclusion() {
+        let place = Place { cwd: "/p/one".to_owned(), project: "/p/one".to_owned() };
+        let mut state = State { place: Some(place), ..State::default() };
+        let mut settings = Settings::default();
+        assert!(settings.policy_for(&state).tracked && !settings.excludes(&state));
+        settings.policy.tracked = false;
+        assert_eq!(settings.stop_of(&state), Some(Stop::Global));
+        assert!(!settings.policy_for(&state).tracked);
+        state.forced = true;
+        assert!(settings.policy_for(&state).tracked);
+        settings.switches = Switches::new(Vec::new(), vec![pattern::Pattern::new("/p/*").unwrap()]);
+        assert!(settings.excludes(&state) && !settings.policy_for(&state).tracked);
+        state.place = None;
+        assert!(!settings.excludes(&state), "nobody knows yet where it works");
     }
 }

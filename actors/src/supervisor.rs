@@ -21,6 +21,7 @@ use crate::files::FileSeen;
 use crate::limits;
 use crate::restart::{RestartBudget, Verdict};
 use crate::session::{self, CloseCall, Closed, SessionActor};
+use crate::settings::SettingsReader;
 use crate::slot::{CallError, Slot};
 use crate::table::TableReader;
 
@@ -102,6 +103,8 @@ pub(crate) enum Msg {
     },
     /// Time has passed, or the table has changed.
     Tick,
+    /// The settings are others: what was stopped may be owed again.
+    Reconfigured,
     Settle(RpcReplyPort<()>),
     Drain(RpcReplyPort<()>),
 }
@@ -151,6 +154,7 @@ impl Actor for SupervisorActor {
             myself.clone(),
             options.sessions.clock.clone(),
             options.table.clone(),
+            options.sessions.settings.clone(),
             wheel.subscribe(),
         ));
         let mut state = State {
@@ -188,6 +192,7 @@ impl Actor for SupervisorActor {
             }
             Msg::Settled { id, incarnation, rest } => state.settled(&id, incarnation, rest),
             Msg::Tick => state.tick(),
+            Msg::Reconfigured => state.reconfigured(),
             Msg::Settle(reply) => {
                 state.work_off(&myself).await;
                 let _ = reply.send(());
@@ -312,6 +317,20 @@ impl State {
         self.wheel.send_replace(next.into_iter().chain(again).min());
     }
 
+    /// Jobs that were owed when their sessions were stopped are owed again; timers follow with the next tick.
+    fn reconfigured(&mut self) {
+        let settings = self.options.sessions.settings.borrow().clone();
+        let table = self.options.table.borrow().clone();
+        let owed = table.iter().filter(|(_, row)| row.state.phase == Phase::Indexing);
+        let owed = owed.filter(|(_, row)| settings.policy_for(&row.state).tracked);
+        let work = owed.map(|(id, _)| Work::Wake(id.clone())).collect();
+        if !self.draining {
+            self.woken.clear();
+            self.backlog.push(work);
+        }
+        self.tick();
+    }
+
     async fn failed(&mut self, myself: &ActorRef<Msg>, actor: ActorId) {
         if let Some(child) = self.only.remove(&actor.pid()) {
             return self.restart(myself, child).await;
@@ -394,6 +413,7 @@ async fn turn_wheel(
     supervisor: ActorRef<Msg>,
     clock: Arc<dyn Clock>,
     mut table: TableReader,
+    mut settings: SettingsReader,
     mut next: watch::Receiver<Option<Timestamp>>,
 ) {
     loop {
@@ -410,6 +430,7 @@ async fn turn_wheel(
         };
         tokio::select! {
             changed = table.changed() => if changed.is_err() { return },
+            changed = settings.changed() => if changed.is_err() || supervisor.send_message(Msg::Reconfigured).is_err() { return },
             () = time => {}
         }
     }

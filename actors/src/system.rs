@@ -10,13 +10,15 @@ use tokio::sync::{Semaphore, watch};
 use crate::chunks::{self, ChunkStore};
 use crate::clock::Clock;
 use crate::export::Exporter;
+use crate::configuration::{self, Configuration};
 use crate::gateway::{self, Endpoint, Services};
 use crate::indexer;
 use crate::journal::{self, DiskJournal, Journal, OpenError};
 use crate::limits;
 use crate::lock::{HomeLock, LockError};
+use crate::roots::Roots;
 use crate::session;
-use crate::settings::SettingsReader;
+use crate::settings::{Settings, SettingsReader};
 use crate::supervisor::{self, Progress, SupervisorActor};
 use crate::table::{TableFold, TableReader};
 use crate::watcher::{self, Root};
@@ -25,9 +27,9 @@ use crate::watcher::{self, Root};
 pub struct Options {
     /// Where everything lies.
     pub home: PathBuf,
-    /// Where transcripts are looked for.
+    /// Where transcripts are looked for, if the configuration says nothing else.
     pub roots: Vec<Root>,
-    /// What is configured; may change while the daemon runs.
+    /// What holds where the home's configuration says nothing.
     pub settings: SettingsReader,
     /// The time.
     pub clock: Arc<dyn Clock>,
@@ -75,12 +77,21 @@ impl System {
         let (journal, table, log_problem) = open_journal(&home, started_at).await?;
         let chunks = Arc::new(ChunkStore::open(home.join("blobs"))?);
 
+        let base = Settings::clone(&settings.borrow());
+        let own: Vec<PathBuf> = roots.iter().map(|root| root.projects.clone()).collect();
+        let configuration = Arc::new(Configuration::open(&home, base, own));
+        let settings = configuration.settings();
+        tokio::spawn(configuration::watch(Arc::downgrade(&configuration)));
+        let roots = Roots::open(roots, settings.clone(), table.clone(), journal.clone(), clock.clone());
+        let roots = Arc::new(roots);
+
         let (supervisor, watcher) = (supervisor::Handle::default(), watcher::Handle::default());
         let (indexer, gateway) = (indexer::Handle::new(chunks.clone()), gateway::Handle::default());
         let (progress, degraded) = (watch::Sender::new(Progress::default()), watch::Sender::new(Vec::new()));
         let services = Services {
             home: home.clone(),
-            roots: roots.iter().map(|root| root.projects.clone()).collect(),
+            roots: roots.clone(),
+            configuration,
             version,
             started_at,
             journal: journal.clone(),
@@ -99,7 +110,7 @@ impl System {
         let sessions = session::Options {
             journal: journal.clone(),
             clock,
-            settings,
+            settings: settings.clone(),
             reads: Arc::new(Semaphore::new(limits::READS_AT_ONCE)),
             chunks: chunks.clone(),
             indexer: indexer.clone(),
@@ -113,9 +124,10 @@ impl System {
             memory: home.join("memory"),
             jobs_at_once: std::thread::available_parallelism().map_or(1, usize::from).min(4),
         };
+        let watching = watcher::Options { roots, settings, table: table.clone(), supervisor: supervisor.clone() };
         let children = supervisor::Children {
             indexer: (indexer.clone(), memory),
-            watcher: (watcher, watcher::Options { roots, table: table.clone(), supervisor: supervisor.clone() }),
+            watcher: (watcher, watching),
             gateway: (gateway.clone(), services.clone(), Endpoint::of(&home)),
         };
         let options = supervisor::Options { sessions, table, progress, degraded, children };

@@ -7,7 +7,7 @@
 mod changes;
 mod scan;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +18,8 @@ use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 
 use crate::files::{FileSeen, FileStat};
 use crate::limits;
+use crate::roots::Roots;
+use crate::settings::{Settings, SettingsReader};
 use crate::slot::{CallError, Slot};
 use crate::supervisor;
 use crate::table::TableReader;
@@ -45,7 +47,9 @@ impl Root {
 #[derive(Clone)]
 pub struct Options {
     /// Where to look.
-    pub roots: Vec<Root>,
+    pub roots: Arc<Roots>,
+    /// What is passed over is looked at again when they change.
+    pub settings: SettingsReader,
     /// How far each session's file was read.
     pub table: TableReader,
     /// Is told of changes.
@@ -66,6 +70,16 @@ impl Handle {
     /// A session has read a file as far as it went when it was seen like this.
     pub fn checked(&self, file: FileSeen) {
         self.0.cast(Msg::Checked(file));
+    }
+
+    /// A session has not read a file, because these settings say so: others may say otherwise.
+    pub fn passed_over(&self, file: FileSeen, under: Arc<Settings>) {
+        self.0.cast(Msg::PassedOver(file, under));
+    }
+
+    /// Every transcript whose session's id begins with this text, whether read or not.
+    pub async fn find(&self, id: &str) -> Result<Vec<FileSeen>, CallError> {
+        self.0.call(|reply| Msg::Find(id.to_owned(), reply), Duration::from_secs(60)).await
     }
 
     /// A file claims a session that is read from another one.
@@ -102,7 +116,11 @@ pub(crate) enum Msg {
     /// It has had time to gather what belongs together.
     Gathered,
     Refresh(RpcReplyPort<Vec<FileSeen>>),
+    /// Settings or roots have changed.
+    Reconfigured,
+    Find(String, RpcReplyPort<Vec<FileSeen>>),
     Checked(FileSeen),
+    PassedOver(FileSeen, Arc<Settings>),
     SecondFile(FileSeen),
     Overview(RpcReplyPort<Overview>),
 }
@@ -116,6 +134,8 @@ pub(crate) struct State {
     checked: BTreeMap<String, FileStat>,
     /// Files that claim another file's session, as they were when that was found out.
     second: BTreeMap<String, FileStat>,
+    /// Transcripts that were not read because of the settings, by path; checked as well.
+    passed_over: BTreeSet<String>,
     last: Scan,
 }
 
@@ -128,13 +148,21 @@ impl Actor for WatcherActor {
         let changes = Changes::new(myself.clone());
         myself.send_message(Msg::Sweep)?;
         myself.send_interval(limits::SWEEP, || Msg::Sweep);
-        Ok(State { options, changes, checked: BTreeMap::new(), second: BTreeMap::new(), last: Scan::default() })
+        tokio::spawn(follow(myself, options.settings.clone(), options.roots.changes()));
+        Ok(State {
+            options,
+            changes,
+            checked: BTreeMap::new(),
+            second: BTreeMap::new(),
+            passed_over: BTreeSet::new(),
+            last: Scan::default(),
+        })
     }
 
     async fn handle(&self, myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
         match message {
-            Msg::Sweep => {
-                state.changes.watch(&state.options.roots);
+            Msg::Sweep | Msg::Reconfigured => {
+                state.changes.watch(&state.options.roots.now());
                 let unread = state.scan().await;
                 state.options.supervisor.seen(unread);
             }
@@ -149,6 +177,17 @@ impl Actor for WatcherActor {
             }
             Msg::Refresh(reply) => {
                 let _ = reply.send(state.scan().await);
+            }
+            Msg::Find(id, reply) => {
+                let _ = reply.send(state.find(&id).await);
+            }
+            Msg::PassedOver(file, under) => {
+                if Arc::ptr_eq(&under, &state.options.settings.borrow())
+                    && !state.options.settings.has_changed().unwrap_or(false)
+                {
+                    state.passed_over.insert(file.path.clone());
+                    state.checked.insert(file.path, file.stat);
+                }
             }
             Msg::Checked(file) => {
                 state.second.remove(&file.path);
@@ -169,7 +208,8 @@ impl Actor for WatcherActor {
 impl State {
     /// Looks at everything. Answers what is unread, newest first.
     async fn scan(&mut self) -> Vec<FileSeen> {
-        let roots = self.options.roots.clone();
+        self.reconsider();
+        let roots = self.options.roots.now();
         let Ok(scan) = tokio::task::spawn_blocking(move || scan::everything(&roots)).await else {
             tracing::error!("looking for transcripts broke");
             return Vec::new();
@@ -179,15 +219,37 @@ impl State {
         let present: std::collections::BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
         self.checked.retain(|path, _| present.contains(path.as_str()));
         self.second.retain(|path, _| present.contains(path.as_str()));
+        self.passed_over.retain(|path| present.contains(path.as_str()));
         self.last.transcripts = files.len() as u64;
         self.unread(files)
     }
 
     /// Looks at some paths.
     async fn look_at(&mut self, paths: Vec<PathBuf>) -> Vec<FileSeen> {
-        let roots = self.options.roots.clone();
+        self.reconsider();
+        let roots = self.options.roots.now();
         let files = tokio::task::spawn_blocking(move || scan::some(&roots, &paths)).await.unwrap_or_default();
         self.unread(files)
+    }
+
+    /// Transcripts of sessions whose id begins so.
+    async fn find(&self, id: &str) -> Vec<FileSeen> {
+        let (roots, id) = (self.options.roots.now(), id.to_owned());
+        let found = tokio::task::spawn_blocking(move || {
+            let files = scan::everything(&roots).files.into_iter();
+            files.filter(|file| file.session.as_str().starts_with(&id)).collect()
+        });
+        found.await.unwrap_or_default()
+    }
+
+    /// What the settings had passed over is new again when they are others.
+    fn reconsider(&mut self) {
+        if self.options.settings.has_changed().unwrap_or(false) {
+            self.options.settings.mark_unchanged();
+            for path in std::mem::take(&mut self.passed_over) {
+                self.checked.remove(&path);
+            }
+        }
     }
 
     fn unread(&mut self, files: Vec<FileSeen>) -> Vec<FileSeen> {
@@ -214,6 +276,7 @@ impl State {
             roots: self
                 .options
                 .roots
+                .now()
                 .iter()
                 .map(|root| (root.projects.clone(), root.projects.is_dir(), self.changes.watches(&root.projects)))
                 .collect(),
@@ -233,6 +296,19 @@ fn is_read(state: &SessionState, file: &FileSeen) -> bool {
         && state.transcript.as_ref().is_some_and(|known| {
             known.path == file.path && known.identity == file.identity && state.read.offset == file.stat.size
         })
+}
+
+/// Tells the watcher when something that it goes by is another than before, as long as it lives.
+async fn follow(watcher: ActorRef<Msg>, mut settings: SettingsReader, mut roots: tokio::sync::watch::Receiver<u64>) {
+    loop {
+        tokio::select! {
+            changed = settings.changed() => if changed.is_err() { return },
+            changed = roots.changed() => if changed.is_err() { return },
+        }
+        if watcher.send_message(Msg::Reconfigured).is_err() {
+            return;
+        }
+    }
 }
 
 /// The notification thread's way to say that something is there.

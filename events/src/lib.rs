@@ -30,6 +30,7 @@ pub mod envelope;
 pub mod filter;
 pub mod graph;
 pub mod hash;
+pub mod home;
 pub mod projection;
 pub mod protocol;
 pub mod record;

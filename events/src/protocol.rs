@@ -175,6 +175,9 @@ pub struct Welcome {
     /// The directories whose transcripts it reads.
     #[serde(default)]
     pub roots: Vec<String>,
+    /// Why the directory that the client named in its `hello` is not read, and what to do; none: it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_refused: Option<String>,
 }
 
 /// How far long work is.
@@ -340,6 +343,19 @@ pub struct TrackParams {
 pub struct UntrackParams {
     /// An id or a unique prefix of one.
     pub session: String,
+}
+
+/// Arguments of `config`: without any, it is shown.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ConfigParams {
+    /// The text of a file of the original to be taken in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub import: Option<String>,
+    /// Whether it counts more than what is set already.
+    pub force: bool,
+    /// Say what would become of it, and write nothing.
+    pub dry_run: bool,
 }
 
 /// Arguments of `nodes`.

@@ -78,6 +78,11 @@ impl StreamId {
         Self(format!("session:{id}").into())
     }
 
+    /// The stream of what concerns the whole home and no session.
+    pub fn home() -> Self {
+        Self("home".into())
+    }
+
     /// A stream as it was recorded; any text, because the past cannot be refused.
     pub fn recorded(text: &str) -> Self {
         Self(text.into())

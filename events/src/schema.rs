@@ -2,5 +2,6 @@
 
 pub mod cursor;
 pub mod hex;
+pub mod home;
 pub mod item;
 pub mod session;

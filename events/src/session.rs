@@ -113,8 +113,11 @@ pub enum Rejection {
     #[error("the session is not forgotten")]
     NotForgotten,
     /// Tracking of the session was stopped.
-    #[error("tracking of this session was stopped")]
+    #[error("tracking of this session was stopped; `track_session` lifts that")]
     Untracked,
+    /// A switch of the configuration says that the session must not be touched.
+    #[error("session tracking is switched off for it")]
+    SwitchedOff,
     /// Reading did not go on where it stood.
     #[error("reading stands at byte {offset} of generation {generation}")]
     StaleRange {

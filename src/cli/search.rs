@@ -123,16 +123,11 @@ fn call(client: &mut Client, params: &SearchParams) -> Result<Box<RawValue>, cli
     result
 }
 
-/// Says so if the daemon reads other transcripts than the caller's.
+/// Says so if the daemon does not read the caller's transcripts, and why.
 fn tell_roots(environment: &Environment, client: &Client) {
-    let own = environment.claude_config_dir.join("projects");
-    let reads_own = client.welcome().roots.iter().any(|root| std::path::Path::new(root) == own);
-    if !reads_own {
-        print::note(&format!(
-            "The running daemon does not read {}: it was started with another CLAUDE_CONFIG_DIR. Run `baton stop` first \
-             to change that.\n",
-            own.display()
-        ));
+    if let Some(why) = &client.welcome().root_refused {
+        let own = environment.claude_config_dir.join("projects");
+        print::note(&format!("The daemon does not read {}: {}.\n", own.display(), print::plain(why)));
     }
 }
 

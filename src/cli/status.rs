@@ -34,7 +34,11 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     fact("home", status.home.clone());
     for root in &status.roots {
         let how = if root.exists { root.watched_by.as_str() } else { "not there" };
-        fact("root", format!("{} ({how})", root.path));
+        let by = match root.named_by.as_str() {
+            "default" | "" => String::new(),
+            by => format!(", named by {by}"),
+        };
+        fact("root", format!("{} ({how}{by})", root.path));
     }
     let states: Vec<String> = status.sessions.iter().map(|(state, count)| format!("{count} {state}")).collect();
     fact("sessions", if states.is_empty() { "none".to_owned() } else { states.join(", ") });

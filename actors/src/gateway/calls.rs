@@ -54,6 +54,8 @@ pub(super) async fn call(
     if *services.stop.borrow() {
         return Err(stopping().into());
     }
+    // Whoever has edited the configuration and asks has it taken in.
+    services.configuration.look();
     let called = dispatch(name, raw, services, out).await;
     match called {
         // Whatever it was, this is why: actors end one after another.
@@ -85,7 +87,7 @@ async fn dispatch(
         method::TRACKING => result(&tracking::tracking(params(raw)?, services).await?),
         method::TRACK => result(&track::track(params(raw)?, services).await?),
         method::UNTRACK => result(&track::untrack(params(raw)?, services).await?),
-        method::CONFIG => result(&config::config(services).await?),
+        method::CONFIG => result(&config::config(params(raw)?, services).await?),
         method::NODES => result(&nodes::nodes(params(raw)?, services, out).await?),
         method::FACTS => result(&facts::facts(params(raw)?, services, out).await?),
         method::EPISODES => result(&episodes::episodes(params(raw)?, services, out).await?),

@@ -175,11 +175,23 @@ async fn greet(line: &[u8], services: &Services, out: &Out) -> io::Result<Option
         Ok(hello) => hello,
         Err(failure) => return fail(out, request.id, failure).await.map(|()| None),
     };
+    let root_refused = match &hello.claude_config_dir {
+        // Another protocol's client may mean something else by it.
+        Some(directory) if hello.protocol == protocol::VERSION => {
+            let named_by = match hello.client.as_str() {
+                known @ ("cli" | "mcp" | "hook") => known,
+                _ => "client",
+            };
+            services.roots.name(directory, named_by).await.err()
+        }
+        _ => None,
+    };
     let welcome = Welcome {
         protocol: protocol::VERSION,
         version: services.version.clone(),
         pid: std::process::id(),
-        roots: services.roots.iter().map(|path| path.display().to_string()).collect(),
+        roots: services.roots.now().iter().map(|root| root.projects.display().to_string()).collect(),
+        root_refused,
     };
     tracing::debug!(client = %hello.client, version = %hello.version, protocol = hello.protocol, "client greeted");
     succeed(out, request.id, &welcome).await?;

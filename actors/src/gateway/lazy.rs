@@ -182,7 +182,7 @@ fn choose(
     all: bool,
 ) -> (BTreeMap<SessionId, Option<FileSeen>>, Vec<FileSeen>) {
     let table = services.table.borrow().clone();
-    let now = services.clock.now();
+    let (settings, now) = (services.settings.borrow().clone(), services.clock.now());
     let (mut wanted, mut left, mut bytes) = (BTreeMap::new(), Vec::new(), 0);
     // The asked project comes first; the order is stable, so within each the newest still do.
     let asked = |file: &FileSeen| {
@@ -200,7 +200,7 @@ fn choose(
         }
     }
     for (id, row) in table.iter() {
-        if is_owed(&row.state, now) && !wanted.contains_key(id) {
+        if is_owed(&row.state, now) && !wanted.contains_key(id) && settings.policy_for(&row.state).tracked {
             wanted.insert(id.clone(), None);
         }
     }

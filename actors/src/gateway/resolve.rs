@@ -8,6 +8,7 @@ use baton_events::session::{Phase, State};
 use super::connection::failure;
 use super::{Services, lazy};
 use crate::files::FileSeen;
+use crate::settings::{Settings, Stop};
 
 /// Sessions that an answer names where there may be many.
 pub(super) const NAMED: usize = 8;
@@ -21,7 +22,8 @@ pub(super) async fn meant(services: &Services, named: Option<&str>, caller: &Cal
         return Err(failure(code::NOT_FOUND, "which session? Give its id; `baton sessions` lists them"));
     };
     lazy::look(services).await;
-    in_directory(&services.table.borrow().clone(), directory)
+    let settings = services.settings.borrow().clone();
+    in_directory(&services.table.borrow().clone(), &settings, directory)
 }
 
 /// The session that a text names: an id, or a prefix that fits only one. One that is not known may have begun a moment
@@ -29,7 +31,7 @@ pub(super) async fn meant(services: &Services, named: Option<&str>, caller: &Cal
 pub(super) async fn session(services: &Services, text: &str) -> Result<SessionId, Failure> {
     let found = by_text(&services.table.borrow().clone(), text);
     match found {
-        Ok(Some(id)) => return Ok(id),
+        Ok(Some(id)) => return visible(services, id),
         Ok(None) => {}
         Err(failure) => return Err(failure),
     }
@@ -40,7 +42,58 @@ pub(super) async fn session(services: &Services, text: &str) -> Result<SessionId
         services.supervisor.seen(others);
         lazy::take_in(services, meant).await;
     }
-    by_text(&services.table.borrow().clone(), text)?.ok_or_else(|| unknown(&services.table.borrow().clone(), text))
+    if let Some(id) = by_text(&services.table.borrow().clone(), text)? {
+        return visible(services, id);
+    }
+    match undiscovered(services, text).await? {
+        Some(file) => Err(failure(
+            code::NOT_FOUND,
+            format!(
+                "session {} is not read, because of the configuration: `baton session-tracking status` shows the switches, \
+                 and `track_session` with `force` tracks one session alone",
+                file.session
+            ),
+        )),
+        None => Err(unknown(&services.table.borrow().clone(), text)),
+    }
+}
+
+/// The transcript of a session that was not discovered, because nothing of its project is tracked.
+pub(super) async fn undiscovered(services: &Services, text: &str) -> Result<Option<FileSeen>, Failure> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let mut found = services.watcher.find(text).await.unwrap_or_default();
+    // The same session's file may be there twice; the first is read.
+    found.sort_by(|a, b| (&a.session, &a.path).cmp(&(&b.session, &b.path)));
+    found.dedup_by(|a, b| a.session == b.session);
+    if let Some(at) = found.iter().position(|file| file.session.as_str() == text) {
+        return Ok(Some(found.swap_remove(at)));
+    }
+    match found.len() {
+        0 | 1 => Ok(found.pop()),
+        several => {
+            let ids: Vec<&SessionId> = found.iter().map(|file| &file.session).collect();
+            let message = format!("{text:?} fits {several} sessions: {}; give more of the id", names(&ids));
+            Err(failure(code::NOT_FOUND, message))
+        }
+    }
+}
+
+/// A session of an excluded project is shown to nobody.
+fn visible(services: &Services, id: SessionId) -> Result<SessionId, Failure> {
+    match stop_of(services, &id) {
+        Some(stop @ Stop::Excluded { .. }) => {
+            Err(failure(code::NOT_FOUND, format!("session {id} is neither read nor shown: {stop}")))
+        }
+        _ => Ok(id),
+    }
+}
+
+/// What of the configuration stops a session, if it is known.
+pub(super) fn stop_of(services: &Services, id: &SessionId) -> Option<Stop> {
+    let table = services.table.borrow();
+    services.settings.borrow().stop_of(&table.get(id)?.state)
 }
 
 fn by_text(table: &SessionTable, text: &str) -> Result<Option<SessionId>, Failure> {
@@ -82,12 +135,13 @@ pub(super) fn unknown(table: &SessionTable, text: &str) -> Failure {
 }
 
 /// The only open session of a directory's project, else the newest of it if it is alone.
-fn in_directory(table: &SessionTable, directory: &str) -> Result<SessionId, Failure> {
+fn in_directory(table: &SessionTable, settings: &Settings, directory: &str) -> Result<SessionId, Failure> {
     let place = crate::place::of(directory);
     let mut candidates: Vec<(&SessionId, &State)> = table
         .iter()
         .map(|(id, row)| (id, &row.state))
         .filter(|(_, state)| !state.is_subagent() && is_in(state, &place.project))
+        .filter(|(_, state)| !settings.excludes(state))
         .filter(|(_, state)| state.end.is_none() && state.phase != Phase::Forgotten)
         .collect();
     if candidates.iter().any(|(_, state)| state.place.as_ref().is_some_and(|at| at.cwd == directory)) {

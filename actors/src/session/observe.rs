@@ -17,6 +17,9 @@ use crate::reading::{self, Pass, Start};
 
 impl State {
     pub(super) async fn seen(&mut self, myself: &ActorRef<Msg>, file: FileSeen) -> Result<(), AppendError> {
+        if self.aggregate().state().transcript.is_none() && !self.may_discover(&file).await {
+            return Ok(());
+        }
         if !self.discover(&file).await? {
             return Ok(());
         }
@@ -34,7 +37,7 @@ impl State {
     }
 
     /// Whether the file is the one this session is read from.
-    async fn discover(&mut self, file: &FileSeen) -> Result<bool, AppendError> {
+    pub(super) async fn discover(&mut self, file: &FileSeen) -> Result<bool, AppendError> {
         let state = self.aggregate().state();
         let takes_over = match &state.transcript {
             Some(known) if known.path != file.path => {
@@ -76,8 +79,15 @@ impl State {
         let mut void = None;
         let seen = self.dirty.take();
         let resting = matches!(self.aggregate().state().phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked));
-        if resting || !self.policy().tracked {
+        if resting {
             self.checked(seen);
+            return Ok(void);
+        }
+        let settings = self.options.settings.borrow().clone();
+        if self.stop_under(&settings, None).await.is_some() {
+            if let Some(file) = seen {
+                self.options.watcher.passed_over(file, settings);
+            }
             return Ok(void);
         }
         loop {
@@ -153,7 +163,7 @@ impl State {
         }
     }
 
-    fn checked(&self, seen: Option<FileSeen>) {
+    pub(super) fn checked(&self, seen: Option<FileSeen>) {
         if let Some(file) = seen {
             self.options.watcher.checked(file);
         }

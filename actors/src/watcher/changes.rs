@@ -45,9 +45,17 @@ impl Changes {
         Self { gathered, watcher, watched: BTreeSet::new(), failed: BTreeSet::new() }
     }
 
-    /// Watches every root that is there and is not watched yet.
+    /// Watches every root that is there and is not watched yet, and no other any more.
     pub(super) fn watch(&mut self, roots: &[Root]) {
         let Some(watcher) = &mut self.watcher else { return };
+        self.watched.retain(|watched| {
+            let wanted = roots.iter().any(|root| root.projects == *watched);
+            if !wanted {
+                // It may have gone with its directory.
+                let _ = watcher.unwatch(watched);
+            }
+            wanted
+        });
         for root in roots {
             if !root.projects.is_dir() {
                 self.watched.remove(&root.projects);

@@ -4,7 +4,7 @@
 //! `impl From<FooV1> for FooV2` (pure, no defaults from configuration), name `FooV1` as its `Older`, and change the
 //! conversion to the domain type. If the *meaning* changes it is a new event type.
 
-mod shape;
+pub(super) mod shape;
 
 use uuid::Uuid;
 
@@ -16,7 +16,7 @@ use crate::session::{Agent, CloseReason, Counts, EpisodeRef, Event, FailureWhy, 
 use shape::{
     AbandonedV1, CloseRequestedV1, DiscoveredV1, EndedV1, ForgottenV1, GroupAssignedV1, IndexSkippedV1, IndexedV1,
     IndexingFailedV1, IndexingStartedV1, LocatedV1, MovedV1, ParentFoundV1, RecordsAppendedV1, RestoredV1, ResumedV1,
-    RewrittenV1, Shape, TrackingResumedV1, TrackingStoppedV1, WentIdleV1, read,
+    RewrittenV1, Shape, TrackingForcedV1, TrackingResumedV1, TrackingStoppedV1, WentIdleV1, read,
 };
 
 /// Why a stored event could not be read.
@@ -51,7 +51,7 @@ pub enum Error {
 }
 
 /// Every event type, in the order of [`Event`].
-pub const KINDS: [&str; 20] = [
+pub const KINDS: [&str; 21] = [
     DiscoveredV1::KIND,
     MovedV1::KIND,
     LocatedV1::KIND,
@@ -69,6 +69,7 @@ pub const KINDS: [&str; 20] = [
     AbandonedV1::KIND,
     TrackingStoppedV1::KIND,
     TrackingResumedV1::KIND,
+    TrackingForcedV1::KIND,
     GroupAssignedV1::KIND,
     ForgottenV1::KIND,
     RestoredV1::KIND,
@@ -170,6 +171,7 @@ pub fn encode(event: &Event) -> Encoded {
         Event::Abandoned { why } => write(&AbandonedV1 { why: why.to_string() }),
         Event::TrackingStopped => write(&TrackingStoppedV1 {}),
         Event::TrackingResumed => write(&TrackingResumedV1 {}),
+        Event::TrackingForced => write(&TrackingForcedV1 {}),
         Event::GroupAssigned { group } => write(&GroupAssignedV1 { group: group.clone() }),
         Event::Forgotten => write(&ForgottenV1 {}),
         Event::Restored { generation, file_exists } => {
@@ -266,6 +268,7 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
         }
         TrackingStoppedV1::KIND => read::<TrackingStoppedV1>(v, data).map(|_| Event::TrackingStopped)?,
         TrackingResumedV1::KIND => read::<TrackingResumedV1>(v, data).map(|_| Event::TrackingResumed)?,
+        TrackingForcedV1::KIND => read::<TrackingForcedV1>(v, data).map(|_| Event::TrackingForced)?,
         GroupAssignedV1::KIND => Event::GroupAssigned { group: read::<GroupAssignedV1>(v, data)?.group },
         ForgottenV1::KIND => read::<ForgottenV1>(v, data).map(|_| Event::Forgotten)?,
         RestoredV1::KIND => {

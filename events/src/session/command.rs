@@ -42,8 +42,11 @@ pub enum Command {
     /// Index again although nothing was appended (a new filter version).
     Reindex,
     /// Lift a stop.
-    Track,
-    /// Never read, never index, until tracked again.
+    Track {
+        /// Read and index it also while a switch of the configuration says no.
+        force: bool,
+    },
+    /// Never read, never index, until tracked again. Takes back what was forced.
     Untrack,
     /// Put the session in a group of its own name.
     Assign {

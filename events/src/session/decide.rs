@@ -21,6 +21,10 @@ pub fn decide(
             _ => Rejection::Untracked,
         });
     }
+    // A switch is no event: it holds as long as it is so. A job that runs may end, so that its work is not done twice.
+    if !policy.tracked && matches!(command, Command::Close(_) | Command::Reindex) {
+        return Err(Rejection::SwitchedOff);
+    }
     match command {
         Command::Discover(discover) => decide_discover(state, discover, now),
         Command::Observe(observe) => decide_observe(state, observe, policy, now),
@@ -37,10 +41,7 @@ pub fn decide(
             Phase::Unindexed(Why::Untracked) => Vec::new(),
             _ => vec![Event::TrackingStopped],
         }),
-        Command::Track => Ok(match state.phase {
-            Phase::Unindexed(Why::Untracked) => vec![Event::TrackingResumed],
-            _ => Vec::new(),
-        }),
+        Command::Track { force } => Ok(decide_track(state, *force)),
         Command::Assign { group } => Ok(match state.group.as_deref() == Some(group) {
             true => Vec::new(),
             false => vec![Event::GroupAssigned { group: group.clone() }],
@@ -64,7 +65,7 @@ fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
         Phase::Unindexed(Why::Untracked) => matches!(
             command,
             Command::Discover(_)
-                | Command::Track
+                | Command::Track { .. }
                 | Command::Untrack
                 | Command::Forget
                 | Command::Assign { .. }
@@ -72,6 +73,12 @@ fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
         ),
         _ => true,
     }
+}
+
+fn decide_track(state: &State, force: bool) -> Vec<Event> {
+    let stopped = state.phase == Phase::Unindexed(Why::Untracked);
+    let resumed = stopped.then_some(Event::TrackingResumed);
+    resumed.into_iter().chain((force && !state.forced).then_some(Event::TrackingForced)).collect()
 }
 
 fn decide_discover(state: &State, discover: &Discover, now: Timestamp) -> Result<Vec<Event>, Rejection> {

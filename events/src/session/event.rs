@@ -139,6 +139,8 @@ pub enum Event {
     TrackingStopped,
     /// The stop was lifted.
     TrackingResumed,
+    /// From now on the session is tracked although a switch may say no, until its tracking is stopped.
+    TrackingForced,
     /// The session was put in a group.
     GroupAssigned {
         /// The group.

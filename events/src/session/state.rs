@@ -54,6 +54,8 @@ pub struct State {
     pub place: Option<Place>,
     /// The group it was put in, if not its project.
     pub group: Option<String>,
+    /// Whether it is tracked although a switch may say no.
+    pub forced: bool,
     /// How often the file was begun anew.
     pub generation: u32,
     /// Where reading stands in this generation.
@@ -160,6 +162,7 @@ impl Default for State {
             transcript: None,
             place: None,
             group: None,
+            forced: false,
             generation: 1,
             read: Cursor::default(),
             tail: TailDigest::default(),
@@ -309,8 +312,10 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         Event::TrackingStopped => {
             state.job = None;
             state.failure = None;
+            state.forced = false;
             state.phase = Phase::Unindexed(Why::Untracked);
         }
+        Event::TrackingForced => state.forced = true,
         Event::TrackingResumed => {
             let up_to_date = state.episode.is_some() && state.unindexed == 0;
             state.phase = if up_to_date { Phase::Indexed } else { Phase::Active };
@@ -324,6 +329,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.failure = None;
             state.end = None;
             state.late_index_at = None;
+            state.forced = false;
         }
         Event::Restored { generation, file_exists } => {
             begin_generation(&mut state, *generation);

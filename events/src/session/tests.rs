@@ -334,8 +334,44 @@ fn a_switched_off_project_owes_nothing() {
         OPEN,
         "20s close explicit           -> requested ended started | indexing end=explicit owes=index..300
          21s policy untracked         ->
-         22s wake                     -> | indexing end=explicit",
+         22s wake                     -> | indexing end=explicit
+         23s close explicit           -> refused: switched off
+         23s close lazy_query         -> refused: switched off
+         24s policy tracked           ->
+         25s wake                     -> | indexing end=explicit owes=index..300
+         25s policy untracked         ->
+         26s complete                 -> indexed | indexed end=explicit episode=1
+         27s reindex                  -> refused: switched off
+         28s untrack                  -> stopped | unindexed(untracked) end=explicit episode=1",
     );
+}
+
+#[test]
+fn forcing_is_recorded_once_and_taken_back_by_a_stop() {
+    after(
+        INDEXED,
+        "30s track                    -> | indexed end=explicit episode=1
+         31s track force              -> forced | indexed end=explicit episode=1
+         32s track force              -> | indexed end=explicit episode=1
+         33s track                    -> | indexed end=explicit episode=1
+         34s untrack                  -> stopped | unindexed(untracked) end=explicit episode=1
+         35s track force              -> tracked forced | indexed end=explicit episode=1
+         36s untrack                  -> stopped | unindexed(untracked) end=explicit episode=1
+         37s track                    -> tracked | indexed end=explicit episode=1",
+    );
+    check("0s track force -> refused: not discovered");
+    let mut world = World::new();
+    for (line, forced) in [
+        ("0s discover     -> discovered | active wake=60s", false),
+        ("1s track force  -> forced | active wake=60s", true),
+        ("2s untrack      -> stopped | unindexed(untracked)", false),
+        ("3s track        -> tracked | active wake=60s", false),
+        ("4s track force  -> forced | active wake=60s", true),
+        ("5s forget       -> forgotten | forgotten", false),
+    ] {
+        world.step(line);
+        assert_eq!(world.aggregate.state().forced, forced, "after {line}");
+    }
 }
 
 #[test]
@@ -464,7 +500,7 @@ proptest::proptest! {
     }
 }
 
-const WISHES: [&str; 24] = [
+const WISHES: [&str; 25] = [
     "discover",
     "discover /t/b.jsonl takes_over",
     "observe",
@@ -486,6 +522,7 @@ const WISHES: [&str; 24] = [
     "fail gone",
     "reindex",
     "track",
+    "track force",
     "untrack",
     "forget",
     "restore",

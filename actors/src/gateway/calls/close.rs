@@ -28,6 +28,13 @@ pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Service
         }
         Err(failure) => return Err(failure.into()),
     };
+    if let Some(why) = resolve::stop_of(services, &id) {
+        let episode_uuid =
+            services.table.borrow().get(&id).and_then(|row| Some(row.state.episode.as_ref()?.uuid.to_string()));
+        let message = format!("session {id} not closed: {why}");
+        let (status, session_id) = ("error".to_owned(), Some(id.to_string()));
+        return Ok(answer::Close { status, session_id, episode_uuid, message });
+    }
     let command = match &asked.command_id {
         Some(text) if text.len() > COMMAND_ID_BYTES => {
             let message = format!("a command id may have {COMMAND_ID_BYTES} bytes");

@@ -1,13 +1,69 @@
-//! The configuration with the origin of each value.
+//! The configuration with the origin of each value, and the import of the original's.
 
 use std::sync::Arc;
 
-use baton_events::protocol::code;
+use baton_events::protocol::{ConfigParams, answer, code};
+use baton_events::redact::redact;
 
-use super::Ended;
+use super::{Ended, internal};
+use crate::configuration::{Remark, WriteError};
 use crate::gateway::Services;
 use crate::gateway::connection::failure;
 
-pub(in crate::gateway) async fn config(_services: &Arc<Services>) -> Result<serde_json::Value, Ended> {
-    Err(failure(code::METHOD_NOT_FOUND, "not built yet").into())
+pub(in crate::gateway) async fn config(asked: ConfigParams, services: &Arc<Services>) -> Result<answer::Config, Ended> {
+    let configuration = services.configuration.clone();
+    let ConfigParams { import, force, dry_run } = asked;
+    let imported = match import {
+        None => Vec::new(),
+        Some(original) => {
+            let importing = tokio::task::spawn_blocking(move || configuration.import(&original, force, dry_run));
+            importing.await.map_err(|error| internal("importing broke", error))?.map_err(refused)?
+        }
+    };
+    let shown = services.configuration.shown();
+    let told = |remarks: &[Remark]| remarks.iter().map(ToString::to_string).collect();
+    Ok(answer::Config {
+        path: shown.path.display().to_string(),
+        values: shown
+            .values
+            .iter()
+            .map(|value| answer::ConfigValue {
+                key: value.key.clone(),
+                value: clean(&value.value),
+                origin: value.origin.clone(),
+            })
+            .collect(),
+        warnings: told(&shown.warnings),
+        mistakes: told(&shown.mistakes),
+        imported: imported
+            .into_iter()
+            .map(|imported| answer::ImportedKey {
+                key: imported.key,
+                became: imported.became,
+                value: imported.value.as_ref().map(clean),
+                outcome: imported.outcome.as_str().to_owned(),
+                message: imported.message,
+            })
+            .collect(),
+    })
+}
+
+/// Why nothing was written, as the caller is told.
+pub(super) fn refused(error: WriteError) -> Ended {
+    let code = match &error {
+        WriteError::Io(_) => code::INTERNAL,
+        WriteError::Mistaken(_) | WriteError::Refused(_) => code::INVALID_PARAMS,
+    };
+    failure(code, error.to_string()).into()
+}
+
+/// Texts without what looks like a secret: somebody may have put a key where its name belongs.
+fn clean(value: &serde_json::Value) -> serde_json::Value {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => Value::String(redact(text).into_owned()),
+        Value::Array(values) => values.iter().map(clean).collect(),
+        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), clean(value))).collect(),
+        plain => plain.clone(),
+    }
 }

@@ -25,6 +25,16 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     let progress = *services.progress.borrow();
     let degraded = services.degraded.borrow().clone();
     let mut problems = answers::problems(&overview, &table, &degraded);
+    problems.extend(services.configuration.mistakes().iter().map(|mistake| answer::Problem {
+        what: mistake.to_string(),
+        fix: "mend it; until then the last good configuration holds (`baton config` shows it)".to_owned(),
+    }));
+    problems.extend(services.roots.refused().into_iter().map(|refused| answer::Problem {
+        what: format!("{}, named by {}, is not read: {}", refused.config_dir, refused.named_by, refused.why),
+        fix: "if its transcripts are to be read, name its `projects` in session_tracking.watch_directories".to_owned(),
+    }));
+    let named: BTreeMap<_, _> =
+        services.roots.with_origin().into_iter().map(|(root, by)| (root.projects, by)).collect();
     problems.extend(services.log_problem.iter().chain(&log.problem).map(|what| answer::Problem {
         what: what.clone(),
         fix: "see `daemon.log`; nothing that was acknowledged is lost".to_owned(),
@@ -50,6 +60,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
                 path: path.display().to_string(),
                 exists: *exists,
                 watched_by: if *notified { "notify" } else { "sweep" }.to_owned(),
+                named_by: named.get(path).cloned().unwrap_or_default(),
             })
             .collect(),
         transcripts: overview.transcripts,

@@ -1,16 +1,77 @@
 //! The tracking switch, shown or set.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use baton_events::protocol::{TrackingParams, answer, code};
+use baton_events::projection::table::SessionTable;
+use baton_events::protocol::{Failure, TrackingParams, answer, code};
+use baton_events::redact::redact;
+use baton_events::session::{Phase, Why};
 
-use super::Ended;
-use crate::gateway::Services;
+use super::{Ended, config, internal};
 use crate::gateway::connection::failure;
+use crate::gateway::{Services, lazy, resolve};
+use crate::place;
+
+/// Open sessions that are listed; `active_sessions` counts them all.
+const LISTED: usize = 500;
 
 pub(in crate::gateway) async fn tracking(
-    _asked: TrackingParams,
-    _services: &Arc<Services>,
+    asked: TrackingParams,
+    services: &Arc<Services>,
 ) -> Result<answer::Tracking, Ended> {
-    Err(failure(code::METHOD_NOT_FOUND, "not built yet").into())
+    let table = services.table.borrow().clone();
+    if let Some(enabled) = asked.enabled {
+        let project = asked.project.as_deref().map(|text| switch_of(&table, text)).transpose()?;
+        let configuration = services.configuration.clone();
+        let writing = tokio::task::spawn_blocking(move || match project {
+            Some(project) => configuration.enable_project(&project, enabled),
+            None => configuration.enable(enabled),
+        });
+        writing.await.map_err(|error| internal("writing the configuration broke", error))?.map_err(config::refused)?;
+        tracing::info!(enabled, project = asked.project.is_some(), "tracking switched");
+    }
+    lazy::look(services).await;
+    let table = services.table.borrow().clone();
+    let settings = services.settings.borrow().clone();
+    let project = match &asked.project {
+        Some(text) => Some(resolve::project(&table, text).or_else(|_| switch_of(&table, text))?),
+        None => None,
+    };
+    let mut open: Vec<_> = table
+        .iter()
+        .map(|(id, row)| (id, &row.state))
+        .filter(|(_, state)| !state.is_subagent() && state.end.is_none() && settings.policy_for(state).tracked)
+        .filter(|(_, state)| !matches!(state.phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked | Why::Gone)))
+        .filter(|(_, state)| project.as_deref().is_none_or(|project| resolve::is_in(state, project)))
+        .collect();
+    open.sort_by_key(|(id, state)| (std::cmp::Reverse(state.last_activity()), (*id).clone()));
+    Ok(answer::Tracking {
+        global_enabled: settings.policy.tracked,
+        active_sessions: open.len() as u64,
+        sessions: open
+            .into_iter()
+            .take(LISTED)
+            .map(|(id, state)| answer::TrackedSession {
+                session_id: id.to_string(),
+                project_root: state.place.as_ref().map(|place| redact(&place.project).into_owned()),
+                last_activity: state.last_conversation_at.map(|at| at.to_string()),
+            })
+            .collect(),
+        projects: settings.switches.projects().map(|(pattern, on)| (pattern.to_owned(), on)).collect(),
+        exclude: settings.switches.exclude().map(str::to_owned).collect(),
+    })
+}
+
+/// The project whose switch a text means: one that is known, a directory, or a glob as it is written.
+fn switch_of(table: &SessionTable, text: &str) -> Result<String, Failure> {
+    if text.contains(['*', '?', '[']) {
+        return Ok(text.to_owned());
+    }
+    match resolve::project(table, text) {
+        Ok(project) => Ok(project),
+        // A directory in which nobody has worked yet.
+        Err(_) if Path::new(text).is_absolute() => Ok(place::of(text).project),
+        Err(unknown) => Err(failure(code::NOT_FOUND, format!("{}; give its directory", unknown.message))),
+    }
 }

@@ -10,7 +10,7 @@ use crate::schema::cursor::CursorV1;
 use crate::session::{EffectId, FileIdentity};
 
 /// One version of one event's stored shape.
-pub(super) trait Shape: Serialize + DeserializeOwned {
+pub(in crate::schema) trait Shape: Serialize + DeserializeOwned {
     /// The event's type in the log.
     const KIND: &'static str;
     /// This shape's version, from 1.
@@ -21,7 +21,7 @@ pub(super) trait Shape: Serialize + DeserializeOwned {
 
 /// The end of every chain of versions: there is no version 0.
 #[derive(Serialize, Deserialize)]
-pub(super) enum Oldest {}
+pub(in crate::schema) enum Oldest {}
 
 impl Shape for Oldest {
     const KIND: &'static str = "";
@@ -30,7 +30,7 @@ impl Shape for Oldest {
 }
 
 /// Reads data of any version up to `S`'s and lifts it, version by version, to `S`.
-pub(super) fn read<S: Shape>(v: u32, data: &str) -> Result<S, Error> {
+pub(in crate::schema) fn read<S: Shape>(v: u32, data: &str) -> Result<S, Error> {
     let malformed = |reason: String| Error::Malformed { kind: S::KIND, v, reason };
     if v > S::V {
         return Err(Error::NewerVersion { kind: S::KIND, found: v, known: S::V });
@@ -79,6 +79,7 @@ first_version! {
     AbandonedV1 = "abandoned",
     TrackingStoppedV1 = "tracking_stopped",
     TrackingResumedV1 = "tracking_resumed",
+    TrackingForcedV1 = "tracking_forced",
     GroupAssignedV1 = "group_assigned",
     ForgottenV1 = "forgotten",
     RestoredV1 = "restored",
@@ -223,6 +224,9 @@ pub(super) struct TrackingStoppedV1 {}
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct TrackingResumedV1 {}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct TrackingForcedV1 {}
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct GroupAssignedV1 {

@@ -41,6 +41,7 @@ impl World {
         match words {
             ["policy", "timeout=0"] => self.policy.inactivity_timeout_ms = 0,
             ["policy", "untracked"] => self.policy.tracked = false,
+            ["policy", "tracked"] => self.policy.tracked = true,
             ["policy", "filter=2"] => self.policy.filter_version = 2,
             _ => return false,
         }
@@ -130,7 +131,7 @@ impl World {
             }
             "fail" => Command::Fail { effect, why: FailureWhy::parse(words[1]).unwrap() },
             "reindex" => Command::Reindex,
-            "track" => Command::Track,
+            "track" => Command::Track { force: words.contains(&"force") },
             "untrack" => Command::Untrack,
             "assign" => Command::Assign { group: words[1].to_owned() },
             "forget" => Command::Forget,
@@ -212,6 +213,7 @@ fn name(event: &Event) -> String {
         Event::Abandoned { .. } => "abandoned".to_owned(),
         Event::TrackingStopped => "stopped".to_owned(),
         Event::TrackingResumed => "tracked".to_owned(),
+        Event::TrackingForced => "forced".to_owned(),
         Event::GroupAssigned { .. } => "assigned".to_owned(),
         Event::Forgotten => "forgotten".to_owned(),
         Event::Restored { .. } => "restored".to_owned(),
@@ -224,6 +226,7 @@ fn refusal(rejection: &Rejection) -> &'static str {
         Rejection::Forgotten => "forgotten",
         Rejection::NotForgotten => "not forgotten",
         Rejection::Untracked => "untracked",
+        Rejection::SwitchedOff => "switched off",
         Rejection::StaleRange { .. } => "stale range",
         Rejection::UnknownEffect => "unknown effect",
         Rejection::WrongEpisode => "wrong episode",

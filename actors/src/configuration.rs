@@ -1,0 +1,280 @@
+//! The one configuration of a home: read, watched, written by the daemon alone, and told with the origin of each value.
+//!
+//! A file with a mistake never counts and never stops anything: what held before goes on holding, over a restart too,
+//! because the last good text is kept beside it. Whoever asks something of the daemon has it look at the file first, so
+//! that an edit holds for the very next command; and it looks by itself every few seconds.
+
+mod document;
+mod edit;
+mod file;
+mod import;
+mod key;
+mod meaning;
+mod parse;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+pub use import::{Imported, Outcome};
+pub use meaning::{Shown, ShownValue};
+pub use parse::Remark;
+
+use crate::settings::{Settings, SettingsReader};
+use file::{Found, Place, Stamp};
+use meaning::OwnDirectories;
+use parse::Parsed;
+
+/// How often the file is looked at when nobody asks anything: one `stat` each time.
+pub const LOOK: Duration = Duration::from_secs(2);
+
+/// Where the values that hold came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// There is no file.
+    Defaults,
+    File,
+    LastGoodCopy,
+}
+
+type OwnedLookup = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// See the module.
+pub struct Configuration {
+    place: Place,
+    /// What holds where the file says nothing.
+    base: Settings,
+    own: OwnDirectories,
+    lookup: OwnedLookup,
+    held: Mutex<Held>,
+    published: watch::Sender<Arc<Settings>>,
+}
+
+struct Held {
+    stamp: Option<Stamp>,
+    source: Source,
+    /// What holds.
+    parsed: Parsed,
+    /// What is wrong with the file as it is now; then it does not hold.
+    mistakes: Vec<Remark>,
+}
+
+/// Why the configuration was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// It has a mistake, and is not written over.
+    #[error("config.json was not changed, because it has a mistake: {0}; mend that first")]
+    Mistaken(Remark),
+    /// What was to be written is no configuration.
+    #[error("config.json was not changed: {0}")]
+    Refused(String),
+    /// The disk.
+    #[error("config.json cannot be written: {0}; free space or fix the permissions of BATON_HOME")]
+    Io(#[from] std::io::Error),
+}
+
+impl Configuration {
+    /// Reads the configuration of a home. `base` is what holds where it says nothing; `roots` the directories that are
+    /// read then: what lies above the first is what `$CLAUDE_CONFIG_DIR` stands for. Blocks for a short read.
+    pub fn open(home: &Path, base: Settings, roots: Vec<PathBuf>) -> Self {
+        let config_dir = roots.first().and_then(|root| root.parent()).and_then(|path| path.to_str().map(str::to_owned));
+        let lookup = move |name: &str| match name {
+            "CLAUDE_CONFIG_DIR" => config_dir.clone(),
+            "HOME" => std::env::home_dir().and_then(|path| path.to_str().map(str::to_owned)),
+            name => std::env::var(name).ok().filter(|value| !value.is_empty()),
+        };
+        Self::with_lookup(home, base, roots, Box::new(lookup))
+    }
+
+    fn with_lookup(home: &Path, base: Settings, roots: Vec<PathBuf>, lookup: OwnedLookup) -> Self {
+        let usual = lookup("HOME").map(|home| Path::new(&home).join(".claude").join("projects"));
+        let own = OwnDirectories { usual: roots.first() == usual.as_ref(), directories: roots };
+        let held = Held { stamp: None, source: Source::Defaults, parsed: Parsed::default(), mistakes: Vec::new() };
+        let configuration = Self {
+            place: Place::of(home),
+            published: watch::Sender::new(Arc::new(base.clone())),
+            base,
+            own,
+            lookup,
+            held: Mutex::new(held),
+        };
+        configuration.begin();
+        configuration
+    }
+
+    /// Reads the settings as they are now, and can wait for the next ones.
+    pub fn settings(&self) -> SettingsReader {
+        self.published.subscribe()
+    }
+
+    /// Takes in what has changed on disk: one `stat`, and a read of a small file when it is another one than before.
+    pub fn look(&self) {
+        let mut held = self.lock();
+        if self.place.stamp() != held.stamp {
+            self.take_in(&mut held);
+        }
+    }
+
+    /// Each key with its value and origin, what is warned about, and what is wrong.
+    pub fn shown(&self) -> Shown {
+        let held = self.lock();
+        meaning::shown(&self.place.path, &held.parsed, held.source, &held.mistakes, &self.own)
+    }
+
+    /// What is wrong with the file as it is, each with its line; then the last good configuration holds.
+    pub fn mistakes(&self) -> Vec<Remark> {
+        self.lock().mistakes.clone()
+    }
+
+    /// Sets the global switch.
+    pub fn enable(&self, enabled: bool) -> Result<(), WriteError> {
+        self.edit(|_, text| edit::set(text, &["session_tracking", "enabled"], &enabled.into()))
+    }
+
+    /// Sets the switch of a project, given as a path or glob. One that is there under another spelling is set.
+    pub fn enable_project(&self, project: &str, enabled: bool) -> Result<(), WriteError> {
+        self.edit(|held, text| {
+            let pattern = parse::expand(project, &self.lookup)
+                .and_then(|path| crate::settings::pattern::Pattern::new(&path))
+                .map_err(|why| format!("{project:?} is no path or glob: {why}"))?;
+            let written = held.parsed.projects.iter().rev().find(|known| known.pattern == pattern);
+            let name = written.map_or(project, |known| &known.written);
+            edit::set(text, &["session_tracking", "projects", name, "enabled"], &enabled.into())
+        })
+    }
+
+    /// Takes in what a file of the original has a successor for. Keys that are set stay as they are, unless `force`;
+    /// with `dry_run` nothing is written.
+    pub fn import(&self, original: &str, force: bool, dry_run: bool) -> Result<Vec<Imported>, WriteError> {
+        let mut told = Vec::new();
+        let mut held = self.lock();
+        let text = self.text_to_edit(&mut held)?;
+        let edited = import::import(original, &text, force, &self.lookup, &mut told).map_err(WriteError::Refused)?;
+        if !dry_run && edited != text {
+            self.write(&mut held, &edited)?;
+        }
+        Ok(told)
+    }
+
+    fn edit(&self, change: impl FnOnce(&Held, &str) -> Result<String, String>) -> Result<(), WriteError> {
+        let mut held = self.lock();
+        let text = self.text_to_edit(&mut held)?;
+        let edited = change(&held, &text).map_err(WriteError::Refused)?;
+        if edited == text { Ok(()) } else { self.write(&mut held, &edited) }
+    }
+
+    /// The text as it is on disk, unless it has a mistake: writing into that could make two of one.
+    fn text_to_edit(&self, held: &mut Held) -> Result<String, WriteError> {
+        if self.place.stamp() != held.stamp {
+            self.take_in(held);
+        }
+        if let Some(mistake) = held.mistakes.first() {
+            return Err(WriteError::Mistaken(mistake.clone()));
+        }
+        match self.place.read() {
+            Found::Text(text) => Ok(text),
+            Found::Nothing => Ok(String::new()),
+            Found::Unusable { line, why } => Err(WriteError::Mistaken(Remark { line, what: why })),
+        }
+    }
+
+    fn write(&self, held: &mut Held, text: &str) -> Result<(), WriteError> {
+        if text.len() as u64 > file::BYTES_MAX {
+            return Err(WriteError::Refused("it would be larger than a configuration may be".to_owned()));
+        }
+        if let Some(mistake) = parse::parse(text, &self.lookup).mistakes.into_iter().next() {
+            return Err(WriteError::Refused(mistake.what));
+        }
+        self.place.write(text)?;
+        self.take_in(held);
+        Ok(())
+    }
+
+    /// The first reading: a file with a mistake gives way to the last good copy.
+    fn begin(&self) {
+        let mut held = self.lock();
+        self.take_in(&mut held);
+        if held.mistakes.is_empty() {
+            return;
+        }
+        if let Found::Text(text) = self.place.read_copy() {
+            let parsed = parse::parse(&text, &self.lookup);
+            if parsed.mistakes.is_empty() {
+                (held.parsed, held.source) = (parsed, Source::LastGoodCopy);
+                self.publish(&held);
+            }
+        }
+    }
+
+    fn take_in(&self, held: &mut Held) {
+        // Stamped before it is read: what comes in between is found by the next look.
+        held.stamp = self.place.stamp();
+        let (parsed, text) = match self.place.read() {
+            Found::Text(text) => (parse::parse(&text, &self.lookup), Some(text)),
+            Found::Nothing => (Parsed::default(), None),
+            Found::Unusable { line, why } => {
+                let mistakes = vec![Remark { line, what: format!("it {why}") }];
+                (Parsed { mistakes, ..Parsed::default() }, None)
+            }
+        };
+        if !parsed.mistakes.is_empty() {
+            for mistake in &parsed.mistakes {
+                tracing::warn!(line = mistake.line, "configuration mistaken, the last good one holds");
+            }
+            held.mistakes = parsed.mistakes;
+            if held.source == Source::File {
+                held.source = Source::LastGoodCopy;
+            }
+            return;
+        }
+        (held.parsed, held.mistakes) = (parsed, Vec::new());
+        let kept = match &text {
+            Some(text) => {
+                held.source = Source::File;
+                match self.place.read_copy() {
+                    Found::Text(copy) if copy == *text => Ok(()),
+                    _ => self.place.write_copy(text),
+                }
+            }
+            None => {
+                held.source = Source::Defaults;
+                self.place.remove_copy()
+            }
+        };
+        if let Err(error) = kept {
+            tracing::warn!(%error, "last good configuration not kept");
+        }
+        self.publish(held);
+    }
+
+    fn publish(&self, held: &Held) {
+        let settings = Arc::new(meaning::settings(&held.parsed, &self.base));
+        let changed = self.published.send_if_modified(|now| {
+            let changed = *now != settings;
+            now.clone_from(&settings);
+            changed
+        });
+        if changed {
+            tracing::info!(keys = held.parsed.values.len(), "configuration taken in");
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// Looks at the file every [`LOOK`] as long as the configuration is used by anybody.
+pub(crate) async fn watch(configuration: std::sync::Weak<Configuration>) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let Some(configuration) = configuration.upgrade() else { return };
+        // A disk that hangs must not hold up a thread that others need.
+        let _ = tokio::task::spawn_blocking(move || configuration.look()).await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

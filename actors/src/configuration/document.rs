@@ -1,0 +1,198 @@
+//! A JSON text of which every part knows where it stands: what a message about a configuration has to say, and what an
+//! edit that keeps everything else has to know.
+//!
+//! The parser is serde_json's; places are those of the raw values within the text.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// What stands where a key should is mostly the end of the object after a comma, or a comment.
+const NO_KEY: &str = "a key in double quotes belongs here; remove the comma before it, or the comment (a comment is a key \
+                      that begins with _)";
+
+/// A value and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node<'a> {
+    document: &'a str,
+    raw: &'a RawValue,
+}
+
+/// A key and its value.
+#[derive(Clone, Debug)]
+pub(super) struct Member<'a> {
+    pub(super) name: String,
+    /// Byte where the key begins.
+    pub(super) at: usize,
+    pub(super) value: Node<'a>,
+}
+
+/// Why a text is no JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NotJson {
+    pub(super) line: usize,
+    pub(super) reason: String,
+}
+
+impl<'a> Node<'a> {
+    /// The whole text as one value.
+    pub(super) fn parse(document: &'a str) -> Result<Self, NotJson> {
+        let raw = serde_json::from_str(document).map_err(|error| {
+            let told = error.to_string();
+            let reason = match told.split(" at line ").next() {
+                Some("key must be a string") => NO_KEY.to_owned(),
+                reason => reason.unwrap_or(&told).to_owned(),
+            };
+            NotJson { line: error.line().max(1), reason }
+        })?;
+        Ok(Self { document, raw })
+    }
+
+    /// First byte.
+    pub(super) fn start(&self) -> usize {
+        // The raw value is a part of the document: it was borrowed from it.
+        self.text().as_ptr() as usize - self.document.as_ptr() as usize
+    }
+
+    /// Byte after the last one.
+    pub(super) fn end(&self) -> usize {
+        self.start() + self.text().len()
+    }
+
+    /// Line of the first byte, from 1.
+    pub(super) fn line(&self) -> usize {
+        line_of(self.document, self.start())
+    }
+
+    /// As it is written.
+    pub(super) fn text(&self) -> &'a str {
+        self.raw.get()
+    }
+
+    /// The value without its places; `None` where it is nested too deep.
+    pub(super) fn value(&self) -> Option<serde_json::Value> {
+        serde_json::from_str(self.text()).ok()
+    }
+
+    /// The members of an object in their order, with those that come twice; `None` for anything else.
+    pub(super) fn members(&self) -> Option<Vec<Member<'a>>> {
+        let Members(members) = self.text().starts_with('{').then(|| serde_json::from_str(self.text()).ok())??;
+        let node = |raw| Node { document: self.document, raw };
+        let named = members.into_iter().map(|(key, value): (&'a RawValue, &'a RawValue)| {
+            // A key is a JSON string; one with a lone surrogate has no text, and is none that we know.
+            let name = serde_json::from_str(key.get()).unwrap_or_else(|_| key.get().to_owned());
+            Member { name, at: node(key).start(), value: node(value) }
+        });
+        Some(named.collect())
+    }
+
+    /// The elements of a list; `None` for anything else.
+    pub(super) fn elements(&self) -> Option<Vec<Node<'a>>> {
+        let Elements(elements) = self.text().starts_with('[').then(|| serde_json::from_str(self.text()).ok())??;
+        Some(elements.into_iter().map(|raw| Node { document: self.document, raw }).collect())
+    }
+}
+
+impl Member<'_> {
+    /// Line of the key, from 1.
+    pub(super) fn line(&self) -> usize {
+        line_of(self.value.document, self.at)
+    }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    1 + text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count()
+}
+
+struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Vec<(&'de RawValue, &'de RawValue)>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(pairs)
+            }
+        }
+        deserializer.deserialize_map(Pairs).map(Self)
+    }
+}
+
+struct Elements<'a>(Vec<&'a RawValue>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Elements<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct List;
+        impl<'de> Visitor<'de> for List {
+            type Value = Vec<&'de RawValue>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut elements = Vec::new();
+                while let Some(element) = list.next_element()? {
+                    elements.push(element);
+                }
+                Ok(elements)
+            }
+        }
+        deserializer.deserialize_seq(List).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_knows_where_it_stands() {
+        let text = "{\n  \"a\" : 1,\n\"b\\u0063\":\n [ true, \"x\\ny\" ],\n \"a\": {\"d\":null}}\n";
+        let root = Node::parse(text).unwrap();
+        let members = root.members().unwrap();
+        let told: Vec<_> =
+            members.iter().map(|m| (m.name.as_str(), m.line(), m.value.line(), m.value.text())).collect();
+        assert_eq!(told, [("a", 2, 2, "1"), ("bc", 3, 4, "[ true, \"x\\ny\" ]"), ("a", 5, 5, "{\"d\":null}")]);
+        for member in &members {
+            assert_eq!(&text[member.value.start()..member.value.end()], member.value.text());
+            assert!(text[member.at..].starts_with('"'));
+        }
+        let elements: Vec<_> = members[1].value.elements().unwrap().iter().map(|element| element.text()).collect();
+        assert_eq!(elements, ["true", "\"x\\ny\""]);
+        assert!(members[0].value.members().is_none() && members[0].value.elements().is_none());
+        assert_eq!((root.start(), root.line()), (0, 1));
+    }
+
+    #[test]
+    fn what_is_no_json_is_told_with_its_line() {
+        for (text, line, reason) in [
+            ("", 1, "EOF"),
+            ("{\n \"a\": 1,\n}", 3, "remove the comma"),
+            ("{\n // a comment\n}", 2, "a key in double quotes"),
+            ("{\"a\": 1}\n\nx", 3, "trailing characters"),
+            ("{\"a\": tru}", 1, "expected"),
+        ] {
+            let error = Node::parse(text).unwrap_err();
+            assert_eq!(error.line, line, "{text:?}: {error:?}");
+            assert!(error.reason.contains(reason) && !error.reason.contains("line"), "{text:?}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn deep_nesting_ends() {
+        let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+        match Node::parse(&deep) {
+            Ok(node) => assert!(node.value().is_none()),
+            Err(error) => assert!(error.reason.contains("recursion"), "{error:?}"),
+        }
+    }
+}

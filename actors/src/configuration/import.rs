@@ -1,0 +1,348 @@
+//! The original's `graphiti.config.json`, key by key: what has a successor is taken, of everything else it is said what
+//! became of it.
+
+use serde_json::Value;
+
+use super::document::Node;
+use super::edit;
+use super::key::{Key, PROJECTS, Takes, Use};
+use super::parse::{self, Lookup};
+
+/// Keys that one import tells about; a file with more is something else.
+const KEYS_MAX: usize = 2_000;
+
+/// What became of one key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// The key in the file that was imported.
+    pub key: String,
+    /// The key it has become.
+    pub became: Option<String>,
+    /// The value, as far as one is taken.
+    pub value: Option<Value>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Why, or with what effect.
+    pub message: String,
+}
+
+/// What became of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is set now, or would be.
+    Taken,
+    /// It was set already and stays as it is.
+    Kept,
+    /// Nothing comes of it.
+    Dropped,
+    /// Its value cannot be taken.
+    Wrong,
+}
+
+impl Outcome {
+    /// The name in answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Taken => "taken",
+            Self::Kept => "kept",
+            Self::Dropped => "dropped",
+            Self::Wrong => "wrong",
+        }
+    }
+}
+
+/// Names of the original that mean the same under another name.
+const RENAMED: &[(&str, &str)] = &[
+    ("session_tracking.summarization.model", "llm.model"),
+    ("session_tracking.summarization.max_summary_tokens", "llm.max_output_tokens"),
+    ("session_tracking.hooks.enabled", "hooks.enabled"),
+    ("session_tracking.hooks.hook_timeout", "hooks.timeout_ms"),
+    ("hooks.hook_timeout", "hooks.timeout_ms"),
+    ("global.track_session_logs", "session_tracking.enabled"),
+    ("session_tracking.keep_user_messages", "session_tracking.filtering.keep_user_messages"),
+    ("session_tracking.keep_agent_responses", "session_tracking.filtering.keep_agent_responses"),
+    ("session_tracking.keep_tool_structure", "session_tracking.filtering.keep_tool_structure"),
+];
+
+/// Edits `text` so that it says what `original` says, and tells what became of each of its keys. The error says why
+/// `original` cannot be read at all.
+pub(super) fn import(
+    original: &str,
+    text: &str,
+    force: bool,
+    lookup: Lookup<'_>,
+    told: &mut Vec<Imported>,
+) -> Result<String, String> {
+    let original = original.strip_prefix('\u{feff}').unwrap_or(original);
+    let root = Node::parse(original)
+        .map_err(|error| format!("the file to import is not JSON, line {}: {}", error.line, error.reason))?;
+    if root.members().is_none() {
+        return Err("the file to import is no object {…}".to_owned());
+    }
+    let mut importer = Importer { text: text.to_owned(), force, lookup, told };
+    importer.object(&root, "");
+    Ok(importer.text)
+}
+
+struct Importer<'a> {
+    text: String,
+    force: bool,
+    lookup: Lookup<'a>,
+    told: &'a mut Vec<Imported>,
+}
+
+impl Importer<'_> {
+    fn tell(&mut self, key: &str, became: Option<&str>, value: Option<Value>, outcome: Outcome, message: &str) {
+        if self.told.len() < KEYS_MAX {
+            self.told.push(Imported {
+                key: key.to_owned(),
+                became: became.map(str::to_owned),
+                value,
+                outcome,
+                message: message.to_owned(),
+            });
+        }
+    }
+
+    fn object(&mut self, node: &Node<'_>, name: &str) {
+        for member in node.members().unwrap_or_default() {
+            if member.name.starts_with('_') {
+                continue;
+            }
+            let full = if name.is_empty() { member.name.clone() } else { format!("{name}.{}", member.name) };
+            match (full.as_str(), member.value.members()) {
+                (PROJECTS, Some(projects)) => {
+                    for project in projects.iter().filter(|project| !project.name.starts_with('_')) {
+                        self.project(&format!("{full}.{}", project.name), &project.name, &project.value);
+                    }
+                }
+                ("projects", Some(projects)) => {
+                    for project in projects.iter().filter(|project| !project.name.starts_with('_')) {
+                        self.original_project(&format!("{full}.{}", project.name), &project.value);
+                    }
+                }
+                (_, Some(members)) if !members.is_empty() && self.is_known_object(&full) => {
+                    self.object(&member.value, &full);
+                }
+                _ => self.leaf(&full, &member.value),
+            }
+        }
+    }
+
+    /// Objects whose members are told one by one; of the others one word is enough.
+    fn is_known_object(&self, name: &str) -> bool {
+        super::key::is_object(name)
+            || matches!(name, "global" | "session_tracking.summarization" | "session_tracking.hooks")
+    }
+
+    fn leaf(&mut self, name: &str, node: &Node<'_>) {
+        let renamed = RENAMED.iter().find(|(original, _)| *original == name).map(|(_, now)| *now);
+        let key = Key::find(renamed.unwrap_or(name));
+        match key {
+            Some(Key { used: Use::Former(why), .. }) => self.tell(name, None, None, Outcome::Dropped, why),
+            Some(key) => match self.value(key, node) {
+                Ok(Value::Null) => self.tell(name, Some(key.name), None, Outcome::Dropped, "null: the default holds"),
+                Ok(value) => {
+                    let path: Vec<&str> = key.name.split('.').collect();
+                    self.take(name, key.name, &path, value, note(key));
+                }
+                Err(why) => self.tell(name, Some(key.name), None, Outcome::Wrong, &why),
+            },
+            None => self.unknown(name),
+        }
+    }
+
+    fn unknown(&mut self, name: &str) {
+        let whole = name.rsplit_once('.').map(|(object, _)| object).and_then(Key::find);
+        let why = match (name, whole.map(|key| key.used)) {
+            (_, Some(Use::Former(why))) => why,
+            ("global.session_log_sources", _) => "set session_tracking.watch_directories if they lie elsewhere",
+            _ => "belongs to a part that Baton does not have",
+        };
+        self.tell(name, None, None, Outcome::Dropped, why);
+    }
+
+    fn value(&self, key: &Key, node: &Node<'_>) -> Result<Value, String> {
+        let value = parse::check(key, node)?;
+        if let (Takes::Directories, Some(texts)) = (key.takes, value.as_array()) {
+            for text in texts.iter().filter_map(Value::as_str) {
+                let path = parse::expand(text, self.lookup).map_err(|why| format!("{text:?} {why}"))?;
+                if !std::path::Path::new(&path).is_absolute() {
+                    return Err(format!("{text:?} is not absolute"));
+                }
+            }
+        }
+        Ok(value)
+    }
+
+    /// `{"enabled": true}` under a path.
+    fn project(&mut self, key: &str, path: &str, node: &Node<'_>) {
+        let enabled = node.members().unwrap_or_default().into_iter().find(|member| member.name == "enabled");
+        match enabled.and_then(|member| member.value.value()) {
+            Some(Value::Bool(enabled)) => self.take_project(key, path, enabled),
+            _ => self.tell(key, None, None, Outcome::Wrong, "has no `enabled` that is true or false"),
+        }
+    }
+
+    /// `{"project_root": …, "session_tracking_enabled": true}` under a name of the original's making.
+    fn original_project(&mut self, key: &str, node: &Node<'_>) {
+        let members = node.members().unwrap_or_default();
+        let find = |name: &str| members.iter().find(|member| member.name == name).map(|member| member.value);
+        let root = find("project_root").and_then(|node| node.value()).and_then(|root| root.as_str().map(str::to_owned));
+        let nested = find("session_tracking").and_then(|node| {
+            node.members()?.into_iter().find(|member| member.name == "enabled").map(|member| member.value)
+        });
+        let enabled = find("session_tracking_enabled").or(nested).and_then(|node| node.value()?.as_bool());
+        match (root, enabled) {
+            (Some(root), Some(enabled)) => self.take_project(key, &root, enabled),
+            (None, _) => {
+                self.tell(key, None, None, Outcome::Dropped, "has no project_root, so nobody can tell whose it is");
+            }
+            (Some(_), None) => self.tell(key, None, None, Outcome::Dropped, "says nothing: the global switch holds"),
+        }
+    }
+
+    fn take_project(&mut self, key: &str, root: &str, enabled: bool) {
+        let became = format!("{PROJECTS}.{root}.enabled");
+        let path = ["session_tracking", "projects", root, "enabled"];
+        self.take(key, &became, &path, enabled.into(), "");
+    }
+
+    fn take(&mut self, key: &str, became: &str, path: &[&str], value: Value, note: &str) {
+        let set = Node::parse(&self.text).ok().and_then(|root| find(root, path));
+        if let Some(set) = set.filter(|set| !self.force && *set != value) {
+            let message = format!("config.json says {set} already; --force takes this one");
+            return self.tell(key, Some(became), Some(value), Outcome::Kept, &message);
+        }
+        let edited = edit::set(&self.text, path, &value).and_then(|edited| {
+            // What would make the whole file wrong is not taken.
+            match parse::parse(&edited, self.lookup).mistakes.into_iter().next() {
+                Some(mistake) => Err(mistake.what),
+                None => Ok(edited),
+            }
+        });
+        match edited {
+            Ok(edited) => {
+                self.text = edited;
+                self.tell(key, Some(became), Some(value), Outcome::Taken, note);
+            }
+            Err(why) => self.tell(key, Some(became), None, Outcome::Wrong, &why),
+        }
+    }
+}
+
+fn find(root: Node<'_>, path: &[&str]) -> Option<Value> {
+    let Some((first, rest)) = path.split_first() else { return root.value() };
+    let next = root.members()?.into_iter().find(|member| member.name == *first)?;
+    find(next.value, rest)
+}
+
+/// What a taken key does here that it did not do there.
+fn note(key: &Key) -> &'static str {
+    match (key.name, key.used) {
+        ("session_tracking.enabled", _) => {
+            "without a model tracking costs nothing; false keeps every session from being read"
+        }
+        (_, Use::Later) => "not used yet by this version",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lookup(name: &str) -> Option<String> {
+        (name == "HOME").then(|| "/home/u".to_owned())
+    }
+
+    fn run(original: &str, text: &str, force: bool) -> (String, Vec<String>) {
+        let mut told = Vec::new();
+        let edited = import(original, text, force, &lookup, &mut told).unwrap();
+        let lines = told.iter().map(|told| {
+            let became = told.became.as_deref().unwrap_or("-");
+            format!("{} {} {became}", told.outcome.as_str(), told.key)
+        });
+        (edited, lines.collect())
+    }
+
+    const ORIGINAL: &str = r#"{
+  "version": "2.0",
+  "database": {"uri": "bolt://x"},
+  "session_tracking": {
+    "enabled": true, "auto_summarize_on_close": true, "inactivity_timeout": 300, "_help": "…",
+    "watch_directories": ["~/.claude/projects"],
+    "chunking": {"strategy": "exchange"},
+    "filtering": {"keep_user_messages": true, "omit_file_contents": true, "max_output_summary_chars": 99999},
+    "summarization": {"model": "gpt-x", "max_summary_tokens": 900},
+    "hooks": {"enabled": false, "socket_enabled": true, "socket_path": null}
+  },
+  "projects": {
+    "host__1": {"project_root": "/srv/app", "session_tracking_enabled": false},
+    "host__2": {"jsonl_path": "x"}
+  },
+  "global": {"track_session_logs": true, "session_log_sources": []}
+}"#;
+
+    #[test]
+    fn each_key_of_the_original_becomes_something_or_is_told_why_not() {
+        let (text, told) = run(ORIGINAL, "", false);
+        assert_eq!(
+            told,
+            [
+                "dropped version -",
+                "dropped database -",
+                "taken session_tracking.enabled session_tracking.enabled",
+                "dropped session_tracking.auto_summarize_on_close -",
+                "taken session_tracking.inactivity_timeout session_tracking.inactivity_timeout",
+                "taken session_tracking.watch_directories session_tracking.watch_directories",
+                "dropped session_tracking.chunking -",
+                "taken session_tracking.filtering.keep_user_messages session_tracking.filtering.keep_user_messages",
+                "dropped session_tracking.filtering.omit_file_contents -",
+                "wrong session_tracking.filtering.max_output_summary_chars session_tracking.filtering.max_output_summary_chars",
+                "taken session_tracking.summarization.model llm.model",
+                "taken session_tracking.summarization.max_summary_tokens llm.max_output_tokens",
+                "taken session_tracking.hooks.enabled hooks.enabled",
+                "dropped session_tracking.hooks.socket_enabled -",
+                "dropped session_tracking.hooks.socket_path -",
+                "taken projects.host__1 session_tracking.projects./srv/app.enabled",
+                "dropped projects.host__2 -",
+                "taken global.track_session_logs session_tracking.enabled",
+                "dropped global.session_log_sources -",
+            ]
+        );
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            value,
+            serde_json::json!({
+                "session_tracking": {
+                    "enabled": true, "inactivity_timeout": 300, "watch_directories": ["~/.claude/projects"],
+                    "filtering": {"keep_user_messages": true}, "projects": {"/srv/app": {"enabled": false}},
+                },
+                "llm": {"model": "gpt-x", "max_output_tokens": 900},
+                "hooks": {"enabled": false},
+            })
+        );
+        assert_eq!(parse::parse(&text, &lookup).mistakes, []);
+        assert_eq!(run(ORIGINAL, &text, false).0, text, "twice is once");
+    }
+
+    #[test]
+    fn what_is_set_stays_unless_forced() {
+        let set = "{\n  \"session_tracking\": {\n    \"inactivity_timeout\": 60\n  }\n}\n";
+        let original = "{\"session_tracking\": {\"inactivity_timeout\": 300, \"check_interval\": 5}}";
+        let (text, told) = run(original, set, false);
+        assert!(text.contains("\"inactivity_timeout\": 60") && text.contains("\"check_interval\": 5"), "{text}");
+        assert!(told[0].starts_with("kept") && told[1].starts_with("taken"), "{told:?}");
+        let (text, told) = run(original, set, true);
+        assert!(text.contains("\"inactivity_timeout\": 300") && told[0].starts_with("taken"), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_configuration_is_refused() {
+        for (original, why) in [("{", "not JSON, line 1"), ("[]", "no object")] {
+            let error = import(original, "", false, &lookup, &mut Vec::new()).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! From what a configuration says to what holds: the settings, and each key with its value and origin.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Source;
+use super::key::{KEYS, PROJECTS, Use};
+use super::parse::{Parsed, Remark};
+use crate::settings::pattern::Pattern;
+use crate::settings::{Filtering, Settings, Switches};
+
+/// A configuration, to be shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// The file.
+    pub path: PathBuf,
+    /// Every key that something comes of, now or later, in a fixed order.
+    pub values: Vec<ShownValue>,
+    /// What does not count, and why.
+    pub warnings: Vec<Remark>,
+    /// What is wrong with the file.
+    pub mistakes: Vec<Remark>,
+}
+
+/// A key with what holds for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShownValue {
+    /// With dots between the objects.
+    pub key: String,
+    /// What holds.
+    pub value: Value,
+    /// `default`, `environment`, `config.json:LINE` or `last good copy`.
+    pub origin: String,
+}
+
+/// What holds. `base` is what holds where nothing is said.
+pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
+    let said = |name: &str| parsed.values.get(name).map(|(value, _)| value);
+    let switch = |name: &str, otherwise: bool| said(name).and_then(Value::as_bool).unwrap_or(otherwise);
+    let whole = |name: &str| said(name).and_then(Value::as_u64);
+    let ms = |name: &str, otherwise: i64| {
+        whole(name).map_or(otherwise, |s| i64::try_from(s.saturating_mul(1000)).unwrap_or(i64::MAX))
+    };
+    let texts =
+        |name: &str| -> Option<Vec<&str>> { Some(said(name)?.as_array()?.iter().filter_map(Value::as_str).collect()) };
+    let mut policy = base.policy.clone();
+    policy.tracked = switch("session_tracking.enabled", policy.tracked);
+    policy.inactivity_timeout_ms = ms("session_tracking.inactivity_timeout", policy.inactivity_timeout_ms);
+    policy.check_interval_ms = ms("session_tracking.check_interval", policy.check_interval_ms);
+    // Read by the same rules when the text was parsed: none is refused here.
+    let globs = texts("session_tracking.exclude").unwrap_or_default();
+    let exclude = globs.into_iter().filter_map(|glob| Pattern::new(glob).ok()).collect();
+    let projects = parsed.projects.iter().map(|project| (project.pattern.clone(), project.enabled)).collect();
+    let filtering = |name: &str, otherwise: bool| switch(&format!("session_tracking.filtering.{name}"), otherwise);
+    let shown = base.filtering;
+    Settings {
+        policy,
+        lazy_budget: whole("session_tracking.lazy_index.budget_ms").map_or(base.lazy_budget, Duration::from_millis),
+        switches: match parsed.projects.is_empty() && said("session_tracking.exclude").is_none() {
+            true => base.switches.clone(),
+            false => Switches::new(projects, exclude),
+        },
+        watch_directories: texts("session_tracking.watch_directories")
+            .map(|texts| texts.into_iter().map(PathBuf::from).collect())
+            .or_else(|| base.watch_directories.clone()),
+        filtering: Filtering {
+            keep_user_messages: filtering("keep_user_messages", shown.keep_user_messages),
+            keep_agent_responses: filtering("keep_agent_responses", shown.keep_agent_responses),
+            keep_tool_structure: filtering("keep_tool_structure", shown.keep_tool_structure),
+            omit_tool_outputs: filtering("omit_tool_outputs", shown.omit_tool_outputs),
+            max_output_summary_chars: whole("session_tracking.filtering.max_output_summary_chars")
+                .and_then(|chars| usize::try_from(chars).ok())
+                .unwrap_or(shown.max_output_summary_chars),
+        },
+    }
+}
+
+/// What holds where a text says nothing about directories: the daemon's own, and whether they are where an agent has
+/// them by default.
+pub(super) struct OwnDirectories {
+    pub(super) directories: Vec<PathBuf>,
+    pub(super) usual: bool,
+}
+
+/// Every key with its value and origin.
+pub(super) fn shown(path: &Path, parsed: &Parsed, source: Source, mistakes: &[Remark], own: &OwnDirectories) -> Shown {
+    let mut values = Vec::new();
+    for key in KEYS.iter().filter(|key| !matches!(key.used, Use::Former(_))) {
+        let (value, origin) = match parsed.values.get(key.name) {
+            Some((value, line)) => (value.clone(), origin_of(source, *line)),
+            None if key.name == "session_tracking.watch_directories" => {
+                let paths: Vec<String> = own.directories.iter().map(|path| path.display().to_string()).collect();
+                (paths.into(), if own.usual { "default" } else { "environment" }.to_owned())
+            }
+            // Defaults are JSON: a test reads them all.
+            None => (serde_json::from_str(key.default).unwrap_or_default(), "default".to_owned()),
+        };
+        values.push(ShownValue { key: key.name.to_owned(), value, origin });
+        if key.name == "session_tracking.exclude" {
+            values.extend(parsed.projects.iter().map(|project| ShownValue {
+                key: format!("{PROJECTS}.{}.enabled", project.written),
+                value: project.enabled.into(),
+                origin: origin_of(source, project.line),
+            }));
+        }
+    }
+    Shown { path: path.to_owned(), values, warnings: parsed.warnings.clone(), mistakes: mistakes.to_vec() }
+}
+
+fn origin_of(source: Source, line: usize) -> String {
+    match source {
+        Source::LastGoodCopy => "last good copy".to_owned(),
+        _ => format!("{}:{line}", super::file::NAME),
+    }
+}

@@ -1,0 +1,280 @@
+//! A configuration text: which keys it sets to what, and what is wrong with it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::document::{Member, Node};
+use super::key::{self, Key, PROJECTS, Takes, Use};
+use crate::settings::pattern::Pattern;
+
+/// Directories and globs of one list.
+const LIST_MAX: usize = 256;
+/// Switches of projects.
+const PROJECTS_MAX: usize = 4096;
+/// Remarks of one kind that are told; a file that is something else altogether would give thousands.
+const REMARKS_MAX: usize = 50;
+
+/// Gives a variable's value; `None` when it is not set.
+pub(super) type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// What a text says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Parsed {
+    /// What is set, by the name of the key, with its line. Paths and globs are expanded.
+    pub(super) values: BTreeMap<&'static str, (Value, usize)>,
+    /// Switches of projects: as it is written, the pattern, on or off, the line.
+    pub(super) projects: Vec<ProjectSwitch>,
+    pub(super) warnings: Vec<Remark>,
+    /// With one of these the text does not count.
+    pub(super) mistakes: Vec<Remark>,
+}
+
+/// A member of `session_tracking.projects`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ProjectSwitch {
+    pub(super) written: String,
+    pub(super) pattern: Pattern,
+    pub(super) enabled: bool,
+    pub(super) line: usize,
+}
+
+/// Something to say about a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// The line, from 1, where one is meant.
+    pub line: Option<usize>,
+    /// What.
+    pub what: String,
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "config.json, line {line}: {}", self.what),
+            None => write!(f, "config.json: {}", self.what),
+        }
+    }
+}
+
+/// Reads a text.
+pub(super) fn parse(text: &str, lookup: Lookup<'_>) -> Parsed {
+    let mut reader = Reader { parsed: Parsed::default(), lookup };
+    if text.starts_with('\u{feff}') {
+        reader.mistake(Some(1), "it begins with a byte order mark; save it as UTF-8 without one".to_owned());
+        return reader.parsed;
+    }
+    match Node::parse(text) {
+        Ok(root) if root.text().starts_with('{') => reader.object(&root, ""),
+        Ok(root) => reader.mistake(Some(root.line()), format!("it must be an object {{…}}, not {}", short(&root))),
+        Err(error) => reader.mistake(Some(error.line), format!("not JSON: {}", error.reason)),
+    }
+    reader.parsed
+}
+
+struct Reader<'a> {
+    parsed: Parsed,
+    lookup: Lookup<'a>,
+}
+
+impl Reader<'_> {
+    fn mistake(&mut self, line: Option<usize>, what: String) {
+        if self.parsed.mistakes.len() < REMARKS_MAX {
+            self.parsed.mistakes.push(Remark { line, what });
+        }
+    }
+
+    fn warn(&mut self, line: usize, what: String) {
+        if self.parsed.warnings.len() < REMARKS_MAX {
+            self.parsed.warnings.push(Remark { line: Some(line), what });
+        }
+    }
+
+    /// The members of an object without comments; a key that comes twice is a mistake.
+    fn members<'n>(&mut self, node: &Node<'n>, name: &str) -> Vec<Member<'n>> {
+        let Some(members) = node.members() else {
+            self.mistake(Some(node.line()), format!("{name} must be an object {{…}}, not {}", short(node)));
+            return Vec::new();
+        };
+        let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+        for member in &members {
+            if let Some(line) = first.insert(&member.name, member.line()) {
+                let what =
+                    format!("{:?} is there twice, in lines {line} and {}; remove one", member.name, member.line());
+                self.mistake(Some(member.line()), what);
+            }
+        }
+        members.into_iter().filter(|member| !member.name.starts_with('_')).collect()
+    }
+
+    fn object(&mut self, node: &Node<'_>, name: &str) {
+        for member in self.members(node, name) {
+            let full = if name.is_empty() { member.name.clone() } else { format!("{name}.{}", member.name) };
+            match Key::find(&full) {
+                Some(Key { used: Use::Former(why), .. }) => {
+                    self.warn(member.line(), format!("{full} is not used: {why}"));
+                }
+                Some(key) => self.key(key, &member),
+                None if full == PROJECTS => self.projects(&member.value),
+                None if key::is_object(&full) => self.object(&member.value, &full),
+                None => {
+                    let near = key::nearest(&full).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+                    self.warn(member.line(), format!("{} is no key{near}", shown(&full)));
+                }
+            }
+        }
+    }
+
+    fn key(&mut self, key: &'static Key, member: &Member<'_>) {
+        let line = member.value.line();
+        let value = match check(key, &member.value) {
+            Ok(value) => value,
+            Err(why) => return self.mistake(Some(line), why),
+        };
+        let value = match (key.takes, &value) {
+            (Takes::Directories | Takes::Globs, Value::Array(texts)) => match self.paths(key, texts, &member.value) {
+                Some(paths) => Value::Array(paths),
+                None => return,
+            },
+            _ => value,
+        };
+        if key.used == Use::Later {
+            self.warn(member.line(), format!("{} is not used yet by this version", key.name));
+        }
+        self.parsed.values.insert(key.name, (value, member.line()));
+    }
+
+    /// Texts as absolute directories, or as globs of them.
+    fn paths(&mut self, key: &Key, texts: &[Value], node: &Node<'_>) -> Option<Vec<Value>> {
+        let lines = node.elements().unwrap_or_default();
+        let mut paths = Vec::new();
+        for (text, at) in texts.iter().filter_map(Value::as_str).zip(&lines) {
+            let path = match expand(text, self.lookup) {
+                Ok(path) => path,
+                Err(why) => {
+                    self.mistake(Some(at.line()), format!("{}: {} {why}", key.name, shown(text)));
+                    return None;
+                }
+            };
+            let wrong = match key.takes {
+                Takes::Directories if !Path::new(&path).is_absolute() => Some("is not absolute".to_owned()),
+                Takes::Globs => Pattern::new(&path).err().map(|why| format!("is no glob: {why}")),
+                _ => None,
+            };
+            if let Some(why) = wrong {
+                self.mistake(Some(at.line()), format!("{}: {} {why}", key.name, shown(text)));
+                return None;
+            }
+            paths.push(Value::String(path));
+        }
+        Some(paths)
+    }
+
+    fn projects(&mut self, node: &Node<'_>) {
+        for project in self.members(node, PROJECTS) {
+            let (name, line) = (format!("{PROJECTS}.{}", shown(&project.name)), project.line());
+            if self.parsed.projects.len() >= PROJECTS_MAX {
+                return self.mistake(Some(line), format!("{PROJECTS} has more than {PROJECTS_MAX} members; use globs"));
+            }
+            let pattern = expand(&project.name, self.lookup).and_then(|path| Pattern::new(&path));
+            let pattern = match pattern {
+                Ok(pattern) => pattern,
+                Err(why) => {
+                    self.mistake(Some(line), format!("{name} is no path or glob: {why}"));
+                    continue;
+                }
+            };
+            for member in self.members(&project.value, &name) {
+                match (member.name.as_str(), member.value.value()) {
+                    ("enabled", Some(Value::Bool(enabled))) => self.parsed.projects.push(ProjectSwitch {
+                        written: project.name.clone(),
+                        pattern: pattern.clone(),
+                        enabled,
+                        line: member.line(),
+                    }),
+                    ("enabled", _) => {
+                        let what = format!("{name}.enabled must be true or false, not {}", short(&member.value));
+                        self.mistake(Some(member.value.line()), what);
+                    }
+                    (other, _) => {
+                        let what = format!("{name}.{} is no key; a project has `enabled`", shown(other));
+                        self.warn(member.line(), what);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether a key takes a value; the value as it counts.
+pub(super) fn check(key: &Key, node: &Node<'_>) -> Result<Value, String> {
+    let wrong = || format!("{} must be {}, not {}", key.name, key.allowed(), short(node));
+    let value = node.value().ok_or_else(wrong)?;
+    let texts = |least: usize| {
+        let texts = value.as_array().filter(|texts| texts.len() >= least && texts.len() <= LIST_MAX);
+        texts.is_some_and(|texts| texts.iter().all(|text| text.as_str().is_some_and(|text| !text.trim().is_empty())))
+    };
+    let is_text = || value.as_str().is_some_and(|text| !text.trim().is_empty() && !text.contains('\0'));
+    let fits = (key.nullable() && value.is_null())
+        || match key.takes {
+            Takes::Switch => value.is_boolean(),
+            Takes::Whole { least, most, .. } => value.as_u64().is_some_and(|number| (least..=most).contains(&number)),
+            Takes::Amount { most, .. } => value.as_f64().is_some_and(|number| (0.0..=most).contains(&number)),
+            Takes::Text => is_text(),
+            Takes::Directories => texts(1),
+            Takes::Globs => texts(0),
+            Takes::Prices => value.is_object(),
+            Takes::Anything => true,
+        };
+    if fits { Ok(value) } else { Err(wrong()) }
+}
+
+/// A text with `~`, `$NAME` and `${NAME}` replaced.
+pub(super) fn expand(text: &str, lookup: Lookup<'_>) -> Result<String, String> {
+    let set = |name: &str| lookup(name).ok_or_else(|| format!("names ${name}, which is not set"));
+    let (mut expanded, mut rest) = (String::new(), text);
+    if let Some(below) = rest.strip_prefix('~')
+        && (below.is_empty() || below.starts_with(['/', '\\']))
+    {
+        expanded += &set("HOME")?;
+        rest = below;
+    }
+    while let Some((before, after)) = rest.split_once('$') {
+        expanded += before;
+        let (name, after) = match after.strip_prefix('{') {
+            Some(braced) => braced.split_once('}').ok_or("has a `${` without its `}`")?,
+            None => {
+                let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(after.len());
+                after.split_at(end)
+            }
+        };
+        if name.is_empty() {
+            expanded.push('$');
+        } else {
+            expanded += &set(name)?;
+        }
+        rest = after;
+    }
+    Ok(expanded + rest)
+}
+
+fn shown(text: &str) -> String {
+    let plain: String = text.chars().filter(|c| !c.is_control()).take(80).collect();
+    format!("{:?}", baton_events::redact::redact(&plain))
+}
+
+/// What stands there, in a few characters: a wrong value may be a secret that was put in the wrong place.
+fn short(node: &Node<'_>) -> String {
+    let text = node.text();
+    match text.as_bytes().first() {
+        Some(b'{') => "an object".to_owned(),
+        Some(b'[') => "this list".to_owned(),
+        Some(b'"') if text.len() > 40 => "this text".to_owned(),
+        _ => baton_events::redact::redact(text).into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+use super::*;
+
+fn lookup(name: &str) -> Option<String> {
+    match name {
+        "HOME" => Some("/home/u".to_owned()),
+        "CLAUDE_CONFIG_DIR" => Some("/home/u/.claude".to_owned()),
+        _ => None,
+    }
+}
+
+fn parsed(text: &str) -> Parsed {
+    parse(text, &lookup)
+}
+
+/// What is wrong with a text, a remark on a line.
+fn mistakes(text: &str) -> String {
+    let told: Vec<String> = parsed(text).mistakes.iter().map(ToString::to_string).collect();
+    told.join("\n")
+}
+
+fn warnings(text: &str) -> String {
+    let parsed = parsed(text);
+    assert_eq!(parsed.mistakes, [], "{text}");
+    let told: Vec<String> = parsed.warnings.iter().map(ToString::to_string).collect();
+    told.join("\n")
+}
+
+#[test]
+fn every_key_of_today_is_taken() {
+    let text = r#"{
+  "_comment": {"anything": [1, 2]},
+  "session_tracking": {
+    "enabled": false, "_enabled_help": "help",
+    "watch_directories": ["$CLAUDE_CONFIG_DIR/projects", "~/other/projects", "${HOME}/third"],
+    "inactivity_timeout": 0,
+    "check_interval": 5,
+    "projects": {"~/app": {"enabled": true, "_why": "it is mine"}, "/srv/*": {"enabled": false}},
+    "exclude": ["~/private", "scratch-*"],
+    "filtering": {"keep_user_messages": false, "keep_agent_responses": false, "keep_tool_structure": false,
+                  "omit_tool_outputs": false, "max_output_summary_chars": 0},
+    "lazy_index": {"budget_ms": 0}
+  }
+}"#;
+    let parsed = parsed(text);
+    assert_eq!((&parsed.mistakes, &parsed.warnings), (&vec![], &vec![]));
+    let now = super::key::KEYS.iter().filter(|key| key.used == Use::Now).count();
+    assert_eq!(parsed.values.len(), now, "{:?}", parsed.values.keys());
+    let (directories, line) = &parsed.values["session_tracking.watch_directories"];
+    assert_eq!(
+        *directories,
+        serde_json::json!(["/home/u/.claude/projects", "/home/u/other/projects", "/home/u/third"])
+    );
+    assert_eq!(*line, 5);
+    assert_eq!(parsed.values["session_tracking.exclude"].0, serde_json::json!(["/home/u/private", "scratch-*"]));
+    let projects: Vec<_> =
+        parsed.projects.iter().map(|p| (p.written.as_str(), p.pattern.as_str(), p.enabled, p.line)).collect();
+    assert_eq!(projects, [("~/app", "/home/u/app", true, 8), ("/srv/*", "/srv/*", false, 8)]);
+}
+
+#[test]
+fn each_kind_of_mistake_is_told_with_its_line_and_what_is_allowed() {
+    for (text, told) in [
+        ("\u{feff}{}", "line 1: it begins with a byte order mark"),
+        ("", "line 1: not JSON: EOF"),
+        ("[]", "line 1: it must be an object {…}, not this list"),
+        ("\n \"x\"", "line 2: it must be an object"),
+        ("{\n\"a\": 1,\n}", "line 3: not JSON: a key in double quotes belongs here"),
+        ("{\n\"session_tracking\": 7}", "line 2: session_tracking must be an object {…}, not 7"),
+        (
+            "{\"session_tracking\":\n{\"enabled\":\n \"yes\"}}",
+            "line 3: session_tracking.enabled must be true or false, not \"yes\"",
+        ),
+        (
+            "{\"session_tracking\":{\"inactivity_timeout\": -1}}",
+            "session_tracking.inactivity_timeout must be a whole number of seconds from 0 to 31622400, not -1",
+        ),
+        ("{\"session_tracking\":{\"inactivity_timeout\": 1.5}}", "from 0 to 31622400, not 1.5"),
+        ("{\"session_tracking\":{\"inactivity_timeout\": null}}", "from 0 to 31622400, not null"),
+        ("{\"session_tracking\":{\"check_interval\": 0}}", "from 1 to 86400, not 0"),
+        ("{\"session_tracking\":{\"check_interval\": 1e99}}", "from 1 to 86400"),
+        ("{\"session_tracking\":{\"lazy_index\":{\"budget_ms\": 60001}}}", "from 0 to 60000"),
+        (
+            "{\"session_tracking\":{\"watch_directories\": \"/a\"}}",
+            "must be a list of absolute directories, not \"/a\"",
+        ),
+        ("{\"session_tracking\":{\"watch_directories\": []}}", "must be a list of absolute directories, not this list"),
+        ("{\"session_tracking\":{\"watch_directories\": [1]}}", "must be a list of absolute directories"),
+        ("{\"session_tracking\":{\"watch_directories\": [\"a/b\"]}}", "\"a/b\" is not absolute"),
+        (
+            "{\"session_tracking\":{\"watch_directories\": [\"/a\",\n\"$NOPE/b\"]}}",
+            "line 2: session_tracking.watch_directories: \"$NOPE/b\" names $NOPE, which is not set",
+        ),
+        ("{\"session_tracking\":{\"watch_directories\": [\"${HOME\"]}}", "has a `${` without its `}`"),
+        ("{\"session_tracking\":{\"exclude\": [\"/a***\"]}}", "\"/a***\" is no glob"),
+        ("{\"session_tracking\":{\"projects\": []}}", "session_tracking.projects must be an object"),
+        (
+            "{\"session_tracking\":{\"projects\": {\"/a\": true}}}",
+            "session_tracking.projects.\"/a\" must be an object {…}, not true",
+        ),
+        (
+            "{\"session_tracking\":{\"projects\": {\"/a\": {\"enabled\": 1}}}}",
+            "\"/a\".enabled must be true or false, not 1",
+        ),
+        ("{\"session_tracking\":{\"projects\": {\"\": {}}}}", "is no path or glob: it is empty"),
+        ("{\"a\": 1,\n\"b\": 2,\n\"a\": 3}", "line 3: \"a\" is there twice, in lines 1 and 3; remove one"),
+        (
+            "{\"session_tracking\":{\"enabled\":true,\n\"enabled\":true}}",
+            "line 2: \"enabled\" is there twice, in lines 1 and 2",
+        ),
+        ("{\"llm\":{\"enabled\":1}}", "llm.enabled must be true or false, not 1"),
+        ("{\"llm\":{\"daily_budget_usd\":-0.5}}", "llm.daily_budget_usd must be a number of US dollars from 0"),
+        ("{\"vault\":{\"path\":\"\"}}", "vault.path must be a text, or null, not \"\""),
+    ] {
+        let found = mistakes(text);
+        assert!(found.contains(told) && found.starts_with("config.json"), "{text:?}\n{found}\n{told}");
+        assert_eq!(found.lines().count(), 1, "{text:?}\n{found}");
+    }
+}
+
+#[test]
+fn what_does_not_count_is_warned_about_with_what_does() {
+    for (text, told) in [
+        ("{\"sesion_tracking\": {}}", ""),
+        (
+            "{\"session_tracking\":{\"inactivity_timout\": 3}}",
+            "is no key; did you mean session_tracking.inactivity_timeout?",
+        ),
+        ("{\"database\": {\"uri\": \"x\"}}", "line 1: \"database\" is no key"),
+        (
+            "{\"session_tracking\":{\"projects\": {\"/a\": {\"enabld\": true}}}}",
+            "\"enabld\" is no key; a project has `enabled`",
+        ),
+        ("{\"version\": \"2.0\"}", "line 1: version is not used: not needed"),
+        ("{\"projects\": {\"h__1\": {\"project_root\": \"/p\"}}}", "use session_tracking.projects.{path}.enabled"),
+        ("{\"hooks\": {\"enabled\": false}}", "hooks.enabled is not used yet by this version"),
+        ("{\"hooks\": {\"hook_timeout\": 30000}}", "use hooks.timeout_ms"),
+        ("{\"llm\": {\"prices\": {\"m\": 1}, \"base_url\": null}}", "llm.prices is not used yet"),
+    ] {
+        let found = warnings(text);
+        assert!(found.contains(told) && !found.is_empty(), "{text:?}\n{found}\n{told}");
+    }
+    assert_eq!(warnings("{\"_x\": 1, \"session_tracking\": {\"_y\": 1, \"_y_\": 2}}"), "");
+}
+
+/// The files that the original documents print, with every key in them.
+#[test]
+fn every_key_of_the_original_documents_is_known() {
+    let originals = r#"{
+  "version": "2.0",
+  "session_tracking": {
+    "enabled": true, "mode": "claude_code_jsonl", "incremental": true, "auto_summarize_on_close": true,
+    "inactivity_timeout": 300, "_inactivity_timeout_help": "…", "watch_directories": ["/w"],
+    "chunking": {"strategy": "exchange", "max_chunk_tokens": 1000},
+    "filtering": {"keep_user_messages": true, "keep_agent_responses": true, "keep_tool_structure": true,
+                  "omit_tool_outputs": true, "omit_file_contents": true, "max_output_summary_chars": 200},
+    "indexing": {"frequency": "realtime", "batch_interval_minutes": 5},
+    "summarization": {"model": "gpt-4.1-mini", "max_summary_tokens": 2000},
+    "hooks": {"enabled": true, "socket_enabled": true, "socket_path": null, "hook_timeout": 30000, "async_indexing": false}
+  },
+  "hooks": {"socket_enabled": true, "async_indexing": false, "hook_timeout": 30000},
+  "projects": {"hostname__abc123": {"project_root": "/p", "jsonl_path": "~/x", "session_tracking_enabled": true}},
+  "global": {"track_session_logs": true, "session_log_sources": []}
+}"#;
+    let parsed = parsed(originals);
+    assert_eq!(parsed.mistakes, []);
+    for warning in &parsed.warnings {
+        assert!(warning.what.contains(" is not used: "), "{warning}");
+    }
+    assert_eq!(parsed.warnings.len(), 14, "{:#?}", parsed.warnings);
+}
+
+#[test]
+fn a_wrong_value_that_is_a_secret_is_not_repeated() {
+    let key = format!("sk-{}", "a1B2c3D4e5F6".repeat(3));
+    let found = mistakes(&format!("{{\"llm\": {{\"max_output_tokens\": \"{key}\"}}}}"));
+    assert!(found.contains("must be") && !found.contains(&key), "{found}");
+}
+
+#[test]
+fn variables_are_expanded_and_a_dollar_alone_is_one() {
+    for (text, expected) in [
+        ("~", "/home/u"),
+        ("~/a", "/home/u/a"),
+        ("~other/a", "~other/a"),
+        ("a~", "a~"),
+        ("$HOME/x$HOME", "/home/u/x/home/u"),
+        ("${HOME}x", "/home/ux"),
+        ("/a$/b", "/a$/b"),
+        ("/größe/日本", "/größe/日本"),
+    ] {
+        assert_eq!(expand(text, &lookup).as_deref(), Ok(expected), "{text}");
+    }
+    assert!(expand("$HOMEX", &lookup).unwrap_err().contains("$HOMEX, which is not set"));
+}

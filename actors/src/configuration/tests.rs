@@ -1,0 +1,197 @@
+use std::fs;
+use std::time::Duration;
+
+use super::*;
+
+struct World {
+    temp: tempfile::TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        Self { temp: tempfile::tempdir().unwrap() }
+    }
+
+    fn open(&self) -> Configuration {
+        let lookup = |name: &str| match name {
+            "HOME" => Some("/home/u".to_owned()),
+            "CLAUDE_CONFIG_DIR" => Some("/home/u/.claude".to_owned()),
+            _ => None,
+        };
+        let roots = vec![PathBuf::from("/home/u/.claude/projects")];
+        Configuration::with_lookup(self.temp.path(), Settings::default(), roots, Box::new(lookup))
+    }
+
+    fn write(&self, text: &str) {
+        durable::write_file(&self.temp.path().join("config.json"), text.as_bytes()).unwrap();
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(self.temp.path().join("config.json")).unwrap()
+    }
+}
+
+use crate::durable;
+
+fn timeout(seconds: u64) -> String {
+    format!("{{\n  \"session_tracking\": {{\"inactivity_timeout\": {seconds}}}\n}}\n")
+}
+
+fn timeout_of(configuration: &Configuration) -> i64 {
+    configuration.settings().borrow().policy.inactivity_timeout_ms / 1000
+}
+
+fn shown(configuration: &Configuration, key: &str) -> (String, String) {
+    let shown = configuration.shown();
+    let value = shown.values.iter().find(|value| value.key == key).unwrap();
+    (value.value.to_string(), value.origin.clone())
+}
+
+const TIMEOUT: &str = "session_tracking.inactivity_timeout";
+
+#[test]
+fn without_a_file_the_defaults_hold() {
+    let world = World::new();
+    let configuration = world.open();
+    assert_eq!(**configuration.settings().borrow(), Settings::default());
+    assert_eq!(shown(&configuration, TIMEOUT), ("1800".to_owned(), "default".to_owned()));
+    assert_eq!(
+        shown(&configuration, "session_tracking.watch_directories"),
+        ("[\"/home/u/.claude/projects\"]".to_owned(), "default".to_owned())
+    );
+    assert!(!world.temp.path().join("config.json").exists(), "looking writes nothing");
+}
+
+#[test]
+fn every_key_reaches_the_settings() {
+    let world = World::new();
+    world.write(
+        r#"{"session_tracking": {"enabled": false, "watch_directories": ["~/t"], "inactivity_timeout": 0,
+            "check_interval": 7, "projects": {"/srv/a": {"enabled": true}}, "exclude": ["/srv/b"],
+            "filtering": {"keep_user_messages": false, "keep_agent_responses": false, "keep_tool_structure": false,
+                          "omit_tool_outputs": false, "max_output_summary_chars": 9},
+            "lazy_index": {"budget_ms": 11}}}"#,
+    );
+    let configuration = world.open();
+    let settings = configuration.settings().borrow().clone();
+    assert!(!settings.policy.tracked && settings.policy.timeout_disabled());
+    assert_eq!(settings.policy.check_interval_ms, 7_000);
+    assert_eq!(settings.lazy_budget, Duration::from_millis(11));
+    assert_eq!(settings.watch_directories, Some(vec![PathBuf::from("/home/u/t")]));
+    assert_eq!(settings.switches.projects().collect::<Vec<_>>(), [("/srv/a", true)]);
+    assert_eq!(settings.switches.exclude().collect::<Vec<_>>(), ["/srv/b"]);
+    let filtering = crate::settings::Filtering {
+        keep_user_messages: false,
+        keep_agent_responses: false,
+        keep_tool_structure: false,
+        omit_tool_outputs: false,
+        max_output_summary_chars: 9,
+    };
+    assert_eq!(settings.filtering, filtering);
+    assert_eq!(shown(&configuration, TIMEOUT), ("0".to_owned(), "config.json:1".to_owned()));
+    assert_eq!(
+        shown(&configuration, "session_tracking.projects./srv/a.enabled"),
+        ("true".to_owned(), "config.json:2".to_owned())
+    );
+}
+
+#[test]
+fn a_mistake_keeps_what_held_while_running_and_over_a_restart() {
+    let world = World::new();
+    world.write(&timeout(60));
+    let configuration = world.open();
+    assert_eq!(timeout_of(&configuration), 60);
+    assert_eq!(shown(&configuration, TIMEOUT).1, "config.json:2");
+
+    world.write("{\n  \"session_tracking\": {\"inactivity_timeout\": \"soon\"}\n}\n");
+    configuration.look();
+    assert_eq!(timeout_of(&configuration), 60);
+    assert_eq!(shown(&configuration, TIMEOUT), ("60".to_owned(), "last good copy".to_owned()));
+    let told = configuration.mistakes()[0].to_string();
+    assert!(
+        told.starts_with("config.json, line 2: session_tracking.inactivity_timeout must be a whole number"),
+        "{told}"
+    );
+    drop(configuration);
+
+    // Over a restart; and nothing is written into a file with a mistake.
+    let configuration = world.open();
+    assert_eq!(timeout_of(&configuration), 60);
+    assert_eq!(shown(&configuration, TIMEOUT), ("60".to_owned(), "last good copy".to_owned()));
+    let error = configuration.enable(false).unwrap_err();
+    assert!(matches!(&error, WriteError::Mistaken(_)) && error.to_string().contains("line 2"), "{error}");
+
+    // Mended; and without a file the defaults hold again, and there is nothing to go back to.
+    world.write(&timeout(61));
+    configuration.look();
+    assert_eq!((timeout_of(&configuration), configuration.mistakes()), (61, vec![]));
+    fs::remove_file(world.temp.path().join("config.json")).unwrap();
+    configuration.look();
+    assert_eq!(timeout_of(&configuration), 1800);
+    world.write("{");
+    assert_eq!(timeout_of(&world.open()), 1800);
+}
+
+#[test]
+fn no_kind_of_file_stops_anything() {
+    let world = World::new();
+    world.write(&timeout(60));
+    let configuration = world.open();
+    let path = world.temp.path().join("config.json");
+    let check = |what: &str| {
+        configuration.look();
+        assert_eq!(timeout_of(&configuration), 60, "{what}");
+        assert_eq!(timeout_of(&world.open()), 60, "{what}, after a restart");
+        assert!(configuration.mistakes()[0].to_string().contains(what), "{:?}", configuration.mistakes());
+    };
+    for (text, what) in [
+        (&b"\xef\xbb\xbf{}"[..], "byte order mark"),
+        (b"{\"a\": \"\xff\"}", "no UTF-8"),
+        (b"[]", "must be an object"),
+        (b"{\"a\":1,\"a\":2}", "there twice"),
+    ] {
+        durable::write_file(&path, text).unwrap();
+        check(what);
+    }
+    durable::write_file(&path, &vec![b' '; 2 * 1024 * 1024]).unwrap();
+    check("larger than");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    check("is a directory");
+}
+
+#[test]
+fn a_switch_is_written_and_everything_else_stays() {
+    let world = World::new();
+    let text = "{\n  \"_mine\": \"a comment\",\n  \"unknown\": [1,  2],\n  \"session_tracking\": {\n    \"projects\": {\"~/app\": {\"enabled\": true}}\n  }\n}\n";
+    world.write(text);
+    let configuration = world.open();
+    configuration.enable_project("/home/u/app", false).unwrap();
+    assert_eq!(world.text(), text.replace("true", "false"), "the same project under another spelling");
+    configuration.enable(false).unwrap();
+    configuration.enable_project("/srv/größe", true).unwrap();
+    let settings = configuration.settings().borrow().clone();
+    assert!(!settings.policy.tracked);
+    assert_eq!(settings.switches.projects().collect::<Vec<_>>(), [("/home/u/app", false), ("/srv/größe", true)]);
+    for kept in ["\"_mine\": \"a comment\"", "\"unknown\": [1,  2]", "\"~/app\""] {
+        assert!(world.text().contains(kept), "{}", world.text());
+    }
+    assert_eq!(*world.open().settings().borrow(), settings);
+    let error = configuration.enable_project("/a***", true).unwrap_err();
+    assert!(error.to_string().contains("no path or glob"), "{error}");
+}
+
+#[test]
+fn an_import_is_shown_first_and_then_written() {
+    let world = World::new();
+    let configuration = world.open();
+    let original = timeout(77);
+    let told = configuration.import(&original, false, true).unwrap();
+    assert_eq!((told.len(), told[0].outcome), (1, Outcome::Taken));
+    assert_eq!(timeout_of(&configuration), 1800, "a dry run");
+    configuration.import(&original, false, false).unwrap();
+    assert_eq!(timeout_of(&configuration), 77);
+    let told = configuration.import(&timeout(78), false, false).unwrap();
+    assert_eq!((told[0].outcome, timeout_of(&configuration)), (Outcome::Kept, 77));
+    assert!(matches!(configuration.import("nonsense", false, false), Err(WriteError::Refused(_))));
+}

@@ -1,0 +1,227 @@
+//! Which directories' transcripts are read: the daemon's own and those that clients have named, or those that the
+//! configuration names instead of both.
+//!
+//! A client says where its agent writes. A repository's settings can make it say so: therefore a directory is taken only
+//! when it is this user's alone and no part of a work tree, at most [`ROOTS_MAX`] of them; and it is recorded, so that a
+//! restart knows it, and shown with who named it.
+
+mod admission;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use baton_events::conversation::Agent;
+use baton_events::envelope::NewRecord;
+use baton_events::home::{self, NamedRoot, ROOTS_MAX};
+use baton_events::record::{Metadata, SequenceNumber, StreamId};
+use baton_events::schema;
+use tokio::sync::watch;
+
+use crate::clock::Clock;
+use crate::journal::Journal;
+use crate::settings::SettingsReader;
+use crate::table::TableReader;
+use crate::watcher::Root;
+
+/// Refused directories that are remembered.
+const REFUSED_MAX: usize = 16;
+/// Longest path that is looked at.
+const PATH_BYTES: usize = 4096;
+
+/// A directory that was not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// As it was named.
+    pub config_dir: String,
+    /// What kind of client named it.
+    pub named_by: String,
+    /// Why not, and what to do.
+    pub why: String,
+}
+
+/// See the module.
+pub struct Roots {
+    own: Vec<Root>,
+    settings: SettingsReader,
+    table: TableReader,
+    journal: Arc<dyn Journal>,
+    clock: Arc<dyn Clock>,
+    known: Mutex<Known>,
+    /// One at a time: the version of the stream is counted.
+    adding: tokio::sync::Mutex<()>,
+    changed: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Known {
+    state: home::State,
+    version: SequenceNumber,
+    /// Recorded ones that are no longer as they must be.
+    lapsed: Vec<String>,
+    refused: BTreeMap<String, Refused>,
+}
+
+impl Roots {
+    /// With the daemon's own roots, and what the log knows. Blocks for short disk reads.
+    pub fn open(
+        own: Vec<Root>,
+        settings: SettingsReader,
+        table: TableReader,
+        journal: Arc<dyn Journal>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let mut known = Known::default();
+        loop {
+            let records = journal.read_stream(&StreamId::home(), known.version, 256).unwrap_or_else(|error| {
+                tracing::error!(%error, "roots that clients named not read");
+                Vec::new()
+            });
+            let Some(last) = records.last() else { break };
+            known.version = last.sequence;
+            for record in &records {
+                match schema::home::decode(&record.kind, record.v, &record.data) {
+                    Ok(event) => known.state = home::evolve(std::mem::take(&mut known.state), event),
+                    Err(error) => tracing::warn!(%error, "event of the home skipped"),
+                }
+            }
+        }
+        for root in known.state.roots.clone() {
+            if let Err(why) = admission::check(Path::new(&root.config_dir), &[]) {
+                known.lapsed.push(root.config_dir.clone());
+                known.refuse(Refused { config_dir: root.config_dir, named_by: root.named_by, why });
+            }
+        }
+        let (known, adding, changed) = (Mutex::new(known), tokio::sync::Mutex::default(), watch::Sender::new(0));
+        Self { own, settings, table, journal, clock, known, adding, changed }
+    }
+
+    /// The roots as they are now.
+    pub fn now(&self) -> Vec<Root> {
+        self.with_origin().into_iter().map(|(root, _)| root).collect()
+    }
+
+    /// The roots as they are now, each with who named it: `default`, `config.json`, or a kind of client.
+    pub fn with_origin(&self) -> Vec<(Root, String)> {
+        if let Some(directories) = &self.settings.borrow().watch_directories {
+            let root = |projects: &PathBuf| Root { agent: Agent::ClaudeCode, projects: projects.clone() };
+            return directories.iter().map(|projects| (root(projects), "config.json".to_owned())).collect();
+        }
+        let own = self.own.iter().map(|root| (root.clone(), "default".to_owned()));
+        let known = self.lock();
+        let named = known.state.roots.iter().filter(|root| !known.lapsed.contains(&root.config_dir));
+        own.chain(named.map(|root| (Root::claude_code(Path::new(&root.config_dir)), root.named_by.clone()))).collect()
+    }
+
+    /// Completes when clients have named another one.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// Directories that were not taken.
+    pub fn refused(&self) -> Vec<Refused> {
+        self.lock().refused.values().cloned().collect()
+    }
+
+    /// A client names its agent's directory: it is read from now on, or the error says why it is not.
+    pub async fn name(&self, config_dir: &str, named_by: &str) -> Result<(), String> {
+        if self.is_read(Path::new(config_dir)) {
+            return Ok(());
+        }
+        let _one = self.adding.lock().await;
+        let added = self.add(config_dir, named_by).await;
+        let mut known = self.lock();
+        match &added {
+            Ok(()) => drop(known.refused.remove(config_dir)),
+            Err(why) => known.refuse(Refused {
+                config_dir: config_dir.chars().take(PATH_BYTES).collect(),
+                named_by: named_by.to_owned(),
+                why: why.clone(),
+            }),
+        }
+        added
+    }
+
+    fn is_read(&self, config_dir: &Path) -> bool {
+        let projects = config_dir.join("projects");
+        self.now().iter().any(|root| root.projects == projects)
+    }
+
+    async fn add(&self, config_dir: &str, named_by: &str) -> Result<(), String> {
+        if config_dir.len() > PATH_BYTES {
+            return Err("its path is too long".to_owned());
+        }
+        let projects: Vec<String> = {
+            let (settings, table) = (self.settings.borrow().clone(), self.table.borrow().clone());
+            let tracked = table.iter().filter(|(_, row)| settings.policy_for(&row.state).tracked);
+            tracked.filter_map(|(_, row)| row.state.place.as_ref().map(|place| place.project.clone())).collect()
+        };
+        let own: Vec<PathBuf> = self.now().into_iter().map(|root| root.projects).collect();
+        let configured = self.settings.borrow().watch_directories.is_some();
+        let named = PathBuf::from(config_dir);
+        let admitted = tokio::task::spawn_blocking(move || {
+            // Another way to write one that is read already.
+            let real = |path: &Path| std::fs::canonicalize(path).ok();
+            let there = real(&named.join("projects"));
+            if there.is_some() && own.iter().any(|root| real(root) == there) {
+                return Ok(None);
+            }
+            if configured {
+                let projects = named.join("projects");
+                return Err(format!(
+                    "config.json names the directories that are read; add {:?} to session_tracking.watch_directories",
+                    projects.display().to_string()
+                ));
+            }
+            admission::check(&named, &projects).map(Some)
+        });
+        let Some(config_dir) = admitted.await.map_err(|error| error.to_string())?? else { return Ok(()) };
+        let (state, version) = {
+            let known = self.lock();
+            (known.state.clone(), known.version)
+        };
+        let root = NamedRoot { config_dir, named_by: named_by.to_owned() };
+        let events = home::add_root(&state, root.clone()).map_err(|rejection| {
+            format!("{rejection}; name the directories that are to be read in session_tracking.watch_directories")
+        })?;
+        let batch = events.iter().map(|event| {
+            let encoded = schema::home::encode(event);
+            let (at, metadata) = (self.clock.now(), Metadata::default());
+            NewRecord { kind: encoded.kind.to_owned(), v: encoded.v, at, metadata, data: encoded.data }
+        });
+        let batch: Vec<NewRecord> = batch.collect();
+        let mut appended = version;
+        if !batch.is_empty() {
+            let recorded = self.journal.append(StreamId::home(), version, batch).await;
+            appended = recorded.map_err(|error| format!("it could not be recorded: {error}"))?.last_sequence;
+            tracing::info!(root = %root.config_dir, by = %root.named_by, "root added");
+        }
+        let mut known = self.lock();
+        known.version = appended;
+        known.state = events.into_iter().fold(state, home::evolve);
+        // It may be one that had not been as it must be.
+        known.lapsed.retain(|lapsed| *lapsed != root.config_dir);
+        drop(known);
+        self.changed.send_modify(|count| *count += 1);
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Known {
+    fn refuse(&mut self, refused: Refused) {
+        if self.refused.len() >= REFUSED_MAX && !self.refused.contains_key(&refused.config_dir) {
+            self.refused.pop_first();
+        }
+        tracing::debug!(by = %refused.named_by, why = %refused.why, "root refused");
+        self.refused.insert(refused.config_dir.clone(), refused);
+    }
+}
+
+const _: () = assert!(REFUSED_MAX >= ROOTS_MAX);
+
+#[cfg(test)]
+mod tests;

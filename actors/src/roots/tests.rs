@@ -1,0 +1,108 @@
+use std::fs;
+use std::sync::Arc;
+
+use baton_events::record::Timestamp;
+
+use super::*;
+use crate::clock::ManualClock;
+use crate::journal::MemoryJournal;
+use crate::settings::Settings;
+use crate::table::TableFold;
+
+struct World {
+    temp: tempfile::TempDir,
+    journal: Arc<dyn Journal>,
+    settings: watch::Sender<Arc<Settings>>,
+}
+
+impl World {
+    fn new() -> Self {
+        let journal = Arc::new(MemoryJournal::new(Box::new(())));
+        Self { temp: tempfile::tempdir().unwrap(), journal, settings: watch::Sender::new(Arc::default()) }
+    }
+
+    fn open(&self) -> Roots {
+        let own = vec![Root::claude_code(&self.temp.path().join("own"))];
+        let (_, table) = TableFold::new();
+        let clock = Arc::new(ManualClock::at(Timestamp(0)));
+        Roots::open(own, self.settings.subscribe(), table, self.journal.clone(), clock)
+    }
+
+    /// A directory that may be read, as it is written canonically.
+    fn make(&self, name: &str) -> String {
+        let directory = self.temp.path().join(name);
+        fs::create_dir_all(directory.join("projects")).unwrap();
+        fs::canonicalize(directory).unwrap().to_str().unwrap().to_owned()
+    }
+}
+
+fn origins(roots: &Roots) -> Vec<String> {
+    let named = roots.with_origin().into_iter();
+    named.map(|(root, by)| format!("{} {by}", root.projects.parent().unwrap().file_name().unwrap().display())).collect()
+}
+
+#[tokio::test]
+async fn a_named_root_is_read_at_once_and_after_a_restart() {
+    let world = World::new();
+    let (first, second) = (world.make("first"), world.make("second"));
+    let roots = world.open();
+    let mut changes = roots.changes();
+    assert_eq!(roots.name(&first, "mcp").await, Ok(()));
+    assert!(changes.has_changed().unwrap());
+    changes.mark_unchanged();
+    assert_eq!(roots.name(&first, "cli").await, Ok(()), "known");
+    assert!(!changes.has_changed().unwrap());
+    assert_eq!(roots.name(&second, "cli").await, Ok(()));
+    assert_eq!(origins(&roots), ["own default", "first mcp", "second cli"]);
+    assert_eq!(world.journal.tail().position.0, 2);
+    drop(roots);
+
+    // After a restart, one of them has been moved into a repository.
+    fs::create_dir(world.temp.path().join("second/.git")).unwrap();
+    let roots = world.open();
+    assert_eq!(origins(&roots), ["own default", "first mcp"]);
+    assert_eq!(roots.refused().len(), 1);
+    assert!(roots.refused()[0].why.contains("git work tree") && roots.refused()[0].named_by == "cli");
+    // And back.
+    fs::remove_dir(world.temp.path().join("second/.git")).unwrap();
+    assert_eq!(roots.name(&second, "cli").await, Ok(()));
+    assert_eq!(origins(&roots), ["own default", "first mcp", "second cli"]);
+    assert_eq!((roots.refused(), world.journal.tail().position.0), (vec![], 2), "nothing new was recorded");
+}
+
+#[tokio::test]
+async fn there_is_a_bound_and_every_refusal_is_named() {
+    let world = World::new();
+    let roots = world.open();
+    for number in 0..ROOTS_MAX {
+        roots.name(&world.make(&format!("n{number}")), "mcp").await.unwrap();
+    }
+    let why = roots.name(&world.make("more"), "hook").await.unwrap_err();
+    assert!(why.contains("8 directories") && why.contains("watch_directories"), "{why}");
+    assert_eq!(roots.now().len(), 1 + ROOTS_MAX);
+    for number in 0..50 {
+        roots.name(&format!("/nowhere/{number}"), "cli").await.unwrap_err();
+    }
+    assert_eq!(roots.refused().len(), REFUSED_MAX);
+    let why = roots.name(&"/x".repeat(PATH_BYTES), "cli").await.unwrap_err();
+    assert!(why.contains("too long"), "{why}");
+}
+
+#[tokio::test]
+async fn what_is_configured_counts_instead() {
+    let world = World::new();
+    let (named, configured) = (world.make("named"), world.make("configured"));
+    let roots = world.open();
+    roots.name(&named, "mcp").await.unwrap();
+    let directories = vec![Path::new(&configured).join("projects"), PathBuf::from("/not/there")];
+    let settings = Settings { watch_directories: Some(directories), ..Settings::default() };
+    world.settings.send_replace(Arc::new(settings));
+    let told: Vec<_> = roots.with_origin().into_iter().map(|(_, by)| by).collect();
+    assert_eq!(told, ["config.json", "config.json"]);
+    assert_eq!(roots.name(&configured, "cli").await, Ok(()));
+    assert_eq!(roots.name(&format!("{configured}/../configured"), "cli").await, Ok(()), "in other words");
+    let why = roots.name(&world.make("other"), "cli").await.unwrap_err();
+    assert!(why.contains("config.json names the directories"), "{why}");
+    world.settings.send_replace(Arc::default());
+    assert_eq!(origins(&roots), ["own default", "named mcp"]);
+}

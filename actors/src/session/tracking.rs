@@ -1,0 +1,180 @@
+//! Whether a session may be read: what the configuration says, learnt from the head of its transcript if need be, and what
+//! somebody says of this session alone.
+
+use std::sync::Arc;
+
+use baton_events::session::{Command, Phase, Rejection};
+use baton_events::transcript::{Kind, Source};
+use ractor::RpcReplyPort;
+
+use super::State;
+use crate::files::FileSeen;
+use crate::journal::AppendError;
+use crate::place;
+use crate::reading::{self, Peek};
+use crate::settings::{Settings, Stop};
+
+/// What is to become of a session's tracking.
+#[derive(Clone, Debug)]
+pub enum Switch {
+    /// Lift a stop.
+    Track {
+        /// Its transcript, for a session that was never discovered.
+        seen: Option<FileSeen>,
+        /// Although a switch says no.
+        force: bool,
+        /// Put it in this group.
+        group: Option<String>,
+    },
+    /// Stop, and take back what was forced.
+    Untrack {
+        /// As above.
+        seen: Option<FileSeen>,
+    },
+}
+
+/// What became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Switched {
+    /// It is so now.
+    Done {
+        /// It was so before.
+        already: bool,
+    },
+    /// The configuration says no.
+    Stopped(Stop),
+    /// A rule says no.
+    Refused(Rejection),
+    /// It could not be found out or recorded.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What is known of where a session works before it is read.
+enum Known {
+    Somewhere(Option<baton_events::session::Place>),
+    NotYet,
+}
+
+impl State {
+    /// Whether a session may be discovered from this file. If not, the watcher is told so.
+    pub(super) async fn may_discover(&self, file: &FileSeen) -> bool {
+        let settings = self.options.settings.borrow().clone();
+        match self.known(&settings, Some(file)).await {
+            // Nothing was said in it: whoever says the first word says where, too.
+            Known::NotYet => {
+                self.checked(Some(file.clone()));
+                false
+            }
+            Known::Somewhere(place) => {
+                let state = self.aggregate().state();
+                let state = baton_events::session::State { place, forced: state.forced, ..Default::default() };
+                let stopped = settings.stop_of(&state).is_some();
+                if stopped {
+                    self.options.watcher.passed_over(file.clone(), settings);
+                }
+                !stopped
+            }
+        }
+    }
+
+    /// What of the configuration stops the session.
+    pub(super) async fn stop_under(&self, settings: &Arc<Settings>, file: Option<&FileSeen>) -> Option<Stop> {
+        let place = match self.known(settings, file).await {
+            Known::Somewhere(place) => place,
+            Known::NotYet => None,
+        };
+        let forced = self.aggregate().state().forced;
+        settings.stop_of(&baton_events::session::State { place, forced, ..Default::default() })
+    }
+
+    /// Where the session works. Only where that decides something its file is looked into.
+    async fn known(&self, settings: &Arc<Settings>, file: Option<&FileSeen>) -> Known {
+        let state = self.aggregate().state();
+        if state.place.is_some() || !settings.switches.depend_on_project() {
+            return Known::Somewhere(state.place.clone());
+        }
+        let (source, path) = match (&state.transcript, file) {
+            (Some(known), _) => (Source { agent: known.agent, subagent: state.is_subagent() }, known.path.clone()),
+            (None, Some(file)) => (Source { agent: file.agent, subagent: file.kind != Kind::Main }, file.path.clone()),
+            (None, None) => return Known::Somewhere(None),
+        };
+        let permit = self.options.reads.clone().acquire_owned().await;
+        let peeked = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            match reading::peek(source, &path) {
+                Peek::Cwd(cwd) => Known::Somewhere(Some(place::of(&cwd))),
+                Peek::Nowhere => Known::Somewhere(None),
+                Peek::NotYet => Known::NotYet,
+            }
+        });
+        peeked.await.unwrap_or(Known::NotYet)
+    }
+
+    pub(super) async fn switch(&mut self, switch: Switch, reply: RpcReplyPort<Switched>) -> Result<(), AppendError> {
+        let switched = match switch {
+            Switch::Track { seen, force, group } => self.track(seen, force, group).await,
+            Switch::Untrack { seen } => self.untrack(seen).await,
+        };
+        let (answer, result) = match switched {
+            Ok(switched) => (switched, Ok(())),
+            Err(error) => (Switched::Failed { reason: error.to_string() }, Err(error)),
+        };
+        let _ = reply.send(answer);
+        result
+    }
+
+    async fn track(
+        &mut self,
+        seen: Option<FileSeen>,
+        force: bool,
+        group: Option<String>,
+    ) -> Result<Switched, AppendError> {
+        let settings = self.options.settings.borrow().clone();
+        if let Some(stop) = self.stop_under(&settings, seen.as_ref()).await
+            && (!force || matches!(stop, Stop::Excluded { .. }))
+        {
+            return Ok(Switched::Stopped(stop));
+        }
+        if let Some(file) = &seen
+            && self.aggregate().state().transcript.is_none()
+            && !self.discover(file).await?
+        {
+            return Ok(Switched::Failed { reason: "its transcript could not be taken in".to_owned() });
+        }
+        let before = self.aggregate().version();
+        if let Err(rejection) = self.submit(&Command::Track { force }, None).await? {
+            return Ok(Switched::Refused(rejection));
+        }
+        if let Some(group) = group
+            && let Err(rejection) = self.submit(&Command::Assign { group }, None).await?
+        {
+            return Ok(Switched::Refused(rejection));
+        }
+        let already = self.aggregate().version() == before;
+        // What has grown meanwhile is counted before it is said that all is well.
+        self.dirty = seen.or(self.dirty.take());
+        self.read_to_end().await?;
+        self.apply_time().await?;
+        Ok(Switched::Done { already })
+    }
+
+    async fn untrack(&mut self, seen: Option<FileSeen>) -> Result<Switched, AppendError> {
+        // A stop must hold also when the switch that keeps it from being discovered is lifted.
+        if let Some(file) = &seen
+            && self.aggregate().state().phase == Phase::New
+            && !self.discover(file).await?
+        {
+            return Ok(Switched::Failed { reason: "its transcript could not be taken in".to_owned() });
+        }
+        let before = self.aggregate().version();
+        if let Err(rejection) = self.submit(&Command::Untrack, None).await? {
+            return Ok(Switched::Refused(rejection));
+        }
+        // A job that runs is of no use any more.
+        self.in_flight = None;
+        Ok(Switched::Done { already: self.aggregate().version() == before })
+    }
+}

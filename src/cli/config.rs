@@ -1,0 +1,117 @@
+//! `baton config`: what is configured and by whom, and the import of a `graphiti.config.json`.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::Config;
+use baton_events::protocol::{ConfigParams, method};
+use clap::{Args, Subcommand};
+
+use super::Error;
+use crate::environment::Environment;
+use crate::print::{self, Output, Style};
+
+/// Largest file that is imported; a configuration is a few kilobytes.
+const IMPORT_BYTES: u64 = 256 * 1024;
+
+#[derive(Debug, Args)]
+pub(super) struct Typed {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Print one JSON object
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Take over what a graphiti.config.json says, and tell what became of each of its keys
+    Import {
+        /// The file
+        file: PathBuf,
+        /// Replace what is set already
+        #[arg(long)]
+        force: bool,
+        /// Show what would become of it and write nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let params = match &typed.action {
+        None => ConfigParams::default(),
+        Some(Action::Import { file, force, dry_run }) => {
+            ConfigParams { import: Some(read(file)?), force: *force, dry_run: *dry_run }
+        }
+    };
+    let result = super::ask(environment, |client| client.call_raw(method::CONFIG, &params, |_| {}))?;
+    let output = Output::new();
+    if typed.json {
+        output.json(&result);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let told: Config = super::read(&result)?;
+    if params.import.is_some() {
+        show_import(&output, &told, params.dry_run);
+        return Ok(ExitCode::SUCCESS);
+    }
+    show(&output, &told);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(path: &Path) -> Result<String, Error> {
+    let failed = |reason: String| Error::File { path: path.display().to_string(), reason };
+    let file = File::open(path).map_err(|error| failed(error.to_string()))?;
+    let mut bytes = Vec::new();
+    file.take(IMPORT_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(error.to_string()))?;
+    if bytes.len() as u64 > IMPORT_BYTES {
+        return Err(failed(format!("it is larger than {} KB; that is no configuration", IMPORT_BYTES / 1024)));
+    }
+    String::from_utf8(bytes).map_err(|_| failed("it is no UTF-8; save it as such".to_owned()))
+}
+
+fn show(output: &Output, told: &Config) {
+    output.line(&output.styled(Style::Faint, &print::plain(&told.path)));
+    let width = told.values.iter().map(|value| value.key.chars().count()).max().unwrap_or(0).min(56);
+    for value in &told.values {
+        let origin = output.styled(Style::Faint, &format!("({})", value.origin));
+        output.line(&format!(
+            "{:width$}  {}  {origin}",
+            print::plain(&value.key),
+            print::plain(&value.value.to_string())
+        ));
+    }
+    for warning in &told.warnings {
+        print::note(&format!("warning: {}", print::plain(warning)));
+    }
+    for mistake in &told.mistakes {
+        print::note(&format!("mistake: {}", print::plain(mistake)));
+    }
+    if !told.mistakes.is_empty() {
+        print::note("The file does not count until that is mended; what is shown above holds.");
+    }
+}
+
+fn show_import(output: &Output, told: &Config, dry_run: bool) {
+    for key in &told.imported {
+        let style = match key.outcome.as_str() {
+            "taken" => Style::Good,
+            "wrong" => Style::Bad,
+            _ => Style::Faint,
+        };
+        let became = key.became.as_deref().filter(|became| *became != key.key);
+        let became = became.map(|became| format!(" -> {became}")).unwrap_or_default();
+        let value = key.value.as_ref().map(|value| format!(" = {value}")).unwrap_or_default();
+        let message = if key.message.is_empty() { String::new() } else { format!(": {}", key.message) };
+        let line = print::plain(&format!("{}{became}{value}{message}", key.key));
+        output.line(&format!("{}  {line}", output.styled(style, &format!("{:7}", key.outcome))));
+    }
+    let taken = told.imported.iter().filter(|key| key.outcome == "taken").count();
+    output.line(&match dry_run {
+        true => format!("{taken} keys would be set in {}; nothing was written.", print::plain(&told.path)),
+        false => format!("{taken} keys are set in {}. `baton config` shows them.", print::plain(&told.path)),
+    });
+}

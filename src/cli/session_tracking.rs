@@ -1,0 +1,77 @@
+//! `baton session-tracking`: the switch, global or of one project.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::Tracking;
+use baton_events::protocol::{TrackingParams, method};
+use clap::{Args, Subcommand};
+
+use super::Error;
+use crate::environment::Environment;
+use crate::print::{self, Output, Style};
+
+#[derive(Debug, Args)]
+pub(super) struct Typed {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Read and index sessions again; what grew meanwhile is found by the next search
+    Enable(Options),
+    /// Read and index nothing more; episodes that are there stay searchable
+    Disable(Options),
+    /// Show the switches and the open sessions that are tracked
+    Status(Options),
+}
+
+#[derive(Debug, Args)]
+struct Options {
+    /// Only this project: a directory, a name that fits one project, or a glob
+    #[arg(long, short, value_name = "P")]
+    project: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let (enabled, options) = match &typed.action {
+        Action::Enable(options) => (Some(true), options),
+        Action::Disable(options) => (Some(false), options),
+        Action::Status(options) => (None, options),
+    };
+    let params = TrackingParams { enabled, project: options.project.as_deref().map(super::project) };
+    let result = super::ask(environment, |client| client.call_raw(method::TRACKING, &params, |_| {}))?;
+    let output = Output::new();
+    if options.json {
+        output.json(&result);
+        return Ok(ExitCode::SUCCESS);
+    }
+    show(&output, &super::read(&result)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(output: &Output, told: &Tracking) {
+    let on = |enabled: bool| match enabled {
+        true => output.styled(Style::Good, "on"),
+        false => output.styled(Style::Bad, "off"),
+    };
+    output.line(&format!("session tracking is {}", on(told.global_enabled)));
+    for (project, enabled) in &told.projects {
+        output.line(&format!("  {} for {}", on(*enabled), print::plain(project)));
+    }
+    for project in &told.exclude {
+        output.line(&format!("  never read: {}", print::plain(project)));
+    }
+    let (noun, verb) = if told.active_sessions == 1 { ("session", "is") } else { ("sessions", "are") };
+    output.line(&format!("{} open {noun} {verb} tracked", told.active_sessions));
+    for session in &told.sessions {
+        let at = session.last_activity.as_deref().and_then(|at| at.get(..16)).unwrap_or("").replace('T', " ");
+        let id: String = session.session_id.chars().take(8).collect();
+        let left = output.width().saturating_sub(30).max(12);
+        let project = print::one_line(session.project_root.as_deref().unwrap_or("-"), left);
+        output.line(&format!("  {id}  {at:16}  {project}"));
+    }
+}
