@@ -8,15 +8,18 @@
 
 mod bench;
 mod closing;
+mod config;
 mod crashes;
 mod daemons;
 mod demo;
 mod episodes;
 mod files;
 mod graph;
+mod groups;
 mod lazy;
 mod logs;
 mod record;
+mod roots;
 mod secrets;
 mod shapes;
 mod sockets;
@@ -24,6 +27,7 @@ mod states;
 mod terminal;
 mod time;
 mod torn;
+mod tracking;
 mod transcript;
 mod unreadable;
 mod world;

@@ -35,11 +35,11 @@ fn timeout_fallback() {
 }
 
 /// A daemon in this process whose clock stands still until it is moved.
-struct Held {
-    world: World,
+pub(crate) struct Held {
+    pub(crate) world: World,
     runtime: Runtime,
     system: Option<System>,
-    clock: Arc<ManualClock>,
+    pub(crate) clock: Arc<ManualClock>,
 }
 
 const START: &str = "2026-03-14T09:00:00Z";
@@ -48,12 +48,12 @@ fn start() -> Timestamp {
     Timestamp::parse(START).unwrap()
 }
 
-fn after(seconds: i64) -> Timestamp {
+pub(crate) fn after(seconds: i64) -> Timestamp {
     start().plus_ms(seconds * 1000)
 }
 
 impl Held {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let clock = Arc::new(ManualClock::at(start()));
         let mut held = Self { world: World::new(), runtime, system: None, clock };
@@ -61,7 +61,7 @@ impl Held {
         held
     }
 
-    fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         let (_, settings) = tokio::sync::watch::channel(Arc::new(Settings::default()));
         let options = Options {
             home: self.world.home().to_owned(),
@@ -73,11 +73,11 @@ impl Held {
         self.system = Some(self.runtime.block_on(System::start(options)).unwrap());
     }
 
-    fn system(&self) -> &System {
+    pub(crate) fn system(&self) -> &System {
         self.system.as_ref().unwrap()
     }
 
-    fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.runtime.block_on(self.system.take().unwrap().stop());
     }
 
@@ -87,12 +87,12 @@ impl Held {
     }
 
     /// Moves the clock to so many seconds after the start.
-    fn at(&self, seconds: i64) {
+    pub(crate) fn at(&self, seconds: i64) {
         let by = after(seconds).since_ms(self.now());
         self.clock.advance(Duration::from_millis(u64::try_from(by).expect("time goes on")));
     }
 
-    fn close(&self, session: &str, reason: CloseReason, command: &str) -> Closed {
+    pub(crate) fn close(&self, session: &str, reason: CloseReason, command: &str) -> Closed {
         let session = SessionId::new(session).unwrap();
         let call = CloseCall { reason, note: None, by_self: false, command: CommandId::new(command) };
         let supervisor = &self.system().services().supervisor;
@@ -100,7 +100,7 @@ impl Held {
     }
 
     /// Has the session read its file and do what time brings about, and waits until it has.
-    fn settle(&self, session: &str) -> State {
+    pub(crate) fn settle(&self, session: &str) -> State {
         let supervisor = &self.system().services().supervisor;
         self.runtime.block_on(async {
             let handle = supervisor.resolve(SessionId::new(session).unwrap()).await.unwrap();
@@ -110,12 +110,12 @@ impl Held {
         self.state(session).unwrap()
     }
 
-    fn state(&self, session: &str) -> Option<State> {
+    pub(crate) fn state(&self, session: &str) -> Option<State> {
         let table = self.system().services().table.borrow();
         Some(table.get(&SessionId::new(session).unwrap())?.state.clone())
     }
 
-    fn wait_for(&self, session: &str, is_so: impl Fn(&State) -> bool) -> State {
+    pub(crate) fn wait_for(&self, session: &str, is_so: impl Fn(&State) -> bool) -> State {
         let mut table = self.system().services().table.clone();
         let id = SessionId::new(session).unwrap();
         let came = self.runtime.block_on(async {
@@ -127,7 +127,7 @@ impl Held {
     }
 
     /// A session that was asked something at 0 s, indexed for a query, and asked again at 10 s: open.
-    fn open_session(&self, session: &str) -> crate::transcript::Transcript {
+    pub(crate) fn open_session(&self, session: &str) -> crate::transcript::Transcript {
         let mut transcript = self.world.transcript("-work-one", session).at(start());
         transcript.prompt("the marmot asks").reply("the marmot is answered");
         self.at(5);

@@ -1,0 +1,264 @@
+//! Stopped means that no layer touches a session until the stop is lifted: its last episode serves, and what grew
+//! meanwhile is found by the next query.
+
+use baton_actors::session::Outcome;
+use baton_events::session::{CloseReason, Phase, Rejection};
+use serde_json::{Value, json};
+
+use crate::record::Log;
+use crate::sockets::Raw;
+use crate::time::{Held, after};
+use crate::world::{World, id, text};
+
+const PROJECT: &str = "/srv/-work-one";
+
+/// What a tool of an agent asks and gets.
+pub(crate) fn ask(world: &World, method: &str, params: &Value) -> Value {
+    let answer = Raw::greeted(world).call(&json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}));
+    assert!(answer["error"].is_null(), "{answer}");
+    answer["result"].clone()
+}
+
+fn configure(world: &World, text: &str) {
+    std::fs::create_dir_all(world.home()).unwrap();
+    std::fs::write(world.home().join("config.json"), text).unwrap();
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Session,
+    Project,
+    Global,
+}
+
+impl Kind {
+    fn stop(self, world: &World, me: &str) {
+        match self {
+            Self::Session => {
+                let stopped = ask(world, "untrack", &json!({"session": me}));
+                assert_eq!((&stopped["status"], &stopped["session_id"]), (&"success".into(), &me.into()), "{stopped}");
+                let again = ask(world, "untrack", &json!({"session": me}));
+                assert_eq!(again["status"], "success", "{again}");
+            }
+            Self::Project => drop(world.ok(&["session-tracking", "disable", "--project", PROJECT])),
+            Self::Global => drop(world.ok(&["session-tracking", "disable"])),
+        }
+    }
+
+    fn lift(self, world: &World, me: &str) {
+        match self {
+            Self::Session => {
+                let tracked = ask(world, "track", &json!({"session": me}));
+                assert_eq!(tracked["status"], "success", "{tracked}");
+            }
+            Self::Project => drop(world.ok(&["session-tracking", "enable", "--project", "-work-one"])),
+            Self::Global => drop(world.ok(&["session-tracking", "enable"])),
+        }
+    }
+
+    /// How a close names the way out.
+    fn way_out(self) -> &'static str {
+        match self {
+            Self::Session => "`track_session` lifts that",
+            Self::Project => "`baton session-tracking enable --project /srv/-work-one`",
+            Self::Global => "`baton session-tracking enable`",
+        }
+    }
+
+    fn rejection(self) -> Rejection {
+        match self {
+            Self::Session => Rejection::Untracked,
+            Self::Project | Self::Global => Rejection::SwitchedOff,
+        }
+    }
+}
+
+/// Every layer in turn, on a session that has something new.
+fn no_layer_touches(kind: Kind) {
+    let mut held = Held::new();
+    let me = id(1);
+    let mut transcript = held.open_session(&me);
+    let before = held.state(&me).unwrap();
+    let episode = before.episode.as_ref().unwrap().uuid;
+    kind.stop(&held.world, &me);
+    transcript.set_time(after(20));
+    transcript.prompt("the wombat came in secret").reply("nobody saw it");
+
+    let untouched = |held: &Held, layer: &str| {
+        let state = held.state(&me).unwrap();
+        assert_eq!(state.read.offset, before.read.offset, "{kind:?}: {layer} has read");
+        assert_eq!(state.episode.as_ref().map(|episode| episode.uuid), Some(episode), "{kind:?}: {layer} has indexed");
+        assert_eq!((state.end, state.starts), (before.end, before.starts), "{kind:?}: {layer} has closed");
+    };
+
+    // Layer 2, a query, with and without waiting.
+    let found = held.world.search("wombat");
+    assert_eq!((&found["hits"], &found["freshness"]["indexed_now"]), (&json!([]), &0.into()), "{kind:?}");
+    assert_eq!(held.world.json(&["search", "wombat", "--no-wait"])["hits"], json!([]), "{kind:?}");
+    untouched(&held, "a query");
+    assert_eq!(held.world.found("marmot"), [me.as_str()], "its last episode serves");
+    let row = held.world.show(&me);
+    assert_eq!((&row["tracked"], &row["episode_uuid"]), (&false.into(), &text(&row["episode"]["uuid"]).into()));
+
+    // Layer 1, an explicit close.
+    let closed = held.world.close_fails(&[&me]);
+    assert!(text(&closed["message"]).contains(kind.way_out()), "{closed}");
+    assert_eq!(closed["episode_uuid"], *episode.to_string());
+    untouched(&held, "a close");
+
+    // Hooks, and a sync.
+    for reason in [CloseReason::HookClear, CloseReason::HookCompact, CloseReason::Sync, CloseReason::McpDisconnect] {
+        let outcome = held.close(&me, reason, reason.as_str()).outcome;
+        assert_eq!(outcome, Outcome::Refused(kind.rejection()), "{kind:?}: {reason}");
+        untouched(&held, reason.as_str());
+    }
+
+    // Layer 4, the timeout; and the sweep, which looks at everything.
+    held.at(3_600);
+    held.settle(&me);
+    untouched(&held, "the timeout");
+    held.world.ok(&["sessions"]);
+    untouched(&held, "a sweep");
+
+    // A restart, and all of it again.
+    held.stop();
+    held.at(7_200);
+    held.begin();
+    held.settle(&me);
+    untouched(&held, "a restart");
+    assert_eq!(held.world.search("wombat")["hits"], json!([]), "{kind:?} after a restart");
+    held.world.close_fails(&[&me]);
+    untouched(&held, "a close after a restart");
+
+    // Lifted: the next query finds what grew.
+    kind.lift(&held.world, &me);
+    assert_eq!(held.world.found("wombat"), [me.as_str()], "{kind:?}");
+    assert_eq!(held.world.show(&me)["tracked"], true);
+    assert_eq!(held.state(&me).unwrap().phase, Phase::Indexed);
+}
+
+#[test]
+fn no_layer_touches_a_stopped_session() {
+    no_layer_touches(Kind::Session);
+}
+
+#[test]
+fn no_layer_touches_a_session_of_a_stopped_project() {
+    no_layer_touches(Kind::Project);
+}
+
+#[test]
+fn no_layer_touches_any_session_while_tracking_is_off() {
+    no_layer_touches(Kind::Global);
+}
+
+#[test]
+fn a_session_that_a_switch_keeps_out_can_be_forced_in_and_the_stop_takes_it_back() {
+    let world = World::new();
+    world.ok(&["session-tracking", "disable"]);
+    let (me, other) = (id(1), id(2));
+    let mut transcript = world.transcript("-work-one", &me);
+    transcript.prompt("the quokka smiles").reply("it does");
+    world.transcript("-work-one", &other).prompt("the quokka sleeps");
+    assert_eq!(world.found("quokka"), [""; 0]);
+    assert_eq!(world.sessions(), [] as [Value; 0], "it was not even discovered");
+    let shown = world.run(&["show", &me]);
+    assert!(shown.code == 1 && shown.err.contains("because of the configuration"), "{}", shown.err);
+
+    // Without force: both ways out are named.
+    let refused = ask(&world, "track", &json!({"session": &me}));
+    assert_eq!(refused["status"], "error");
+    let message = text(&refused["message"]);
+    assert!(message.contains("`baton session-tracking enable`") && message.contains("`force`"), "{message}");
+
+    let forced = ask(&world, "track", &json!({"session": &me, "force": true}));
+    assert_eq!((&forced["status"], &forced["session_id"]), (&"success".into(), &me.clone().into()), "{forced}");
+    assert_eq!(world.found("quokka"), [me.as_str()], "this one alone");
+    world.stop();
+    transcript.prompt("and the numbat").reply("too");
+    assert_eq!(world.found("numbat"), [me.as_str()], "over a restart");
+
+    let stopped = ask(&world, "untrack", &json!({"session": &me}));
+    assert_eq!(stopped["status"], "success");
+    transcript.prompt("not the bilby");
+    world.ok(&["session-tracking", "enable"]);
+    assert_eq!(world.found("bilby"), [""; 0], "its own stop outlives the switch");
+    assert_eq!(world.found("quokka").len(), 2, "the other is found now");
+    ask(&world, "track", &json!({"session": &me}));
+    assert_eq!(world.found("bilby"), [me.as_str()]);
+
+    let unknown = ask(&world, "track", &json!({"session": "00000001-ffff"}));
+    assert_eq!(unknown["status"], "error");
+    assert!(text(&unknown["message"]).contains(&me), "near names: {unknown}");
+}
+
+#[test]
+fn an_excluded_project_is_never_read_and_what_is_known_of_it_is_hidden_until_it_is_lifted() {
+    let world = World::new();
+    let (private, public) = (id(1), id(2));
+    world.transcript("-public", &public).prompt("the tarsier in public").reply("yes");
+    let mut known = world.transcript("-private", &private);
+    known.prompt("the tarsier in private").reply("yes");
+    assert_eq!(world.found("tarsier").len(), 2);
+
+    configure(&world, r#"{"session_tracking": {"exclude": ["/srv/-priv*"]}}"#);
+    assert_eq!(world.found("tarsier"), [public.as_str()], "hidden at once");
+    assert_eq!(world.sessions().len(), 1);
+    known.prompt("the loris, later");
+    let fresh = id(3);
+    let mut new = world.transcript("-private", &fresh);
+    // What tells the project comes late: until then there is nothing to read.
+    new.metadata();
+    world.ok(&["sessions"]);
+    new.prompt("the loris, anew");
+    assert_eq!(world.found("loris"), [""; 0]);
+    for arguments in [["show", &private], ["close", &private], ["show", &fresh]] {
+        let refused = world.run(&arguments);
+        assert!(refused.code == 1 && refused.out.is_empty() | refused.out.contains("exclude"), "{}", refused.out);
+        assert!((refused.err + &refused.out).contains("exclude") || arguments[1] == fresh, "{arguments:?}");
+    }
+    let forced = ask(&world, "track", &json!({"session": &fresh, "force": true}));
+    assert!(
+        forced["status"] == "error" && text(&forced["message"]).contains("`force` does not change that"),
+        "{forced}"
+    );
+    world.stop();
+    let log = Log::of(&world);
+    assert_eq!(log.of_session(&fresh).count(), 0, "it was not even discovered");
+
+    configure(&world, "{}");
+    assert_eq!(world.found("tarsier").len(), 2, "it comes back");
+    let mut found = world.found("loris");
+    found.sort();
+    assert_eq!(found, [private, fresh]);
+}
+
+#[test]
+fn a_projects_switch_overrides_the_global_one_both_ways() {
+    let world = World::new();
+    configure(
+        &world,
+        r#"{"session_tracking": {"enabled": false, "projects": {
+            "/srv/-work-*": {"enabled": true}, "/srv/-work-secret": {"enabled": false}}}}"#,
+    );
+    for (number, folder) in [(1, "-work-one"), (2, "-work-secret"), (3, "-other")] {
+        world.transcript(folder, &id(number)).prompt("the pademelon");
+    }
+    assert_eq!(world.found("pademelon"), [id(1)]);
+    let told = world.json(&["session-tracking", "status"]);
+    assert_eq!((&told["global_enabled"], &told["active_sessions"]), (&false.into(), &1.into()), "{told}");
+    assert_eq!(told["sessions"][0]["project_root"], "/srv/-work-one");
+    assert_eq!(told["projects"], json!({"/srv/-work-*": true, "/srv/-work-secret": false}));
+
+    let told = world.json(&["session-tracking", "enable", "--project", "/srv/-other"]);
+    assert_eq!(told["projects"]["/srv/-other"], true, "{told}");
+    assert_eq!(world.found("pademelon").len(), 2);
+    world.json(&["session-tracking", "enable"]);
+    world.json(&["session-tracking", "disable", "--project", "-work-one"]);
+    let told = world.ok(&["session-tracking", "status"]).out;
+    for line in ["session tracking is on", "off for /srv/-work-one", "on for /srv/-other"] {
+        assert!(told.contains(line), "{told}");
+    }
+    let unknown = world.run(&["session-tracking", "disable", "--project", "nothing-like-it"]);
+    assert!(unknown.code == 1 && unknown.err.contains("no project \"nothing-like-it\""), "{}", unknown.err);
+}
