@@ -9,8 +9,8 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::chunks::{self, ChunkStore};
 use crate::clock::Clock;
-use crate::export::Exporter;
 use crate::configuration::{self, Configuration};
+use crate::export::Exporter;
 use crate::gateway::{self, Endpoint, Services};
 use crate::indexer;
 use crate::journal::{self, DiskJournal, Journal, OpenError};

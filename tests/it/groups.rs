@@ -63,7 +63,7 @@ fn projects_may_be_called_anything() {
     ]) {
         let me = session_in(&world, number, directory);
         world.ok(&["sessions"]);
-        assert_eq!(found_in(&world, directory), [me.clone()], "{directory}");
+        assert_eq!(found_in(&world, directory), [me.as_str()], "{directory}");
         assert_eq!(world.show(&me)["group_id"], directory);
     }
     assert_eq!(found_in(&world, "日本 プロジェクト"), [id(1)], "by its name alone");
@@ -89,7 +89,7 @@ fn a_session_may_be_put_in_a_group_of_another_name() {
     assert_eq!(world.show(&one)["group_id"], "birds-2026");
     assert_eq!(world.show(&one)["project"], "/srv/one");
     assert_eq!(found_in(&world, "birds-2026"), [one.clone(), two.clone()]);
-    assert_eq!(found_in(&world, "/srv/one"), [one.clone()], "the project still finds it");
+    assert_eq!(found_in(&world, "/srv/one"), [one.as_str()], "the project still finds it");
     world.stop();
     assert_eq!(world.show(&one)["group_id"], "birds-2026", "over a restart");
     // A project that is known, by path or by its name alone.

@@ -51,7 +51,7 @@ impl Kind {
                 let tracked = ask(world, "track", &json!({"session": me}));
                 assert_eq!(tracked["status"], "success", "{tracked}");
             }
-            Self::Project => drop(world.ok(&["session-tracking", "enable", "--project", "-work-one"])),
+            Self::Project => drop(world.ok(&["session-tracking", "enable", "--project=-work-one"])),
             Self::Global => drop(world.ok(&["session-tracking", "enable"])),
         }
     }
@@ -254,7 +254,7 @@ fn a_projects_switch_overrides_the_global_one_both_ways() {
     assert_eq!(told["projects"]["/srv/-other"], true, "{told}");
     assert_eq!(world.found("pademelon").len(), 2);
     world.json(&["session-tracking", "enable"]);
-    world.json(&["session-tracking", "disable", "--project", "-work-one"]);
+    world.json(&["session-tracking", "disable", "--project=-work-one"]);
     let told = world.ok(&["session-tracking", "status"]).out;
     for line in ["session tracking is on", "off for /srv/-work-one", "on for /srv/-other"] {
         assert!(told.contains(line), "{told}");
