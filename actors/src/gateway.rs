@@ -7,6 +7,7 @@
 mod answers;
 mod calls;
 mod connection;
+mod conversation;
 mod graph;
 mod lazy;
 pub(crate) mod listing;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use baton_events::digest::Show;
 use baton_events::session::{Policy, State};
 use tokio::sync::watch;
 
@@ -28,34 +29,7 @@ pub struct Settings {
     /// started with, and those that clients name.
     pub watch_directories: Option<Vec<PathBuf>>,
     /// What a digest and an export show.
-    pub filtering: Filtering,
-}
-
-/// What a digest and an export show of a conversation; what is stored, hashed and found does not depend on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Filtering {
-    /// Prompts.
-    pub keep_user_messages: bool,
-    /// Replies.
-    pub keep_agent_responses: bool,
-    /// Names and parameters of tool calls.
-    pub keep_tool_structure: bool,
-    /// One line in place of what a tool gave back.
-    pub omit_tool_outputs: bool,
-    /// Length of that line.
-    pub max_output_summary_chars: usize,
-}
-
-impl Default for Filtering {
-    fn default() -> Self {
-        Self {
-            keep_user_messages: true,
-            keep_agent_responses: true,
-            keep_tool_structure: true,
-            omit_tool_outputs: true,
-            max_output_summary_chars: 200,
-        }
-    }
+    pub filtering: Show,
 }
 
 impl Default for Settings {
@@ -65,7 +39,7 @@ impl Default for Settings {
             lazy_budget: Duration::from_millis(300),
             switches: Switches::default(),
             watch_directories: None,
-            filtering: Filtering::default(),
+            filtering: Show::default(),
         }
     }
 }

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use baton_events::digest::Show;
 use serde_json::Value;
 
 use super::Source;
 use super::key::{KEYS, PROJECTS, Use};
 use super::parse::{Parsed, Remark};
 use crate::settings::pattern::Pattern;
-use crate::settings::{Filtering, Settings, Switches};
+use crate::settings::{Settings, Switches};
 
 /// A configuration, to be shown.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +66,7 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
         watch_directories: texts("session_tracking.watch_directories")
             .map(|texts| texts.into_iter().map(PathBuf::from).collect())
             .or_else(|| base.watch_directories.clone()),
-        filtering: Filtering {
+        filtering: Show {
             keep_user_messages: filtering("keep_user_messages", shown.keep_user_messages),
             keep_agent_responses: filtering("keep_agent_responses", shown.keep_agent_responses),
             keep_tool_structure: filtering("keep_tool_structure", shown.keep_tool_structure),

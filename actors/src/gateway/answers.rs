@@ -70,8 +70,8 @@ pub(super) fn hit(table: &SessionTable, hit: memory::Hit) -> Hit {
     }
 }
 
-pub(super) fn episode(id: &SessionId, current: &EpisodeRef, items: &[Item]) -> Episode {
-    let episode = digest::digest(items, &Show::default());
+pub(super) fn episode(show: &Show, id: &SessionId, current: &EpisodeRef, items: &[Item]) -> Episode {
+    let episode = digest::digest(items, show);
     let content = out(&episode.content());
     let numbers = digest::Metadata::of(items, current.to);
     Episode {

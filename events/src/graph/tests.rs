@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::conversation::{Body, Call, Edit, Meta, Outcome, ToolResult};
-use crate::digest::digest;
+use crate::digest::{Show, digest};
 
 /// A session as a test writes it: one item a line.
 #[derive(Default)]
@@ -61,7 +61,7 @@ const OK: (Outcome, &str) = (Outcome::Ok, "exit 0");
 fn of(id: &str, script: &Script) -> Graph {
     let session = SessionId::new(id).unwrap();
     let at = Surroundings { session: &session, group: "shop", project: Some("/srv/shop") };
-    graph(&script.0, &digest(&script.0), &at)
+    graph(&script.0, &digest(&script.0, &Show::default()), &at)
 }
 
 /// `Label name xcount @line` for each mention, in order.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use baton_events::digest;
-use baton_events::projection::table::{Row, SessionTable};
+use baton_events::projection::table::Row;
 use baton_events::protocol::{EpisodesParams, Failure, answer};
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
@@ -13,7 +13,7 @@ use baton_events::session::EpisodeRef;
 use super::search::{Ready, ready};
 use super::{Ended, internal};
 use crate::gateway::connection::Out;
-use crate::gateway::{Services, graph, page, resolve};
+use crate::gateway::{Services, conversation, graph, page, resolve};
 
 /// What stands at the end of an episode that is too long for an answer.
 const CUT: &str = "\n… cut; `baton show` has the whole";
@@ -81,19 +81,14 @@ fn key(cursor: &str) -> Result<Key, Failure> {
 fn entry(services: &Services, id: &SessionId, row: &Row) -> Option<answer::EpisodeEntry> {
     let state = &row.state;
     let current = state.episode.as_ref()?;
-    match services.indexer.conversation(id, current) {
-        Ok(items) => Some(written(id, row, current, &digest::digest(&items).content())),
+    match conversation::of(services, id, current.clone()) {
+        Ok((current, items)) => {
+            let episode = digest::digest(&items, &services.settings.borrow().filtering);
+            Some(written(id, row, &current, &episode.content()))
+        }
         Err(error) => {
-            // It may have been replaced, and its chunks collected, since the table was read.
-            let newer: SessionTable = services.table.borrow().clone();
-            let newer = newer.get(id).and_then(|row| row.state.episode.clone());
-            let newer = newer.filter(|newer| newer.manifest != current.manifest);
-            let Some(newer) = newer else {
-                tracing::warn!(session = %id, %error, "episode not readable, left out of the list");
-                return None;
-            };
-            let items = services.indexer.conversation(id, &newer).ok()?;
-            Some(written(id, row, &newer, &digest::digest(&items).content()))
+            tracing::warn!(session = %id, %error, "episode not readable, left out of the list");
+            None
         }
     }
 }

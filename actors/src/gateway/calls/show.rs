@@ -5,7 +5,7 @@ use std::sync::Arc;
 use baton_events::protocol::{Failure, ShowParams, answer};
 
 use super::{Ended, internal};
-use crate::gateway::{Services, answers, resolve};
+use crate::gateway::{Services, answers, conversation, resolve};
 
 pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services>) -> Result<answer::Show, Ended> {
     let id = resolve::session(services, &asked.session).await?;
@@ -17,22 +17,10 @@ pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services
     let read = tokio::task::spawn_blocking(move || {
         let shown = answers::row(&services, &id, &row.state);
         let Some(current) = row.state.episode.clone() else { return Ok(answer::Show { row: shown, episode: None }) };
-        let episode = match services.indexer.conversation(&id, &current) {
-            Ok(items) => Ok(answers::episode(&id, &current, &items)),
-            // It may have been replaced, and its chunks collected, since the table was read.
-            Err(error) => {
-                let newer = services.table.borrow().get(&id).and_then(|row| row.state.episode.clone());
-                match newer {
-                    Some(newer) if newer.manifest != current.manifest => services
-                        .indexer
-                        .conversation(&id, &newer)
-                        .map(|items| answers::episode(&id, &newer, &items))
-                        .map_err(|error| internal("the episode cannot be read", error)),
-                    _ => Err(internal("the episode cannot be read", error)),
-                }
-            }
-        };
-        Ok::<_, Failure>(answer::Show { row: shown, episode: Some(episode?) })
+        let (current, items) =
+            conversation::of(&services, &id, current).map_err(|error| internal("the episode cannot be read", error))?;
+        let episode = answers::episode(&services.settings.borrow().filtering, &id, &current, &items);
+        Ok::<_, Failure>(answer::Show { row: shown, episode: Some(episode) })
     });
     Ok(read.await.map_err(|error| internal("reading the episode broke", error))??)
 }
