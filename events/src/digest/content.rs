@@ -85,7 +85,11 @@ impl Episode {
     /// What is open and what comes next.
     fn open(&self) -> Vec<String> {
         let open = self.unresolved.iter().map(|entry| self.relative(&entry.text).into_owned());
-        open.chain(self.next_steps.iter().map(|entry| format!("Next: {}", self.relative(&entry.text)))).collect()
+        let next = self.next_steps.iter().map(|entry| {
+            let text = self.relative(&entry.text);
+            if text.starts_with("Next") { text.into_owned() } else { format!("Next: {text}") }
+        });
+        open.chain(next).collect()
     }
 
     fn stored(&self) -> Vec<String> {
