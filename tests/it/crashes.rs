@@ -49,7 +49,7 @@ fn episodes(home: &Path) -> BTreeMap<String, String> {
 /// How many documents of a session each memory line is of.
 fn episode_lines(lines: &[String]) -> BTreeMap<String, usize> {
     let mut count = BTreeMap::new();
-    for line in lines.iter().filter(|line| line.contains("turn=false")) {
+    for line in lines.iter().filter(|line| line.contains("kind=session")) {
         let session = line.split('"').nth(1).unwrap_or_default().to_owned();
         *count.entry(session).or_default() += 1;
     }

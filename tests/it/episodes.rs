@@ -188,7 +188,7 @@ fn explicit_close_replaces_changed() {
 
     world.stop();
     let memory = memory(world.home());
-    let episodes: Vec<_> = memory.iter().filter(|line| line.contains("turn=false")).collect();
+    let episodes: Vec<_> = memory.iter().filter(|line| line.contains("kind=session")).collect();
     assert_eq!(episodes.len(), 1, "{memory:#?}");
     assert!(memory.iter().all(|line| !line.contains("quokka")), "{memory:#?}");
     assert_eq!(Log::of(&world).states()[&id(ID)].episode.as_ref().unwrap().uuid.to_string(), third);
@@ -211,7 +211,7 @@ fn session_resumes_after_index_and_is_replaced_not_duplicated() {
     assert_eq!(uuids.len(), count, "each content has its own episode");
     assert_eq!(world.sessions().len(), 1);
     world.stop();
-    assert_eq!(memory(world.home()).iter().filter(|line| line.contains("turn=false")).count(), 1);
+    assert_eq!(memory(world.home()).iter().filter(|line| line.contains("kind=session")).count(), 1);
     Log::of(&world);
 }
 
@@ -241,5 +241,5 @@ fn parallel_sessions_are_independent() {
     world.stop();
     let states = Log::of(&world).states();
     assert!(states.values().all(|state| state.counts.messages == 8 && state.unindexed == 0), "{states:#?}");
-    assert_eq!(memory(world.home()).iter().filter(|line| line.contains("turn=false")).count(), 5);
+    assert_eq!(memory(world.home()).iter().filter(|line| line.contains("kind=session")).count(), 5);
 }

@@ -305,7 +305,7 @@ fn full_hybrid_flow() {
         .collect();
     assert_eq!(indexed, [closed, lazy, last]);
     assert_eq!(moments(&events, |event| matches!(event, Event::Resumed)), [100_000, 200_000]);
-    assert_eq!(memory(held.world.home()).iter().filter(|line| line.contains("turn=false")).count(), 1);
+    assert_eq!(memory(held.world.home()).iter().filter(|line| line.contains("kind=session")).count(), 1);
 }
 
 #[test]

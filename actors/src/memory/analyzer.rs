@@ -510,7 +510,7 @@ mod tests {
         check("refreshTokens()", "refreshtokens>refreshtoken refresh tokens>token");
         check("parseSha256Sum sha256Sum utf8", "parsesha256sum parse>pars sha256 sum sha256sum utf8");
         check("URLs APIs iPhone McX", "urls>url apis>api iphone>iphon phone mcx mc");
-        check("refresh_token refresh-token a/bC", "refresh token refresh token a bc");
+        check("refresh_token refresh-token x/bC", "refresh token refresh token x bc");
         check("GrößeÄndern", "größeändern größe ändern");
         assert_eq!(hear("getUserById").names, ["=getuserbyid"]);
         assert!(hear("getUserById").stops.is_empty());

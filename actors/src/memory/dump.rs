@@ -56,7 +56,8 @@ fn segment_lines(snapshot: &Snapshot, number: usize, lines: &mut Vec<(Key, Strin
             (false, Some(shown)) => shown.0,
         };
         let graph = graph.map(|(_, shown)| shown).unwrap_or_default();
-        let line = format!("{session:?} {} {head:?} pairs={pairs:?}{graph} terms={digest:016x} {fields:?}", kind.1);
+        let line =
+            format!("{session:?} kind={} {head:?} pairs={pairs:?}{graph} terms={digest:016x} {fields:?}", kind.1);
         lines.push(((session, kind, ordinal), line));
     }
     Ok(())

@@ -292,8 +292,11 @@ impl<'a> Walk<'a> {
         let mut ran: BTreeMap<String, (u32, Moment, &str, &str)> = BTreeMap::new();
         for command in episode.commands.iter().filter(|command| command.outcome != "denied") {
             let of = self.when(command.line);
-            for name in program::commands(&command.text) {
-                let known = ran.entry(name).or_insert((0, of, &command.text, command.outcome));
+            let names = program::commands(&command.text);
+            // A line of several programs says little of each.
+            let line = if names.len() == 1 { command.text.as_str() } else { "" };
+            for name in names {
+                let known = ran.entry(name).or_insert((0, of, line, command.outcome));
                 known.0 = known.0.saturating_add(command.count);
                 if of.line < known.1.line {
                     known.1 = of;
