@@ -85,6 +85,8 @@ pub enum Peek {
     Nowhere,
     /// Nothing yet.
     NotYet,
+    /// It cannot be read.
+    Unreadable,
 }
 
 /// Reads the head of a transcript, up to the first working directory it names. Nothing of it is kept.
@@ -107,7 +109,7 @@ pub fn peek(source: Source, path: &str) -> Peek {
         }
         Ok(if spoken { Peek::Nowhere } else { Peek::NotYet })
     };
-    look().unwrap_or(Peek::NotYet)
+    look().unwrap_or(Peek::Unreadable)
 }
 
 /// Whether the file at `path` may take over a session that was read from `known` up to `offset`: the known one is gone,
@@ -302,6 +304,26 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
+    }
+
+    #[test]
+    fn the_head_tells_where_a_session_works() {
+        let peeked = |content: &str| peek(SOURCE, &Transcript::new(content.as_bytes()).start.path);
+        let metadata = r#"{"type":"file-history-snapshot","messageId":"m","snapshot":{}}"#;
+        let nowhere = prompt("x").replace(r#""cwd":"/p","#, "");
+        for (content, expected) in [
+            (String::new(), Peek::NotYet),
+            (format!("{metadata}\n"), Peek::NotYet),
+            (prompt("torn"), Peek::NotYet),
+            (format!("{}\n", prompt("one")), Peek::Cwd("/p".to_owned())),
+            (format!("{metadata}\nno json\n{}\n", prompt("one")), Peek::Cwd("/p".to_owned())),
+            (format!("{nowhere}\n"), Peek::Nowhere),
+            (format!("{nowhere}\n{}\n", prompt("one")), Peek::Cwd("/p".to_owned())),
+            (format!("{}\n{}\n", "x".repeat(1_000_000), prompt("one")), Peek::Cwd("/p".to_owned())),
+        ] {
+            assert_eq!(peeked(&content), expected, "{}", content.chars().take(200).collect::<String>());
+        }
+        assert_eq!(peek(SOURCE, "/nowhere/at/all"), Peek::Unreadable);
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub enum Switched {
 enum Known {
     Somewhere(Option<baton_events::session::Place>),
     NotYet,
+    /// Its file cannot be read, and may be mended without changing.
+    Nobody,
 }
 
 impl State {
@@ -68,6 +70,8 @@ impl State {
                 self.checked(Some(file.clone()));
                 false
             }
+            // Looked at again by whoever looks next.
+            Known::Nobody => false,
             Known::Somewhere(place) => {
                 let state = self.aggregate().state();
                 let state = baton_events::session::State { place, forced: state.forced, ..Default::default() };
@@ -84,7 +88,7 @@ impl State {
     pub(super) async fn stop_under(&self, settings: &Arc<Settings>, file: Option<&FileSeen>) -> Option<Stop> {
         let place = match self.known(settings, file).await {
             Known::Somewhere(place) => place,
-            Known::NotYet => None,
+            Known::NotYet | Known::Nobody => None,
         };
         let forced = self.aggregate().state().forced;
         settings.stop_of(&baton_events::session::State { place, forced, ..Default::default() })
@@ -108,9 +112,10 @@ impl State {
                 Peek::Cwd(cwd) => Known::Somewhere(Some(place::of(&cwd))),
                 Peek::Nowhere => Known::Somewhere(None),
                 Peek::NotYet => Known::NotYet,
+                Peek::Unreadable => Known::Nobody,
             }
         });
-        peeked.await.unwrap_or(Known::NotYet)
+        peeked.await.unwrap_or(Known::Nobody)
     }
 
     pub(super) async fn switch(&mut self, switch: Switch, reply: RpcReplyPort<Switched>) -> Result<(), AppendError> {
