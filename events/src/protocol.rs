@@ -4,6 +4,7 @@
 //! versions can always greet and stop each other. Everything else may change with [`VERSION`].
 
 pub mod answer;
+pub mod tool;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -467,4 +468,7 @@ pub struct ToolParams {
     /// Who asks.
     #[serde(default)]
     pub caller: Caller,
+    /// Identity of this wish, so that asking again gives the first answer. Only a close needs one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_id: Option<String>,
 }

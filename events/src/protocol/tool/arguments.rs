@@ -1,0 +1,170 @@
+//! Arguments of a tool, checked against the table.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{Argument, Kind, Tool, nearest};
+
+/// Longest string that is taken, in bytes: queries are words, not files.
+const TEXT_BYTES: usize = 16 * 1024;
+/// Most strings in a list.
+const TEXTS: usize = 100;
+
+/// What a tool was called with, every argument by its listed name and with its default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arguments(BTreeMap<&'static str, Given>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Given {
+    Texts(Vec<String>),
+    Count(u32),
+    Flag(bool),
+}
+
+impl Arguments {
+    /// A string, if one was given.
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.texts(name).into_iter().next()
+    }
+
+    /// All strings that were given.
+    pub fn texts(&self, name: &str) -> Vec<String> {
+        match self.0.get(name) {
+            Some(Given::Texts(texts)) => texts.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// A number, or its default.
+    pub fn count(&self, name: &str) -> u32 {
+        match self.0.get(name) {
+            Some(Given::Count(count)) => *count,
+            _ => 0,
+        }
+    }
+
+    /// A switch, or its default.
+    pub fn flag(&self, name: &str) -> bool {
+        matches!(self.0.get(name), Some(Given::Flag(true)))
+    }
+}
+
+impl Tool {
+    /// Checks what a caller gave: the text of a JSON object, or nothing. `null` counts as not given. An error says what
+    /// is wrong, what is expected and, for an unknown name, which is meant.
+    pub fn check(&self, given: Option<&str>) -> Result<Arguments, String> {
+        let given: Value = serde_json::from_str(given.unwrap_or("{}"))
+            .map_err(|error| format!("{}: the arguments are no JSON: {error}", self.name))?;
+        let mut given = match given {
+            Value::Object(given) => given,
+            Value::Null => Map::new(),
+            other => return Err(format!("{}: the arguments are {}, not an object", self.name, told(&other))),
+        };
+        if let Some(unknown) = given.keys().find(|key| self.arguments.iter().all(|argument| !argument.is(key))) {
+            return Err(self.unknown_argument(unknown));
+        }
+        let mut checked = BTreeMap::new();
+        for argument in self.arguments {
+            if let Some(value) = self.taken(argument, &mut given)? {
+                checked.insert(argument.name, value);
+            }
+        }
+        Ok(Arguments(checked))
+    }
+
+    /// What was given for one argument, under whichever of its names, or its default.
+    fn taken(&self, argument: &Argument, given: &mut Map<String, Value>) -> Result<Option<Given>, String> {
+        let mut values: Vec<(&str, Value)> = Vec::new();
+        for name in std::iter::once(&argument.name).chain(argument.aliases) {
+            if let Some(value) = given.remove(*name).filter(|value| !value.is_null()) {
+                values.push((*name, value));
+            }
+        }
+        if let [(first, _), (second, _), ..] = values.as_slice() {
+            return Err(format!("{}: {first} and {second} are one argument; give one of them", self.name));
+        }
+        let Some((name, value)) = values.pop() else {
+            return match argument.kind {
+                Kind::Needed => Err(format!("{}: {} is missing: {}", self.name, argument.name, argument.description)),
+                Kind::Count { default, .. } => Ok(Some(Given::Count(default))),
+                Kind::Flag { default } => Ok(Some(Given::Flag(default))),
+                Kind::Text | Kind::Texts => Ok(None),
+            };
+        };
+        argument.kind.take(&value).map_err(|wrong| format!("{}: {name} {wrong}", self.name))
+    }
+
+    fn unknown_argument(&self, unknown: &str) -> String {
+        let names = || self.arguments.iter().flat_map(|it| std::iter::once(&it.name).chain(it.aliases)).copied();
+        let listed = self.arguments.iter().map(|argument| argument.name).collect::<Vec<_>>().join(", ");
+        let shown: String = unknown.chars().take(80).collect();
+        match nearest(unknown, names()) {
+            Some(near) => {
+                format!("{}: no argument {shown:?}; did you mean {near}? There are {listed}", self.name)
+            }
+            None => format!("{}: no argument {shown:?}; there are {listed}", self.name),
+        }
+    }
+}
+
+impl Argument {
+    fn is(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+}
+
+impl Kind {
+    /// The value, if it is one of this kind; else what is wrong with it.
+    fn take(self, value: &Value) -> Result<Option<Given>, String> {
+        let expected = |what: &str| Err(format!("is {}; expected is {what}", told(value)));
+        match (self, value) {
+            (Self::Needed, Value::String(text)) if text.trim().is_empty() => Err("is empty".to_owned()),
+            (Self::Needed | Self::Text | Self::Texts, Value::String(text)) => texts(&[text.as_str()]),
+            (Self::Texts, Value::Array(list)) => match list.iter().map(Value::as_str).collect::<Option<Vec<_>>>() {
+                Some(list) => texts(&list),
+                None => expected("a string or a list of strings"),
+            },
+            (Self::Needed | Self::Text, _) => expected("a string"),
+            (Self::Texts, _) => expected("a string or a list of strings"),
+            (Self::Count { least, most, .. }, value) => {
+                let whole = value.as_u64().or_else(|| {
+                    // Some clients write every number as a float.
+                    let float = value.as_f64().filter(|float| float.fract() == 0.0 && (0.0..1e9).contains(float))?;
+                    float.to_string().parse().ok()
+                });
+                match whole.and_then(|whole| u32::try_from(whole).ok()).filter(|it| (least..=most).contains(it)) {
+                    Some(count) => Ok(Some(Given::Count(count))),
+                    None => expected(&format!("a whole number from {least} to {most}")),
+                }
+            }
+            (Self::Flag { .. }, Value::Bool(flag)) => Ok(Some(Given::Flag(*flag))),
+            (Self::Flag { .. }, _) => expected("true or false"),
+        }
+    }
+}
+
+fn texts(given: &[&str]) -> Result<Option<Given>, String> {
+    if let Some(long) = given.iter().find(|text| text.len() > TEXT_BYTES) {
+        return Err(format!("has {} bytes; at most {TEXT_BYTES} are taken", long.len()));
+    }
+    if given.len() > TEXTS {
+        return Err(format!("lists {} strings; at most {TEXTS} are taken", given.len()));
+    }
+    let texts: Vec<String> =
+        given.iter().map(|text| text.trim()).filter(|it| !it.is_empty()).map(str::to_owned).collect();
+    Ok(if texts.is_empty() { None } else { Some(Given::Texts(texts)) })
+}
+
+/// A value as an error shows it: short ones themselves, others by what they are.
+fn told(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(number) => format!("the number {number}"),
+        Value::String(text) if text.len() <= 40 => format!("the string {text:?}"),
+        Value::String(_) => "a string".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}

@@ -1,0 +1,183 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+fn tool(name: &str) -> &'static Tool {
+    named(name).unwrap_or_else(|| panic!("no tool {name}"))
+}
+
+#[test]
+fn the_tools_are_those_of_the_contract() {
+    // Name, aliases, arguments as they are listed: `!` needed, `=` default.
+    let contract = "\
+        search_memory_nodes search_nodes | query! group_ids max_nodes=10 center_node_uuid entity_types wait=false cursor\n\
+        search_memory_facts | query! group_ids max_facts=10 center_node_uuid wait=false cursor\n\
+        get_episodes | group_ids/group_id max_episodes/last_n=10 wait=false cursor\n\
+        session_tracking_close | session_id reason\n\
+        session_tracking_list_unindexed | project_namespace/project include_inactive=true\n\
+        session_tracking_sync_history | project days=7 max_sessions=100 dry_run=true\n\
+        session_tracking_status get_session_tracking_status | session_id\n\
+        track_session | session_id group_id force=false\n\
+        stop_tracking_session | session_id!";
+    let shown = |argument: &Argument| {
+        let name = std::iter::once(&argument.name).chain(argument.aliases).copied().collect::<Vec<_>>().join("/");
+        match argument.kind {
+            Kind::Needed => format!("{name}!"),
+            Kind::Text | Kind::Texts => name,
+            Kind::Count { default, .. } => format!("{name}={default}"),
+            Kind::Flag { default } => format!("{name}={default}"),
+        }
+    };
+    let table: Vec<String> = TOOLS
+        .iter()
+        .map(|tool| {
+            let names = std::iter::once(&tool.name).chain(tool.aliases).copied().collect::<Vec<_>>().join(" ");
+            format!("{names} | {}", tool.arguments.iter().map(shown).collect::<Vec<_>>().join(" "))
+        })
+        .collect();
+    assert_eq!(table.join("\n"), contract);
+}
+
+#[test]
+fn every_name_means_one_thing() {
+    let mut names: Vec<&str> =
+        TOOLS.iter().flat_map(|tool| std::iter::once(&tool.name).chain(tool.aliases)).copied().collect();
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all);
+    for tool in TOOLS {
+        assert!(tool.description.len() > 80 && tool.description.len() < 700, "{}", tool.name);
+        let mut names: Vec<&str> =
+            tool.arguments.iter().flat_map(|it| std::iter::once(&it.name).chain(it.aliases)).copied().collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all, "{}", tool.name);
+        for argument in tool.arguments {
+            assert!(argument.description.len() > 10, "{}: {}", tool.name, argument.name);
+            assert!(!argument.description.contains("  "), "{}: {}", tool.name, argument.name);
+        }
+        assert!(!tool.description.contains("  "), "{}", tool.name);
+    }
+}
+
+#[test]
+fn schemas_are_plain_and_closed() {
+    for tool in TOOLS {
+        let schema = Value::Object(tool.input_schema());
+        assert_eq!(schema["type"], "object");
+        assert_eq!(schema["additionalProperties"], false);
+        let properties = schema["properties"].as_object().expect("properties");
+        assert_eq!(properties.len(), tool.arguments.len());
+        for (name, property) in properties {
+            assert!(property["type"].is_string() || property["anyOf"].is_array(), "{name}: {property}");
+            assert!(property["description"].is_string(), "{name}: {property}");
+        }
+        assert!(!schema.to_string().contains("\"format\""), "{}", tool.name);
+    }
+    let nodes = Value::Object(tool("search_memory_nodes").input_schema());
+    assert_eq!(nodes["required"], json!(["query"]));
+    assert_eq!(nodes["properties"]["max_nodes"]["default"], 10);
+    assert_eq!(nodes["properties"]["max_nodes"]["maximum"], 100);
+    assert!(Value::Object(tool("get_episodes").input_schema())["required"].is_null());
+}
+
+#[test]
+fn arguments_are_checked() {
+    // Tool, arguments, what the error says; empty: they are fine.
+    let cases: &[(&str, Value, &[&str])] = &[
+        ("search_nodes", json!({"query": "a"}), &[]),
+        ("search_nodes", json!({"query": "a", "max_nodes": null, "cursor": null, "group_ids": null}), &[]),
+        ("search_nodes", json!({"query": "a", "max_nodes": 3.0}), &[]),
+        ("search_nodes", json!({"query": "a", "group_ids": ["x", "y"], "entity_types": "File"}), &[]),
+        ("search_nodes", json!({}), &["query is missing"]),
+        ("search_nodes", json!({"query": null}), &["query is missing"]),
+        ("search_nodes", json!({"query": "  "}), &["query is empty"]),
+        ("search_nodes", json!({"query": 7}), &["query is the number 7", "expected is a string"]),
+        ("search_nodes", json!({"query": ["a"]}), &["query is a list", "expected is a string"]),
+        ("search_nodes", json!({"query": {"a": 1}}), &["query is an object"]),
+        ("search_nodes", json!({"query": "x".repeat(20_000)}), &["20000 bytes", "16384"]),
+        (
+            "search_nodes",
+            json!({"query": "a", "max_nodes": "ten"}),
+            &["max_nodes is the string \"ten\"", "from 1 to 100"],
+        ),
+        ("search_nodes", json!({"query": "a", "max_nodes": 0}), &["the number 0", "from 1 to 100"]),
+        ("search_nodes", json!({"query": "a", "max_nodes": -1}), &["the number -1"]),
+        ("search_nodes", json!({"query": "a", "max_nodes": 2.5}), &["the number 2.5"]),
+        ("search_nodes", json!({"query": "a", "max_nodes": 1e300}), &["expected is a whole number"]),
+        ("search_nodes", json!({"query": "a", "max_nodes": u64::MAX}), &["expected is a whole number"]),
+        ("search_nodes", json!({"query": "a", "group_ids": [1]}), &["group_ids is a list", "a list of strings"]),
+        ("search_nodes", json!({"query": "a", "group_ids": vec!["g"; 101]}), &["101 strings"]),
+        ("search_nodes", json!({"query": "a", "wait": "yes"}), &["wait is the string \"yes\"", "true or false"]),
+        (
+            "search_nodes",
+            json!({"query": "a", "max_node": 3}),
+            &["no argument \"max_node\"", "did you mean max_nodes?"],
+        ),
+        ("search_nodes", json!({"query": "a", "limit": 3}), &["no argument \"limit\"; there are query, group_ids"]),
+        ("search_memory_facts", json!({"query": "a", "max_nodes": 3}), &["did you mean max_facts?"]),
+        ("get_episodes", json!({"group_id": "g", "last_n": 3}), &[]),
+        ("get_episodes", json!({"max_episodes": 2, "last_n": 3}), &["max_episodes and last_n are one argument"]),
+        ("get_episodes", json!({"max_episodes": null, "last_n": 3}), &[]),
+        ("get_episodes", json!([]), &["the arguments are a list, not an object"]),
+        ("get_episodes", json!(null), &[]),
+        ("session_tracking_list_unindexed", json!({"project": "p"}), &[]),
+        ("session_tracking_sync_history", json!({"days": 0, "max_sessions": 0, "dry_run": false}), &[]),
+        ("session_tracking_sync_history", json!({"dryrun": false}), &["did you mean dry_run?"]),
+        ("session_tracking_close", json!({"session": "a"}), &["did you mean session_id?"]),
+        ("stop_tracking_session", json!({}), &["session_id is missing"]),
+    ];
+    for (name, arguments, says) in cases {
+        match tool(name).check(Some(&arguments.to_string())) {
+            Ok(_) => assert!(says.is_empty(), "{name} {arguments}: taken"),
+            Err(error) => {
+                assert!(!says.is_empty(), "{name} {arguments}: {error}");
+                let all = says.iter().all(|part| error.contains(part));
+                assert!(all && error.starts_with(tool(name).name), "{name} {arguments}: {error}");
+            }
+        }
+    }
+    assert!(tool("get_episodes").check(Some("{\"a\":")).is_err_and(|error| error.contains("no JSON")));
+}
+
+#[test]
+fn what_was_given_and_what_was_not() {
+    let none = tool("session_tracking_sync_history").check(None).expect("no argument is needed");
+    assert_eq!((none.text("project"), none.count("days"), none.count("max_sessions")), (None, 7, 100));
+    assert!(none.flag("dry_run"));
+    let some =
+        tool("search_nodes").check(Some(r#"{"query":" a b ","group_ids":["x",""," y "],"wait":true,"cursor":""}"#));
+    let some = some.expect("they are fine");
+    assert_eq!(some.text("query").as_deref(), Some("a b"));
+    assert_eq!(some.texts("group_ids"), ["x", "y"]);
+    assert_eq!((some.text("cursor"), some.flag("wait"), some.count("max_nodes")), (None, true, 10));
+    let aliased = tool("get_episodes").check(Some(r#"{"group_id":"g","last_n":3}"#)).expect("aliases are taken");
+    assert_eq!((aliased.texts("group_ids"), aliased.count("max_episodes")), (vec!["g".to_owned()], 3));
+}
+
+#[test]
+fn a_name_nearby_is_found() {
+    let cases = [
+        ("search_memory_node", Some("search_memory_nodes")),
+        ("search_facts", Some("search_memory_facts")),
+        ("Search_Nodes", Some("search_memory_nodes")),
+        ("session_tracking_stop", Some("stop_tracking_session")),
+        ("sesion_tracking_status", Some("session_tracking_status")),
+        ("close", Some("session_tracking_close")),
+        ("sync_history", Some("session_tracking_sync_history")),
+        ("get_episode", Some("get_episodes")),
+        ("x", None),
+        ("", None),
+        ("delete_everything_now", None),
+    ];
+    for (written, meant) in cases {
+        let says = unknown(written);
+        match meant {
+            Some(meant) => assert!(says.contains(&format!("did you mean {meant}?")), "{written}: {says}"),
+            None => assert!(!says.contains("did you mean") && says.contains("get_episodes"), "{written}: {says}"),
+        }
+    }
+    assert!(unknown(&"long".repeat(100_000)).len() < 1_000);
+}
