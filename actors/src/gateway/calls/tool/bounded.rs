@@ -1,0 +1,147 @@
+//! Answers that fit an agent's context: lists are cut at whole entries, and say so.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// Most bytes of an answer's text: agents cut what is longer at any place, about 25,000 tokens.
+pub(super) const ANSWER_BYTES: usize = 80_000;
+/// What everything but the list takes at most.
+const FRAME_BYTES: usize = 2_000;
+/// What is left of a string where a single entry is too long, in bytes.
+const STRING_BYTES: usize = 8_000;
+/// And of a list.
+const LIST_ENTRIES: usize = 50;
+
+/// How many entries fit, at least one; `None` when the whole answer does.
+pub(super) fn fits<T: Serialize>(answer: &impl Serialize, entries: &[T]) -> Option<u32> {
+    if length(answer) + FRAME_BYTES <= ANSWER_BYTES || entries.len() < 2 {
+        return None;
+    }
+    let mut room = ANSWER_BYTES - 2 * FRAME_BYTES;
+    let count = entries.iter().take_while(|entry| take(&mut room, length(entry) + 1)).count();
+    Some(u32::try_from(count.max(1)).unwrap_or(1))
+}
+
+/// The answer with as many entries of its list as fit. With fewer than all it says how many were left out, in `left_out`
+/// and, with what to do about it, in `truncated`.
+pub(super) fn cut(mut answer: Value, list: &str, more: &str) -> Value {
+    if length(&answer) <= ANSWER_BYTES {
+        return answer;
+    }
+    let Some(entries) = answer.get_mut(list).and_then(Value::as_array_mut) else { return answer };
+    let all = entries.len();
+    let rest = {
+        let entries = std::mem::take(entries);
+        let rest = length(&answer);
+        answer[list] = Value::Array(entries);
+        rest
+    };
+    let mut room = ANSWER_BYTES.saturating_sub(rest + FRAME_BYTES);
+    if let Some(entries) = answer.get_mut(list).and_then(Value::as_array_mut) {
+        let count = entries.iter().take_while(|entry| take(&mut room, length(entry) + 1)).count();
+        entries.truncate(count);
+        if count < all {
+            answer["left_out"] = json!(all - count);
+            answer["truncated"] = json!(format!("{} of {all} are left out: {more}", all - count));
+        }
+    }
+    answer
+}
+
+/// The answer, in which no single text or list is so long that it does not fit. Where it had to be cut it says so.
+pub(super) fn whole(mut answer: Value) -> Value {
+    let (mut bytes, mut entries) = (STRING_BYTES, LIST_ENTRIES);
+    // Halves what may stay until it fits; a dozen rounds leave nothing.
+    while length(&answer) > ANSWER_BYTES && bytes > 0 {
+        shorten(&mut answer, bytes, entries);
+        if let Value::Object(fields) = &mut answer {
+            fields.entry("truncated").or_insert_with(|| json!("long texts and lists are cut; `baton show` has them whole"));
+        }
+        (bytes, entries) = (bytes / 2, entries / 2);
+    }
+    answer
+}
+
+fn shorten(value: &mut Value, bytes: usize, entries: usize) {
+    match value {
+        Value::String(text) if text.len() > bytes => {
+            let end = (0..=bytes).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+            text.truncate(end);
+            text.push('…');
+        }
+        Value::Array(list) => {
+            list.truncate(entries);
+            list.iter_mut().for_each(|value| shorten(value, bytes, entries));
+        }
+        Value::Object(fields) => fields.values_mut().for_each(|value| shorten(value, bytes, entries)),
+        _ => {}
+    }
+}
+
+fn take(room: &mut usize, bytes: usize) -> bool {
+    let fits = bytes <= *room;
+    *room = room.saturating_sub(bytes);
+    fits
+}
+
+/// Length as JSON text.
+fn length(value: &impl Serialize) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // What cannot be written takes no room, and is refused where it is written.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(count: usize, bytes: usize) -> Vec<Value> {
+        (0..count).map(|number| json!({"number": number, "text": "é".repeat(bytes / 2)})).collect()
+    }
+
+    #[test]
+    fn a_list_is_cut_at_whole_entries_and_says_so() {
+        // Entries, bytes of each, how many stay at least and at most.
+        for (count, bytes, least, most) in [(0, 0, 0, 0), (10, 100, 10, 10), (1000, 1000, 70, 80), (3, 70_000, 1, 1)] {
+            let answer = json!({"status": "success", "count": count, "sessions": entries(count, bytes)});
+            let cut = cut(answer, "sessions", "ask for fewer");
+            let left = cut["sessions"].as_array().expect("the list stays").len();
+            assert!((least..=most).contains(&left), "{count} of {bytes}: {left}");
+            assert!(length(&cut) <= ANSWER_BYTES);
+            assert_eq!(cut["count"], count);
+            assert_eq!(cut["left_out"].as_u64().unwrap_or(0) as usize, count - left);
+            assert_eq!(cut["truncated"].is_string(), left < count);
+        }
+    }
+
+    #[test]
+    fn as_many_entries_as_fit_are_asked_for_again() {
+        for (count, bytes, fit) in [(10, 100, None), (1, 200_000, None), (100, 7_600, Some(9)), (5, 90_000, Some(1))] {
+            let list = entries(count, bytes);
+            assert_eq!(fits(&json!({"nodes": list}), &list), fit, "{count} of {bytes}");
+        }
+    }
+
+    #[test]
+    fn whatever_it_is_it_fits_in_the_end() {
+        let small = json!({"text": "short", "list": [1, 2, 3]});
+        assert_eq!(whole(small.clone()), small);
+        let deep = json!({"episodes": [{"content": "ü".repeat(300_000), "list": vec!["x".repeat(100); 5_000]}]});
+        let cut = whole(deep);
+        assert!(length(&cut) <= ANSWER_BYTES);
+        assert!(cut["truncated"].is_string());
+        assert!(cut["episodes"][0]["content"].as_str().is_some_and(|text| text.len() > 1_000 && text.ends_with('…')));
+        assert!(length(&whole(json!({"nodes": entries(1_000, 900_000 / 1_000)}))) <= ANSWER_BYTES);
+    }
+}
