@@ -9,6 +9,7 @@ mod daemon;
 mod failure;
 mod help;
 mod logs;
+mod mcp;
 mod search;
 mod session_tracking;
 mod sessions;
@@ -79,6 +80,8 @@ enum Command {
     Daemon(daemon::Typed),
     /// Stop the daemon; returns when its process is gone
     Stop(stop::Typed),
+    /// Serve agents: an MCP server on standard input and output
+    Mcp(mcp::Typed),
     /// Measure how fast Baton is on this machine
     Bench(bench::Typed),
 }
@@ -103,6 +106,9 @@ pub enum Error {
         /// Why, and what to do.
         reason: String,
     },
+    /// The MCP server.
+    #[error(transparent)]
+    Mcp(#[from] crate::mcp::Error),
     /// A measurement.
     #[error(transparent)]
     Bench(#[from] crate::bench::Error),
@@ -153,6 +159,7 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Config(typed) => config::run(&environment, &typed),
         Command::Daemon(typed) => daemon::run(&environment, &typed),
         Command::Stop(typed) => stop::run(&environment, &typed),
+        Command::Mcp(typed) => mcp::run(&environment, &typed),
         Command::Bench(typed) => bench::run(&typed),
     }
 }

@@ -25,9 +25,9 @@ const START: Duration = Duration::from_secs(60);
 /// How long a daemon may take to stop.
 const STOP: Duration = Duration::from_secs(30);
 /// How long the greeting may take.
-const GREET: Duration = Duration::from_secs(10);
+pub(crate) const GREET: Duration = Duration::from_secs(10);
 /// How long a daemon may be silent while it works; it tells its progress more often.
-const SILENT: Duration = Duration::from_secs(120);
+pub(crate) const SILENT: Duration = Duration::from_secs(120);
 /// How often it is looked whether a process has gone.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -66,6 +66,16 @@ fn pid_text(pid: Option<u32>) -> String {
     pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
 }
 
+/// How this program greets a daemon.
+pub(crate) fn hello(environment: &Environment, client: &str) -> Hello {
+    Hello {
+        protocol: protocol::VERSION,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        client: client.to_owned(),
+        claude_config_dir: environment.claude_config_dir.to_str().map(str::to_owned),
+    }
+}
+
 /// A connection to the daemon.
 pub struct Client {
     stream: BufReader<Stream>,
@@ -82,13 +92,7 @@ impl Client {
         let _ = stream.set_recv_timeout(Some(GREET));
         let _ = stream.set_send_timeout(Some(GREET));
         let mut client = Self { stream: BufReader::new(stream), calls: 0, welcome: Welcome::default() };
-        let hello = Hello {
-            protocol: protocol::VERSION,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            client: "cli".to_owned(),
-            claude_config_dir: environment.claude_config_dir.to_str().map(str::to_owned),
-        };
-        client.welcome = match client.call(method::HELLO, &hello, |_| {}) {
+        client.welcome = match client.call(method::HELLO, &hello(environment, "cli"), |_| {}) {
             Ok(welcome) => welcome,
             Err(Error::Broken(error))
                 if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) =>
@@ -123,7 +127,7 @@ impl Client {
             }
             std::thread::sleep(LOOK);
         }
-        Daemon::start(environment, &["--detached"], Stdio::null())?;
+        Daemon::start(environment, &["--detached"], Stdio::null())?.leave();
         Self::connect(environment)?.ok_or_else(|| Error::NotStarted("it ended at once; see `daemon.log`".to_owned()))
     }
 
@@ -231,6 +235,12 @@ impl Daemon {
             "" => Err(Error::NotStarted(format!("see {}", environment.log_file().display()))),
             reason => Err(Error::NotStarted(reason.to_owned())),
         }
+    }
+
+    /// Leaves it running on its own. A program that lives longer than the daemon takes note of its end: nobody else
+    /// does, and it would stay a zombie.
+    fn leave(mut self) {
+        std::thread::spawn(move || self.child.wait());
     }
 
     /// Lets go of a throwaway daemon's input, which ends it, and waits until it is gone.

@@ -69,6 +69,14 @@ pub fn caller() -> Caller {
     }
 }
 
+/// Who asks, for a server that an agent has started: it works in the project that the agent names, wherever it was
+/// started itself.
+pub fn agent() -> Caller {
+    let project = env::var("CLAUDE_PROJECT_DIR").ok().filter(|directory| !directory.is_empty());
+    let Caller { agent_session, directory } = caller();
+    Caller { agent_session, directory: project.or(directory) }
+}
+
 fn has_transcript(directory: &Path, depth: usize) -> bool {
     let Ok(entries) = std::fs::read_dir(directory) else { return false };
     entries.flatten().any(|entry| {

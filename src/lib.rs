@@ -9,4 +9,5 @@ pub mod daemon;
 pub mod environment;
 pub mod examples;
 pub mod logfile;
+pub mod mcp;
 pub mod print;

@@ -18,7 +18,6 @@ use serde_json::{Value, json};
 use super::{Ended, close, episodes, facts, internal, nodes, sync, track, tracking, unindexed};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, answers, resolve};
-use crate::limits;
 
 /// How long a tool's close waits until the session is indexed: agents give a tool a minute.
 const CLOSE_DEADLINE_MS: u64 = 45_000;

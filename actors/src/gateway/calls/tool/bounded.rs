@@ -55,7 +55,9 @@ pub(super) fn whole(mut answer: Value) -> Value {
     while length(&answer) > ANSWER_BYTES && bytes > 0 {
         shorten(&mut answer, bytes, entries);
         if let Value::Object(fields) = &mut answer {
-            fields.entry("truncated").or_insert_with(|| json!("long texts and lists are cut; `baton show` has them whole"));
+            fields
+                .entry("truncated")
+                .or_insert_with(|| json!("long texts and lists are cut; `baton show` has them whole"));
         }
         (bytes, entries) = (bytes / 2, entries / 2);
     }

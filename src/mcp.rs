@@ -1,0 +1,77 @@
+//! `baton mcp`: the daemon's tools over MCP, on standard input and output.
+//!
+//! A thin client. It greets its own client before there is any daemon, starts one in the background, and forwards each
+//! call over a connection of its own, so that a daemon that dies or is replaced costs nothing but that time. It ends when
+//! its input does. The rest of the program does not know of `rmcp`.
+
+mod input;
+mod link;
+mod listing;
+mod progress;
+mod server;
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::io::stdio_pipes;
+use tracing_subscriber::EnvFilter;
+
+use crate::environment::Environment;
+use crate::print;
+
+/// How long calls that are under way may take to end after the input has ended.
+const LAST_CALLS: Duration = Duration::from_millis(1500);
+
+/// Why the server did not run.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The runtime.
+    #[error("cannot serve on standard input and output: {0}")]
+    Io(#[from] std::io::Error),
+    /// The client does not speak MCP.
+    #[error("standard input did not begin as an MCP client does: {0}")]
+    NotGreeted(String),
+}
+
+/// Serves until standard input ends.
+pub fn run(environment: &Environment) -> Result<(), Error> {
+    log_to_standard_error();
+    if std::io::stdin().is_terminal() {
+        print::note("baton mcp speaks MCP on standard input and output; agents start it. Ctrl-D ends it.");
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let served = runtime.block_on(serve(environment));
+    // A daemon that is being started goes on by itself.
+    runtime.shutdown_background();
+    served
+}
+
+async fn serve(environment: &Environment) -> Result<(), Error> {
+    let (input, output) = stdio_pipes();
+    let (input, ended) = input::watched(input);
+    let server = server::Server::new(environment.clone());
+    let serving = match server.serve(AsyncRwTransport::new_server(input, output)).await {
+        Ok(serving) => serving,
+        // Whoever asked for nothing got it.
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(Error::NotGreeted(error.to_string())),
+    };
+    tokio::select! {
+        _ = serving.waiting() => {}
+        () = async { ended.seen().await; tokio::time::sleep(LAST_CALLS).await } => {}
+    }
+    Ok(())
+}
+
+/// Only if somebody wants to know: clients take what is written there for trouble.
+fn log_to_standard_error() {
+    let wanted = std::env::var("BATON_LOG").ok().filter(|filter| !filter.is_empty());
+    let Some(filter) = wanted.and_then(|filter| EnvFilter::try_new(filter).ok()) else { return };
+    // The library would tell what is asked and answered.
+    let quiet = ["rmcp=warn"].into_iter().filter_map(|directive| directive.parse().ok());
+    let filter = quiet.fold(filter, EnvFilter::add_directive);
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).try_init();
+}

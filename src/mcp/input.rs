@@ -1,0 +1,66 @@
+//! Standard input, whose end is told to whoever waits for it.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::sync::watch;
+
+/// The input, and its end.
+pub(super) fn watched<R>(reader: R) -> (Watched<R>, Ended) {
+    let (ended, end) = watch::channel(false);
+    (Watched { reader, ended }, Ended(end))
+}
+
+/// Reads on, and notes when there is no more.
+pub(super) struct Watched<R> {
+    reader: R,
+    ended: watch::Sender<bool>,
+}
+
+/// Waits for the end.
+pub(super) struct Ended(watch::Receiver<bool>);
+
+impl Ended {
+    /// Returns when the input has ended, or nobody reads it any more.
+    pub(super) async fn seen(mut self) {
+        let _ = self.0.wait_for(|ended| *ended).await;
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut this.reader).poll_read(context, buffer);
+        if let Poll::Ready(result) = &read
+            && (result.is_err() || (buffer.filled().len() == before && buffer.remaining() > 0))
+        {
+            this.ended.send_replace(true);
+        }
+        read
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    #[test]
+    fn the_end_is_told_and_nothing_before_it() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let (mut input, ended) = watched(&b"abc"[..]);
+            let mut bytes = [0; 2];
+            assert_eq!(input.read(&mut bytes).await.unwrap(), 2);
+            assert!(!*ended.0.borrow());
+            let mut rest = Vec::new();
+            input.read_to_end(&mut rest).await.unwrap();
+            assert_eq!(rest, b"c");
+            ended.seen().await;
+        });
+    }
+}

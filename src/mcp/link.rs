@@ -1,0 +1,172 @@
+//! The way to the daemon: one connection for each call, a daemon started when there is none.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use baton_actors::gateway::Endpoint;
+use baton_actors::{limits, lock};
+use baton_events::protocol::answer::ToolResult;
+use baton_events::protocol::{self, Call, Incoming, Progress, ToolParams, Welcome, code, method};
+use interprocess::local_socket::tokio::Stream;
+use interprocess::local_socket::traits::tokio::Stream as _;
+use interprocess::local_socket::{GenericFilePath, ToFsName};
+use serde::Serialize;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::sync::Mutex;
+
+use crate::client::{self, Client, Error};
+use crate::environment::Environment;
+
+/// Longest line of an answer: twice what the daemon bounds its answers to, and then some.
+const LINE_BYTES: u64 = 4 * 1024 * 1024;
+/// How long a daemon that is stopping is given to be gone before a call gives up.
+const STOPPING: Duration = Duration::from_secs(20);
+/// Between two looks whether it is.
+const LOOK: Duration = Duration::from_millis(25);
+
+/// Reaches the daemon of a home.
+pub(super) struct Daemon {
+    environment: Environment,
+    /// Held by whoever starts one.
+    starting: Mutex<()>,
+}
+
+/// What a call leads to: progress, and in the end an answer.
+pub(super) trait Told {
+    /// Long work is so far.
+    fn progress(&mut self, progress: Progress) -> impl Future<Output = ()> + Send;
+}
+
+impl Daemon {
+    pub(super) fn new(environment: Environment) -> Self {
+        Self { environment, starting: Mutex::new(()) }
+    }
+
+    /// Calls a tool. A connection that breaks before anything was answered is tried once more, with a daemon that is
+    /// started if need be; one that meets a stopping daemon waits until that is gone.
+    pub(super) async fn call(&self, params: &ToolParams, told: &mut (impl Told + Send)) -> Result<ToolResult, Error> {
+        let line = line_of(2, method::TOOL, params)?;
+        if line.len() > limits::REQUEST_BYTES {
+            let message = format!("the call has {} bytes; at most {} are taken", line.len(), limits::REQUEST_BYTES);
+            return Err(Error::Refused(protocol::Failure { code: code::TOO_MUCH, message }));
+        }
+        let since = Instant::now();
+        let mut broke = false;
+        loop {
+            let called = async { self.link().await?.call(&line, told).await }.await;
+            match called {
+                Err(Error::Broken(error)) if !broke => {
+                    tracing::debug!(%error, "connection broke, trying once more");
+                    broke = true;
+                }
+                Err(Error::Refused(failure)) if failure.code == code::STOPPING && since.elapsed() < STOPPING => {
+                    tokio::time::sleep(LOOK).await;
+                }
+                called => return called,
+            }
+        }
+    }
+
+    /// A connection to a daemon of this version.
+    async fn link(&self) -> Result<Link, Error> {
+        if let Some(link) = Link::connect(&self.environment).await? {
+            return Ok(link);
+        }
+        self.start().await?;
+        let link = Link::connect(&self.environment).await?;
+        link.ok_or_else(|| Error::Broken(io::ErrorKind::NotConnected.into()))
+    }
+
+    /// Sees to it that a daemon of this version runs.
+    pub(super) async fn start(&self) -> Result<(), Error> {
+        let _starting = self.starting.lock().await;
+        let environment = self.environment.clone();
+        let started = tokio::task::spawn_blocking(move || Client::connect_or_start(&environment).map(drop));
+        started.await.unwrap_or_else(|error| Err(Error::NotStarted(error.to_string())))
+    }
+}
+
+/// A connection that was greeted.
+struct Link {
+    stream: BufReader<Stream>,
+}
+
+impl Link {
+    /// `None` when there is no daemon, or an older one that has to be replaced.
+    async fn connect(environment: &Environment) -> Result<Option<Self>, Error> {
+        let endpoint = Endpoint::of(&environment.home);
+        let name = endpoint.path().to_fs_name::<GenericFilePath>().map_err(Error::Broken)?;
+        let Ok(stream) = Stream::connect(name).await else { return Ok(None) };
+        let mut link = Self { stream: BufReader::new(stream) };
+        let hello = line_of(1, method::HELLO, &client::hello(environment, "mcp"))?;
+        let greeting = async {
+            link.send(&hello).await?;
+            link.line().await
+        };
+        let welcomed = match tokio::time::timeout(client::GREET, greeting).await {
+            Ok(welcomed) => welcomed,
+            Err(_) => return Err(Error::NotAnswering(lock::holder(&environment.home))),
+        };
+        let welcomed = match welcomed {
+            Ok(incoming) => incoming,
+            // It is just going away.
+            Err(Error::Broken(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if let Some(failure) = welcomed.error {
+            return Err(Error::Refused(failure));
+        }
+        let result = welcomed.result.as_deref().map_or("{}", serde_json::value::RawValue::get);
+        let welcome: Welcome = serde_json::from_str(result).map_err(|error| Error::Garbled(error.to_string()))?;
+        match welcome.protocol.cmp(&protocol::VERSION) {
+            std::cmp::Ordering::Equal => Ok(Some(link)),
+            std::cmp::Ordering::Greater => Err(Error::NewerDaemon { version: welcome.version }),
+            std::cmp::Ordering::Less => Ok(None),
+        }
+    }
+
+    /// Sends a call and waits for its answer.
+    async fn call(mut self, line: &[u8], told: &mut (impl Told + Send)) -> Result<ToolResult, Error> {
+        self.send(line).await?;
+        loop {
+            let incoming = match tokio::time::timeout(client::SILENT, self.line()).await {
+                Ok(incoming) => incoming?,
+                Err(_) => return Err(Error::NotAnswering(None)),
+            };
+            match incoming {
+                Incoming { error: Some(failure), .. } => return Err(Error::Refused(failure)),
+                Incoming { id: Some(2), result: Some(result), .. } => {
+                    return serde_json::from_str(result.get()).map_err(|error| Error::Garbled(error.to_string()));
+                }
+                Incoming { method: Some(name), params: Some(params), .. } if name == method::PROGRESS => {
+                    if let Ok(progress) = serde_json::from_str(params.get()) {
+                        told.progress(progress).await;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    async fn send(&mut self, line: &[u8]) -> Result<(), Error> {
+        self.stream.get_mut().write_all(line).await.map_err(Error::Broken)
+    }
+
+    async fn line(&mut self) -> Result<Incoming, Error> {
+        let mut line = Vec::new();
+        let read = (&mut self.stream).take(LINE_BYTES).read_until(b'\n', &mut line).await.map_err(Error::Broken)?;
+        match line.last() {
+            Some(b'\n') => serde_json::from_slice(&line).map_err(|error| Error::Garbled(error.to_string())),
+            _ if read as u64 == LINE_BYTES => Err(Error::Garbled("a line without end".to_owned())),
+            // Cut off: whoever sent it has gone.
+            _ => Err(Error::Broken(io::ErrorKind::UnexpectedEof.into())),
+        }
+    }
+}
+
+fn line_of(id: u64, method: &str, params: &impl Serialize) -> Result<Vec<u8>, Error> {
+    let call = Call { jsonrpc: "2.0", id, method, params };
+    let mut line = serde_json::to_vec(&call).map_err(|error| Error::Garbled(error.to_string()))?;
+    line.push(b'\n');
+    Ok(line)
+}

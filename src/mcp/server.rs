@@ -1,0 +1,135 @@
+//! The server that a client meets: greets, lists the tools, forwards calls.
+
+use std::sync::Arc;
+
+use baton_events::protocol::answer::ToolResult;
+use baton_events::protocol::{Caller, Progress, ToolParams, code};
+use rmcp::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, ErrorData, Implementation,
+    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer};
+use serde_json::json;
+use tokio::sync::Semaphore;
+use uuid::Uuid;
+
+use super::link::{self, Daemon};
+use super::{listing, progress};
+use crate::client::Error;
+use crate::environment::{self, Environment};
+
+/// Calls that the daemon is asked at once; each has a connection.
+const AT_ONCE: usize = 8;
+/// Calls that are taken at once; what is beyond them is told so.
+const TAKEN: usize = 64;
+
+/// Forwards calls to the daemon.
+pub(super) struct Server {
+    daemon: Arc<Daemon>,
+    caller: Caller,
+    taken: Semaphore,
+    at_once: Semaphore,
+}
+
+impl Server {
+    pub(super) fn new(environment: Environment) -> Self {
+        Self {
+            daemon: Arc::new(Daemon::new(environment)),
+            caller: environment::agent(),
+            taken: Semaphore::new(TAKEN),
+            at_once: Semaphore::new(AT_ONCE),
+        }
+    }
+
+    async fn forward(&self, asked: CallToolRequestParams, relay: &mut Relay) -> Result<CallToolResult, ErrorData> {
+        let Ok(_taken) = self.taken.try_acquire() else {
+            return Ok(trouble(&format!("{TAKEN} calls wait for their answers already; wait for some of them")));
+        };
+        let Ok(_turn) = self.at_once.acquire().await else { return Ok(trouble("this server is ending")) };
+        let arguments = asked.arguments.map(|arguments| serde_json::value::to_raw_value(&arguments)).transpose();
+        let arguments = arguments.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+        let params = ToolParams {
+            name: asked.name.into_owned(),
+            arguments,
+            caller: self.caller.clone(),
+            // What is asked once more after a broken connection is the same wish.
+            command_id: Some(Uuid::new_v4().to_string()),
+        };
+        match self.daemon.call(&params, relay).await {
+            Ok(answer) => Ok(result(answer)),
+            Err(Error::Refused(failure)) if failure.code == code::INVALID_PARAMS => {
+                Err(ErrorData::invalid_params(failure.message, None))
+            }
+            Err(error) => Ok(trouble(&error.to_string())),
+        }
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let this = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")).with_title("Baton");
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(this)
+            .with_instructions(listing::INSTRUCTIONS)
+    }
+
+    /// The client is served from now on: the daemon may take its time without being in the way.
+    async fn on_initialized(&self, _context: NotificationContext<RoleServer>) {
+        if let Err(error) = self.daemon.start().await {
+            // The first call says so to somebody who can do something about it.
+            tracing::warn!(%error, "daemon not started");
+        }
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(listing::tools()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let told = context.meta.get_progress_token().map(progress::Told::new);
+        let mut relay = Relay { peer: context.peer, told };
+        tokio::select! {
+            forwarded = self.forward(request, &mut relay) => forwarded.map(CallToolResponse::from),
+            // Dropping the call hangs up on the daemon; a cancelled call has no answer.
+            () = context.ct.cancelled() => Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, "cancelled", None)),
+        }
+    }
+}
+
+/// Passes progress on to a client that asked for it.
+struct Relay {
+    peer: Peer<RoleServer>,
+    told: Option<progress::Told>,
+}
+
+impl link::Told for Relay {
+    async fn progress(&mut self, progress: Progress) {
+        if let Some(told) = self.told.as_mut().and_then(|told| told.next(progress)) {
+            let _ = self.peer.notify_progress(told).await;
+        }
+    }
+}
+
+fn result(answer: ToolResult) -> CallToolResult {
+    let content = answer.content.into_iter().map(|content| ContentBlock::text(content.text)).collect();
+    let mut result = if answer.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
+    result.structured_content = answer.structured_content;
+    result
+}
+
+/// What went wrong on the way, where the agent sees it.
+fn trouble(message: &str) -> CallToolResult {
+    let value = json!({"error": message});
+    let mut result = CallToolResult::error(vec![ContentBlock::text(value.to_string())]);
+    result.structured_content = Some(value);
+    result
+}
