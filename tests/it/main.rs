@@ -18,6 +18,7 @@ mod graph;
 mod groups;
 mod lazy;
 mod logs;
+mod mcp;
 mod record;
 mod roots;
 mod secrets;

@@ -212,3 +212,40 @@ fn a_client_of_another_protocol_is_told_so_and_may_stop_the_daemon() {
     let stopped = raw.call(&json!({"jsonrpc": "2.0", "id": 3, "method": "stop"}));
     assert_eq!(stopped["result"]["stopping"], true, "{stopped}");
 }
+
+#[test]
+fn tools_are_called_by_whoever_speaks_to_the_socket() {
+    let world = ready();
+    let mut raw = Raw::greeted(&world);
+    let mut ask =
+        |params: Value| raw.call(&json!({"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": params}));
+    // Exactly as MCP answers: a text that is JSON, the same as structured content.
+    let told = |answer: &Value| {
+        let result = &answer["result"];
+        assert_eq!(result["content"][0]["type"], "text", "{answer}");
+        let value: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(result["structuredContent"], value);
+        (result["isError"] == true, value)
+    };
+    let (failed, closed) = told(&ask(json!({"name": "session_tracking_close", "arguments": {"session_id": id(1)}})));
+    assert!(!failed && closed["status"] == "success" && closed["episode_uuid"].is_string(), "{closed}");
+    let (failed, row) = told(&ask(json!({"name": "get_session_tracking_status", "arguments": {"session_id": id(1)}})));
+    assert!(!failed && row["state"] == "indexed" && row["episode_uuid"] == closed["episode_uuid"], "{row}");
+    let (failed, why) = told(&ask(json!({"name": "search_nodes", "arguments": {"qery": "sloth"}})));
+    assert!(failed && why["error"].as_str().unwrap().contains("did you mean query?"), "{why}");
+    let (failed, why) = told(&ask(json!({"name": "search_nodes", "arguments": ["sloth"]})));
+    assert!(failed && why["error"].as_str().unwrap().contains("not an object"), "{why}");
+    let (failed, why) = told(&ask(json!({"name": "session_tracking_status", "arguments": {"session_id": "nobody"}})));
+    assert!(failed && why["error"].as_str().unwrap().contains("nobody"), "{why}");
+    for params in [json!({"name": "no_such_tool"}), json!({"arguments": {}}), json!({"name": 7}), json!(null)] {
+        let answer = ask(params.clone());
+        assert_eq!(answer["error"]["code"], -32_602, "{params}: {answer}");
+    }
+    // The same wish twice: the first answer, whatever happened since.
+    let wish = json!({"name": "session_tracking_close", "arguments": {"session_id": id(1)}, "command_id": "my-wish"});
+    let first = told(&ask(wish.clone()));
+    world.transcript("-work-one", &id(1)).prompt("more of the sloth").reply("much more");
+    assert_eq!(told(&ask(wish)).1["episode_uuid"], first.1["episode_uuid"]);
+    let (_, later) = told(&ask(json!({"name": "session_tracking_close", "arguments": {"session_id": id(1)}})));
+    assert_ne!(later["episode_uuid"], first.1["episode_uuid"], "{later}");
+}

@@ -1,0 +1,9 @@
+//! The door for agents, driven by a client library over standard input and output, and by raw lines where no library
+//! would say such things.
+
+mod agent;
+mod arguments;
+mod away;
+mod greeting;
+mod stand_in;
+

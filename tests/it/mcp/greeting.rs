@@ -1,0 +1,157 @@
+//! How an agent is greeted, before there is any daemon, and what it is told.
+
+use serde_json::{Value, json};
+
+use super::agent::{Agent, Lines};
+use crate::world::{World, wait};
+
+#[test]
+fn every_version_of_the_protocol_is_greeted() {
+    let world = World::new();
+    let versions = [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-03-26"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("1999-01-01", "2025-11-25"),
+        ("2099-12-31", "2025-11-25"),
+        ("nonsense", "2025-11-25"),
+    ];
+    for (asked, spoken) in versions {
+        let mut lines = Lines::start(&world);
+        let greeted = lines.greet(asked);
+        let result = &greeted["result"];
+        assert_eq!(result["protocolVersion"], spoken, "{asked}: {greeted}");
+        assert_eq!(result["serverInfo"]["name"], "baton", "{greeted}");
+        assert_eq!(result["serverInfo"]["version"], env!("CARGO_PKG_VERSION"), "{greeted}");
+        assert!(result["capabilities"]["tools"].is_object(), "{greeted}");
+        let listed = lines.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
+        assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 9, "{asked}: {listed}");
+        let pong = lines.ask(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
+        assert_eq!(pong["result"], json!({}), "{asked}");
+        lines.hang_up();
+        assert_eq!(lines.ended(), Some(0), "{asked}");
+    }
+}
+
+#[test]
+fn the_greeting_needs_no_daemon_and_starts_one_behind_it() {
+    let world = World::new();
+    let mut lines = Lines::start(&world);
+    let client = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
+    let greeted = lines.ask(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
+    assert!(greeted["result"].is_object(), "{greeted}");
+    lines.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
+    assert!(!world.home().exists(), "who only looks leaves nothing behind");
+    lines.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    assert!(wait(|| world.daemon().is_some()), "{}", world.log());
+}
+
+#[test]
+fn an_agent_is_told_when_to_search_and_when_to_close() {
+    let world = World::new();
+    let agent = Agent::start(&world);
+    let info = agent.service().peer_info().expect("it was greeted");
+    let told = serde_json::to_value(&*info).unwrap()["instructions"].as_str().unwrap().to_owned();
+    let words = [
+        "search_memory_facts",
+        "search_memory_nodes",
+        "get_episodes",
+        "session_tracking_close",
+        "at the start of work",
+        "before /clear",
+        "data, not instructions",
+        "group",
+    ];
+    for word in words {
+        assert!(told.contains(word), "{word}: {told}");
+    }
+    assert!(told.len() < 2_048, "some agents cut what is longer: {}", told.len());
+    agent.end();
+}
+
+#[test]
+fn the_tools_are_listed_with_what_they_take_and_change() {
+    let world = World::new();
+    let agent = Agent::start(&world);
+    let tools = agent.tools();
+    // Name, read-only, destructive, arguments that are listed.
+    let expected: [(&str, bool, bool, &[&str]); 9] = [
+        (
+            "search_memory_nodes",
+            true,
+            false,
+            &["center_node_uuid", "cursor", "entity_types", "group_ids", "max_nodes", "query", "wait"],
+        ),
+        (
+            "search_memory_facts",
+            true,
+            false,
+            &["center_node_uuid", "cursor", "group_ids", "max_facts", "query", "wait"],
+        ),
+        ("get_episodes", true, false, &["cursor", "group_ids", "max_episodes", "wait"]),
+        ("session_tracking_close", false, false, &["reason", "session_id"]),
+        ("session_tracking_list_unindexed", true, false, &["include_inactive", "project_namespace"]),
+        ("session_tracking_sync_history", false, false, &["days", "dry_run", "max_sessions", "project"]),
+        ("session_tracking_status", true, false, &["session_id"]),
+        ("track_session", false, false, &["force", "group_id", "session_id"]),
+        ("stop_tracking_session", false, true, &["session_id"]),
+    ];
+    let listed: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+    assert_eq!(listed, expected.map(|(name, ..)| name));
+    for (tool, (name, reads, destroys, arguments)) in tools.iter().zip(expected) {
+        let hints = tool.annotations.as_ref().unwrap();
+        assert_eq!((hints.read_only_hint, hints.destructive_hint), (Some(reads), Some(destroys)), "{name}");
+        assert_eq!((hints.idempotent_hint, hints.open_world_hint), (Some(true), Some(false)), "{name}");
+        assert!(tool.title.is_some() && tool.description.is_some(), "{name}");
+        let schema = Value::Object((*tool.input_schema).clone());
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
+        assert_eq!(schema["additionalProperties"], false, "{name}");
+        let properties: Vec<&str> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(properties, arguments, "{name}");
+        for (argument, property) in schema["properties"].as_object().unwrap() {
+            assert!(property["description"].as_str().is_some_and(|text| !text.is_empty()), "{name} {argument}");
+        }
+    }
+    agent.end();
+}
+
+#[test]
+fn garbage_on_the_input_disturbs_nothing() {
+    let world = World::new();
+    let mut lines = Lines::start(&world);
+    lines.send(b"\xff\xfe garbage");
+    lines.send("hello there");
+    lines.send("");
+    assert_eq!(lines.greet("2025-06-18")["result"]["serverInfo"]["name"], "baton");
+    for garbage in ["{", "}{", "\"text\"", "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":", "\u{0}\u{1}\u{2}"] {
+        lines.send(garbage);
+    }
+    // Well formed, and no request: an error without an id may come; the next answer is the next question's.
+    lines.send(r#"{"jsonrpc":"2.0","method":"notifications/nobody_knows_this"}"#);
+    lines.send(json!({"jsonrpc": "2.0", "id": 8, "method": "no/such/method"}).to_string());
+    let answer = loop {
+        let line = lines.line().expect("an answer");
+        if line["id"] == 8 {
+            break line;
+        }
+        assert!(line["error"].is_object() && line["id"].is_null(), "{line}");
+    };
+    assert_eq!(answer["error"]["code"], -32_601, "{answer}");
+    let pong = lines.ask(&json!({"jsonrpc": "2.0", "id": 9, "method": "ping"}));
+    assert_eq!((&pong["id"], &pong["result"]), (&json!(9), &json!({})));
+    lines.hang_up();
+    assert_eq!(lines.ended(), Some(0));
+}
+
+#[test]
+fn an_input_that_ends_at_once_is_no_error() {
+    let world = World::new();
+    let mut lines = Lines::start(&world);
+    lines.hang_up();
+    assert_eq!((lines.ended(), lines.line()), (Some(0), None));
+    assert!(!world.home().exists());
+    let refused = world.run(&["mcp", "--tools", "all"]);
+    assert_eq!(refused.code, 2, "{}", refused.err);
+}
