@@ -6,4 +6,3 @@ mod arguments;
 mod away;
 mod greeting;
 mod stand_in;
-
