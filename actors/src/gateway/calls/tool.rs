@@ -159,9 +159,13 @@ impl Call<'_> {
             return cut(&tracking, "sessions", "`baton session-tracking status` lists all");
         };
         let id = resolve::session(self.services, &text).await?;
-        let table = self.services.table.borrow().clone();
-        let Some(row) = table.get(&id) else { return Err(resolve::unknown(&table, &text).into()) };
-        told(&answers::row(self.services, &id, &row.state), true)
+        let Some(row) = self.services.table.borrow().get(&id).cloned() else {
+            return Err(resolve::unknown(&self.services.table.borrow().clone(), &text).into());
+        };
+        let services = self.services.clone();
+        // Its note is a file.
+        let reading = tokio::task::spawn_blocking(move || answers::row(&services, &id, &row.state));
+        told(&reading.await.map_err(|error| internal("reading the session's row broke", error))?, true)
     }
 
     async fn track(&self) -> Result<answer::ToolResult, Ended> {
