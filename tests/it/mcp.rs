@@ -6,3 +6,4 @@ mod arguments;
 mod away;
 mod greeting;
 mod stand_in;
+mod tools;

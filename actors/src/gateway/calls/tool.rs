@@ -82,10 +82,7 @@ impl Call<'_> {
             cursor: self.arguments.text("cursor"),
             caller: self.caller.clone(),
         };
-        let found = nodes::nodes(asked.clone(), self.services, self.out).await?;
-        let Some(fits) = bounded::fits(&found, &found.nodes) else { return quoted(&found) };
-        // Fewer, so that the answer says itself where to go on.
-        quoted(&nodes::nodes(NodesParams { limit: fits, wait: false, ..asked }, self.services, self.out).await?)
+        quoted(&nodes::nodes(asked, self.services, self.out).await?)
     }
 
     async fn facts(&self) -> Result<answer::ToolResult, Ended> {
@@ -98,9 +95,7 @@ impl Call<'_> {
             cursor: self.arguments.text("cursor"),
             caller: self.caller.clone(),
         };
-        let found = facts::facts(asked.clone(), self.services, self.out).await?;
-        let Some(fits) = bounded::fits(&found, &found.facts) else { return quoted(&found) };
-        quoted(&facts::facts(FactsParams { limit: fits, wait: false, ..asked }, self.services, self.out).await?)
+        quoted(&facts::facts(asked, self.services, self.out).await?)
     }
 
     async fn episodes(&self) -> Result<answer::ToolResult, Ended> {
@@ -111,10 +106,7 @@ impl Call<'_> {
             cursor: self.arguments.text("cursor"),
             caller: self.caller.clone(),
         };
-        let found = episodes::episodes(asked.clone(), self.services, self.out).await?;
-        let Some(fits) = bounded::fits(&found, &found.episodes) else { return quoted(&found) };
-        let fewer = EpisodesParams { limit: fits, wait: false, ..asked };
-        quoted(&episodes::episodes(fewer, self.services, self.out).await?)
+        quoted(&episodes::episodes(asked, self.services, self.out).await?)
     }
 
     async fn close(&self) -> Result<answer::ToolResult, Ended> {

@@ -1,4 +1,4 @@
-//! Answers that fit an agent's context: lists are cut at whole entries, and say so.
+//! Answers that fit an agent's context: lists are cut at whole entries, and say so. Searches come in pages already.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -11,16 +11,6 @@ const FRAME_BYTES: usize = 2_000;
 const STRING_BYTES: usize = 8_000;
 /// And of a list.
 const LIST_ENTRIES: usize = 50;
-
-/// How many entries fit, at least one; `None` when the whole answer does.
-pub(super) fn fits<T: Serialize>(answer: &impl Serialize, entries: &[T]) -> Option<u32> {
-    if length(answer) + FRAME_BYTES <= ANSWER_BYTES || entries.len() < 2 {
-        return None;
-    }
-    let mut room = ANSWER_BYTES - 2 * FRAME_BYTES;
-    let count = entries.iter().take_while(|entry| take(&mut room, length(entry) + 1)).count();
-    Some(u32::try_from(count.max(1)).unwrap_or(1))
-}
 
 /// The answer with as many entries of its list as fit. With fewer than all it says how many were left out, in `left_out`
 /// and, with what to do about it, in `truncated`.
@@ -124,14 +114,6 @@ mod tests {
             assert_eq!(cut["count"], count);
             assert_eq!(cut["left_out"].as_u64().unwrap_or(0) as usize, count - left);
             assert_eq!(cut["truncated"].is_string(), left < count);
-        }
-    }
-
-    #[test]
-    fn as_many_entries_as_fit_are_asked_for_again() {
-        for (count, bytes, fit) in [(10, 100, None), (1, 200_000, None), (100, 7_600, Some(9)), (5, 90_000, Some(1))] {
-            let list = entries(count, bytes);
-            assert_eq!(fits(&json!({"nodes": list}), &list), fit, "{count} of {bytes}");
         }
     }
 
