@@ -21,6 +21,7 @@ use baton_events::record::{Position, SequenceNumber, StreamId};
 mod committer;
 mod disk;
 pub mod files;
+mod group;
 mod ledger;
 mod memory;
 mod recovery;

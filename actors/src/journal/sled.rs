@@ -4,8 +4,10 @@
 //! sled 0.34 deadlocks under concurrent `flush_async`, does not sync on `flush`, and may fail or panic while it
 //! opens. So: one thread writes, `flush` is followed by our own `sync_data`, and every call is guarded.
 //!
-//! One tree, so that one batch is atomic: `p` position -> chain hash and record; `s` length of the stream's name,
-//! name, sequence -> position; `a` -> applied position and chain hash. Integers are big-endian.
+//! One tree, so that one batch is atomic: `g` first position -> a group of records, packed; `s` length of the stream's
+//! name, name, sequence -> position; `b` -> applied position and chain hash. Integers are big-endian. sled writes what
+//! it holds several times over, as pages split and are consolidated, so what it is given is small: records that came
+//! together lie together, compressed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -18,6 +20,7 @@ use baton_events::envelope::{self, ChainHash, StoredRecord, Tail};
 use baton_events::record::{Position, SequenceNumber, StreamId};
 
 use super::READ_MAX_BYTES;
+use super::group::{self, Group};
 use super::ledger::Placed;
 
 /// Advisory: sled's floor is about 130 MB while it scans a log of 1 GB, whatever is set.
@@ -32,7 +35,9 @@ const LOCK_WAIT: Duration = Duration::from_secs(3);
 /// How often that is looked at.
 const LOCK_RETRY: Duration = Duration::from_millis(5);
 
-const APPLIED: &[u8] = b"a";
+const APPLIED: &[u8] = b"b";
+/// What the first form of this index had instead: a key for each record.
+const FIRST_FORM: &[u8] = b"a";
 
 /// Why the index did not answer.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +69,7 @@ pub(super) struct Index {
 }
 
 /// A record of the index: with the chain hash that stands beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) chain: ChainHash,
     pub(super) bytes: Vec<u8>,
@@ -75,6 +81,9 @@ impl Index {
             let db = ::sled::Config::new().path(folder).cache_capacity(CACHE_BYTES).flush_every_ms(None).open()?;
             let data = OpenOptions::new().read(true).write(true).open(folder.join("db"))?;
             let index = Self { db, data };
+            if index.db.contains_key(FIRST_FORM)? {
+                return Err(Error::Malformed("the form of an earlier version"));
+            }
             index.applied()?;
             Ok(index)
         })
@@ -97,12 +106,13 @@ impl Index {
         guarded(|| {
             for part in placed.chunks(BATCH_RECORDS) {
                 let mut batch = ::sled::Batch::default();
+                for group in group::cut(part) {
+                    if let Some(first) = group.first() {
+                        batch.insert(&group_key(first.record.position), group::pack(group)?);
+                    }
+                }
                 for one in part {
-                    let mut value = Vec::with_capacity(16 + one.bytes.len());
-                    value.extend_from_slice(&one.chain.0);
-                    value.extend_from_slice(&one.bytes);
                     let position = one.record.position.0.to_be_bytes();
-                    batch.insert(&position_key(one.record.position), value);
                     batch.insert(stream_key(&one.record.stream, one.record.sequence), &position);
                 }
                 if let Some(last) = part.last() {
@@ -130,21 +140,16 @@ impl Index {
         guarded(|| {
             let (mut entries, mut bytes) = (Vec::new(), 0);
             let mut expected = from;
-            let range = position_key(from)..=position_key(to);
-            for pair in self.db.range(range).take(limit) {
-                let (key, value) = pair?;
-                if key != position_key(expected) {
-                    return Err(Error::Hole(expected));
+            while entries.len() < limit && expected <= to && bytes < READ_MAX_BYTES {
+                let rest = self.group_of(expected)?.from(expected);
+                for entry in rest.into_iter().take(limit - entries.len()) {
+                    if expected > to || bytes >= READ_MAX_BYTES {
+                        break;
+                    }
+                    bytes += entry.bytes.len();
+                    entries.push(entry);
+                    expected = expected.next();
                 }
-                entries.push(entry(&value)?);
-                expected = expected.next();
-                bytes += value.len();
-                if bytes >= READ_MAX_BYTES {
-                    return Ok(entries);
-                }
-            }
-            if entries.len() < limit && expected <= to {
-                return Err(Error::Hole(expected));
             }
             Ok(entries)
         })
@@ -152,7 +157,16 @@ impl Index {
 
     /// The entry at one position.
     pub(super) fn entry_at(&self, position: Position) -> Result<Entry, Error> {
-        guarded(|| self.db.get(position_key(position))?.ok_or(Error::Hole(position)).and_then(|value| entry(&value)))
+        guarded(|| self.group_of(position)?.at(position).cloned().ok_or(Error::Hole(position)))
+    }
+
+    /// The group that holds a position.
+    fn group_of(&self, position: Position) -> Result<Group, Error> {
+        let before = self.db.range(group_key(Position(0))..=group_key(position)).next_back();
+        let (key, value) = before.ok_or(Error::Hole(position))??;
+        let first = key.get(1..).ok_or(Error::Malformed("a position"))?;
+        let group = group::unpack(Position(be_u64(first)?), &value)?;
+        if group.at(position).is_none() { Err(Error::Hole(position)) } else { Ok(group) }
     }
 
     /// Records of one stream after a sequence, none behind `to`.
@@ -165,6 +179,8 @@ impl Index {
     ) -> Result<Vec<StoredRecord>, Error> {
         guarded(|| {
             let (mut records, mut bytes) = (Vec::new(), 0);
+            // Records of a stream often came together.
+            let mut group: Option<Group> = None;
             let mut expected = SequenceNumber(after.0.saturating_add(1));
             let range = stream_key(stream, expected)..=stream_key(stream, SequenceNumber(u64::MAX));
             for pair in self.db.range(range).take(limit) {
@@ -177,9 +193,14 @@ impl Index {
                     return Err(Error::Malformed("a gap in a stream"));
                 }
                 expected = expected.next();
-                let found = self.db.get(position_key(position))?.ok_or(Error::Hole(position))?;
-                records.push(decode(&entry(&found)?, position)?);
-                bytes += found.len();
+                let held = match group.take() {
+                    Some(held) if held.at(position).is_some() => held,
+                    _ => self.group_of(position)?,
+                };
+                let found = held.at(position).ok_or(Error::Hole(position))?;
+                records.push(decode(found, position)?);
+                bytes += found.bytes.len();
+                group = Some(held);
                 if bytes >= READ_MAX_BYTES {
                     break;
                 }
@@ -304,9 +325,9 @@ fn guarded<T>(call: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     })
 }
 
-fn position_key(position: Position) -> [u8; 9] {
-    let mut key = [b'p'; 9];
-    key[1..].copy_from_slice(&position.0.to_be_bytes());
+fn group_key(first: Position) -> [u8; 9] {
+    let mut key = [b'g'; 9];
+    key[1..].copy_from_slice(&first.0.to_be_bytes());
     key
 }
 
@@ -319,12 +340,6 @@ fn stream_key(stream: &StreamId, sequence: SequenceNumber) -> Vec<u8> {
     key.extend_from_slice(name);
     key.extend_from_slice(&sequence.0.to_be_bytes());
     key
-}
-
-fn entry(value: &[u8]) -> Result<Entry, Error> {
-    let (chain, bytes) = value.split_at_checked(16).ok_or(Error::Malformed("a record"))?;
-    let chain = chain.try_into().map_err(|_| Error::Malformed("a record"))?;
-    Ok(Entry { chain: ChainHash(chain), bytes: bytes.to_vec() })
 }
 
 fn be_u64(bytes: &[u8]) -> Result<u64, Error> {

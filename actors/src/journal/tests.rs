@@ -369,6 +369,24 @@ fn an_index_of_another_log_is_put_aside() {
 }
 
 #[test]
+fn an_index_of_the_first_form_is_put_aside_and_rebuilt() {
+    let home = tempfile::tempdir().unwrap();
+    let all = written(home.path());
+    fs::remove_dir_all(home.path().join("sled")).unwrap();
+    let first = ::sled::open(home.path().join("sled")).unwrap();
+    first.insert(b"a", &[0; 24]).unwrap();
+    first.insert(b"p\0\0\0\0\0\0\0\x01", b"a record").unwrap();
+    first.flush().unwrap();
+    drop(first);
+    for put_aside in [true, false] {
+        let journal = open(home.path());
+        assert_eq!(journal.recovery().index_put_aside.is_some(), put_aside);
+        assert_eq!(check_whole(&journal), all);
+        journal.close();
+    }
+}
+
+#[test]
 fn broken_indexes_do_not_pile_up() {
     let home = tempfile::tempdir().unwrap();
     let all = written(home.path());
