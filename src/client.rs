@@ -31,6 +31,12 @@ pub(crate) const SILENT: Duration = Duration::from_secs(120);
 /// How often it is looked whether a process has gone.
 const LOOK: Duration = Duration::from_millis(5);
 
+/// What a daemon tells its allocator, unless the user tells it something else. glibc keeps what was freed, in a pool for
+/// each thread: after a backfill that is three times what the daemon needs from then on. With few pools, large pieces
+/// mapped on their own and the top given back, it goes back to the system. Other allocators do not know these names.
+const ALLOCATOR: [(&str, &str); 3] =
+    [("MALLOC_ARENA_MAX", "2"), ("MALLOC_TRIM_THRESHOLD_", "1048576"), ("MALLOC_MMAP_THRESHOLD_", "262144")];
+
 /// Why a call has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -218,7 +224,9 @@ impl Daemon {
         let unusable = |error: io::Error| home_error(environment, &error);
         baton_actors::durable::create_private_folder(&environment.home).map_err(unusable)?;
         let log = crate::logfile::append(&environment.log_file()).map_err(unusable)?;
+        let unset = ALLOCATOR.into_iter().filter(|(name, _)| std::env::var_os(name).is_none());
         let mut child = Command::new(std::env::current_exe().map_err(failed)?)
+            .envs(unset)
             .arg("daemon")
             .args(arguments)
             .env("BATON_HOME", &environment.home)
