@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use baton_events::record::Timestamp;
 use serde::Serialize;
 
+use super::process::CpuPerCall;
 use super::sample::Sample;
 use super::{Error, House, Spread, Table, io_error};
 
@@ -32,6 +33,8 @@ pub struct Appending {
     pub to_answer: Spread,
     /// Of that, the search alone.
     pub search_call: Spread,
+    /// Processor time of the daemon for one of them, in milliseconds; absent where the system does not tell.
+    pub cpu_ms: Option<f64>,
 }
 
 pub(super) fn measure(house: &mut House, known: &Path) -> Result<Latency, Error> {
@@ -49,6 +52,7 @@ pub(super) fn measure(house: &mut House, known: &Path) -> Result<Latency, Error>
 
 fn append(house: &mut House, first: usize, path: impl Fn(usize) -> PathBuf) -> Result<Appending, Error> {
     let (mut to_answer, mut search_call) = (Sample::default(), Sample::default());
+    let cpu = CpuPerCall::begin(house.pid());
     for number in first..first + APPENDS {
         let (word, path) = (word(number), path(number));
         let lines = exchange(&path, &word, number);
@@ -62,7 +66,8 @@ fn append(house: &mut House, first: usize, path: impl Fn(usize) -> PathBuf) -> R
             }
         })?;
     }
-    Ok(Appending { to_answer: to_answer.spread(), search_call: search_call.spread() })
+    let cpu_ms = cpu.end(APPENDS);
+    Ok(Appending { to_answer: to_answer.spread(), search_call: search_call.spread(), cpu_ms })
 }
 
 impl Latency {
@@ -71,6 +76,9 @@ impl Latency {
         for (name, appending) in [("known session", self.known_session), ("new session", self.new_session)] {
             table.row(name, appending.to_answer.text());
             table.row("  of that, the search", appending.search_call.text());
+            if let Some(ms) = appending.cpu_ms {
+                table.row("  processor for one", format!("{ms:.1} ms"));
+            }
         }
         table
     }

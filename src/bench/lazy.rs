@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::process::CpuPerCall;
 use super::sample::Sample;
 use super::table::megabytes;
 use super::workspace::Workspace;
@@ -44,7 +45,7 @@ pub(super) fn measure(workspace: &Workspace, files: u32, seed: u64) -> Result<La
     let corpus = Corpus::write(options, &claude)?;
     let mut house = House::open(&claude)?;
     house.index_all(&corpus.rare_word, corpus.transcripts)?;
-    let before = process::cpu_seconds(house.pid());
+    let cpu = CpuPerCall::begin(house.pid());
     let mut search = Sample::default();
     for _ in 0..CALLS {
         let found = search.take(|| house.ask(&corpus.rare_word, false))?;
@@ -52,7 +53,7 @@ pub(super) fn measure(workspace: &Workspace, files: u32, seed: u64) -> Result<La
             return Err(Error::Untrue("a search over many transcripts finds too little".to_owned()));
         }
     }
-    let after = process::cpu_seconds(house.pid());
+    let cpu_ms = cpu.end(CALLS);
     let mut stat_all = Sample::default();
     for _ in 0..LOOKS {
         let seen = stat_all.take(|| Ok::<_, Error>(look(&claude.join("projects"))))?;
@@ -66,7 +67,7 @@ pub(super) fn measure(workspace: &Workspace, files: u32, seed: u64) -> Result<La
         transcripts: corpus.transcripts,
         raw_bytes: corpus.bytes,
         search: search.spread(),
-        cpu_ms: before.zip(after).map(|(before, after)| (after - before) * 1000.0 / CALLS as f64),
+        cpu_ms,
         stat_all: stat_all.spread(),
         memory: process::memory(house.pid()),
     })

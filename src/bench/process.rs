@@ -42,6 +42,23 @@ fn cpu_of(stat: &str) -> Option<f64> {
     Some((user + system) as f64 / TICKS)
 }
 
+/// Processor time of a process over many calls: what a busy machine does not lengthen.
+pub(super) struct CpuPerCall {
+    pid: u32,
+    before: Option<f64>,
+}
+
+impl CpuPerCall {
+    pub(super) fn begin(pid: u32) -> Self {
+        Self { pid, before: cpu_seconds(pid) }
+    }
+
+    /// Milliseconds for one of so many calls.
+    pub(super) fn end(self, calls: usize) -> Option<f64> {
+        Some((cpu_seconds(self.pid)? - self.before?) * 1000.0 / calls.max(1) as f64)
+    }
+}
+
 /// Bytes in memory.
 pub(super) fn memory(pid: u32) -> Option<Memory> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;

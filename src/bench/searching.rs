@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::process::CpuPerCall;
 use super::sample::Sample;
 use super::{Corpus, Error, House, Spread, Table};
 
@@ -32,6 +33,8 @@ pub struct Query {
     pub hits: usize,
     /// Calls on one open connection.
     pub call: Spread,
+    /// Processor time of the daemon for one of them, in milliseconds; absent where the system does not tell.
+    pub call_cpu_ms: Option<f64>,
     /// Whole processes, `baton search --json --no-wait`.
     pub process: Spread,
 }
@@ -61,18 +64,20 @@ pub(super) fn measure(house: &mut House, corpus: &Corpus) -> Result<Searching, E
 
 fn ask(house: &mut House, query: String) -> Result<Query, Error> {
     let (mut call, mut process, mut hits) = (Sample::default(), Sample::default(), 0);
+    let cpu = CpuPerCall::begin(house.pid());
     for _ in 0..CALLS {
         hits = call.take(|| house.ask(&query, false))?.hits.len();
         if hits == 0 {
             return Err(Error::Untrue(format!("nothing is found for {query:?}")));
         }
     }
+    let call_cpu_ms = cpu.end(CALLS);
     let mut arguments = vec!["search", "--json", "--no-wait"];
     arguments.extend(query.split(' '));
     for _ in 0..PROCESSES {
         process.take(|| house.run(&arguments))?;
     }
-    Ok(Query { hits, call: call.spread(), process: process.spread(), query })
+    Ok(Query { hits, call: call.spread(), call_cpu_ms, process: process.spread(), query })
 }
 
 impl Searching {
@@ -81,6 +86,9 @@ impl Searching {
         for (name, query) in &self.queries {
             table.row(&name.replace('_', " "), format!("{:?}, {} hits", query.query, query.hits));
             table.row("  call", query.call.text());
+            if let Some(ms) = query.call_cpu_ms {
+                table.row("  processor for a call", format!("{ms:.1} ms"));
+            }
             table.row("  process", query.process.text());
         }
         table.row("`baton status`, a process", self.status_process.text());
