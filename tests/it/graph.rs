@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::record::memory;
 use crate::sockets::Raw;
 use crate::world::{World, id, list, text};
 
@@ -223,4 +224,37 @@ fn nothing_found_is_said_in_words() {
     empty.ok(&["status"]);
     let answer = ask(&mut Raw::greeted(&empty), "episodes", json!({}));
     assert_eq!(answer["message"], "No episodes found");
+}
+
+#[test]
+fn a_session_of_another_group_takes_its_entities_with_it() {
+    let world = ready();
+    let mut raw = Raw::greeted(&world);
+    let file = |raw: &mut Raw, group: &str| {
+        nodes(raw, json!({"query": "src/auth.rs", "labels": ["File"], "groups": [group], "limit": 1}))
+    };
+    let before = text(&file(&mut raw, "harbor")[0]["uuid"]);
+    let moved = ask(&mut raw, "track", json!({"session": id(3), "group": "shared-docks"}));
+    assert_eq!(moved["status"], "success", "{moved}");
+    let after = file(&mut raw, "shared-docks");
+    assert_eq!(after[0]["group_id"], "shared-docks", "{after:#?}");
+    assert_ne!(after[0]["uuid"], *before, "an entity of another group is another");
+    let all = nodes(&mut raw, json!({"query": "*", "limit": 100}));
+    assert!(all.iter().all(|node| node["group_id"] != "/srv/harbor"), "{all:#?}");
+}
+
+#[test]
+fn a_memory_begun_anew_knows_the_same() {
+    let world = ready();
+    let mut raw = Raw::greeted(&world);
+    world.transcript("ledger", &id(2)).prompt("once more").reply("and again");
+    ask(&mut raw, "track", json!({"session": id(3), "group": "shared-docks"}));
+    world.found("again");
+    world.stop();
+    let maintained = memory(world.home());
+    assert!(maintained.iter().any(|line| line.contains("kind=assertion")), "{maintained:#?}");
+    std::fs::remove_dir_all(world.home().join("memory")).unwrap();
+    world.found("again");
+    world.stop();
+    assert_eq!(memory(world.home()), maintained);
 }
