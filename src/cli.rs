@@ -16,6 +16,8 @@ mod sessions;
 mod show;
 mod status;
 mod stop;
+mod sync;
+mod unindexed;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -45,6 +47,7 @@ Examples:
   baton search E0382 --project .       in this directory's project only
   baton sessions --state active        which sessions are open
   baton show a94e0d17                  what a session came to
+  baton sync --dry-run                 what is not indexed yet, and what a model would cost
   baton close --reason \"story done\"    close the open session of this directory
 
 Environment:
@@ -66,6 +69,10 @@ enum Command {
     Close(close::Typed),
     /// List sessions and their states
     Sessions(sessions::Typed),
+    /// List what a search would index first
+    Unindexed(unindexed::Typed),
+    /// Index a range of history now, or count what that would be
+    Sync(sync::Typed),
     /// Show how the daemon, the log and the memory are
     Status(status::Typed),
     /// Show what the daemon does and did
@@ -152,6 +159,8 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Show(typed) => show::run(&environment, &typed),
         Command::Close(typed) => close::run(&environment, &typed),
         Command::Sessions(typed) => sessions::run(&environment, &typed),
+        Command::Unindexed(typed) => unindexed::run(&environment, &typed),
+        Command::Sync(typed) => sync::run(&environment, &typed),
         Command::Status(typed) => status::run(&environment, &typed),
         Command::Logs(typed) => logs::run(&environment, &typed),
         Command::Completions(typed) => Ok(completions::run(&typed)),

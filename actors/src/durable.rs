@@ -40,6 +40,20 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
+/// Makes everything on the file system of `folder` durable, where one call does that and says whether it went well.
+/// `false`: the caller has to do it file by file.
+pub fn sync_all(folder: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        File::open(folder).is_ok_and(|folder| rustix::fs::syncfs(folder).is_ok())
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = folder;
+        false
+    }
+}
+
 /// Writes a whole file, for the owner only, under a temporary name, syncs it, and gives it its own: a reader sees all of
 /// it or none.
 pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use baton_events::conversation::Agent;
-use baton_events::record::SessionId;
+use baton_events::record::{SessionId, Timestamp};
 use baton_events::session::{FileIdentity, Kind};
 
 /// A transcript file as it was seen at one moment.
@@ -40,6 +40,11 @@ impl FileStat {
         let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         Self { modified_ns: modified.map_or(0, |since| since.as_nanos() as i128), size: metadata.len() }
     }
+
+    /// When it was last changed.
+    pub fn modified(&self) -> Timestamp {
+        Timestamp(i64::try_from(self.modified_ns / 1_000_000).unwrap_or(i64::MAX))
+    }
 }
 
 /// The file behind a path: device and inode.
@@ -53,6 +58,18 @@ pub fn identity(metadata: &Metadata) -> FileIdentity {
 #[cfg(not(unix))]
 pub fn identity(_metadata: &Metadata) -> FileIdentity {
     FileIdentity::default()
+}
+
+/// How many names a file has.
+#[cfg(unix)]
+pub fn names(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(metadata)
+}
+
+/// How many names a file has: unknown here.
+#[cfg(not(unix))]
+pub fn names(_metadata: &Metadata) -> u64 {
+    1
 }
 
 /// `path` as text, if it is UTF-8.

@@ -8,6 +8,7 @@ mod answers;
 mod calls;
 mod connection;
 mod conversation;
+mod glance;
 mod graph;
 mod lazy;
 pub(crate) mod listing;
@@ -29,6 +30,7 @@ use crate::configuration::Configuration;
 use crate::indexer;
 use crate::journal::Journal;
 use crate::limits;
+use crate::pace::Pace;
 use crate::roots::Roots;
 use crate::settings::SettingsReader;
 use crate::slot::Slot;
@@ -69,6 +71,8 @@ pub struct Services {
     pub indexer: indexer::Handle,
     /// How far the backlog is.
     pub progress: watch::Receiver<Progress>,
+    /// What work in the background gives way to.
+    pub pace: Pace,
     /// Sessions that keep failing.
     pub degraded: watch::Receiver<Vec<String>>,
     /// What was found wrong when the log was opened.

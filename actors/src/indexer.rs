@@ -9,9 +9,10 @@ mod fresh;
 mod job;
 mod left_out;
 mod projector;
+mod shelf;
 mod under_way;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -20,13 +21,13 @@ use baton_events::conversation::{Agent, Item};
 use baton_events::record::{Position, SessionId};
 use baton_events::session::{Complete, EffectId, EpisodeRef, FailureWhy, FileIdentity, IndexJob};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use tokio::sync::{Semaphore, oneshot};
-use tokio::task::JoinError;
+use tokio::sync::{Notify, Semaphore, oneshot};
 
 use crate::chunks::ChunkStore;
 use crate::journal::Journal;
 use crate::limits;
 use crate::memory::Searcher;
+use crate::pace::{Pace, Urgency};
 use crate::session;
 use crate::slot::{CallError, Slot};
 use crate::table::TableReader;
@@ -35,6 +36,7 @@ pub use episode::Error as EpisodeError;
 use fresh::Fresh;
 use left_out::LeftOut;
 use projector::{Port, Projector};
+use shelf::{Shelf, Standing};
 use under_way::UnderWay;
 
 /// What the indexer needs.
@@ -50,6 +52,8 @@ pub struct Options {
     pub memory: PathBuf,
     /// Jobs that take a processor at once; more wait for the disk beside them.
     pub jobs_at_once: usize,
+    /// What work in the background gives way to.
+    pub pace: Pace,
 }
 
 /// One job, as a session hands it out.
@@ -66,6 +70,8 @@ pub struct JobRequest {
     pub prior: Option<EpisodeRef>,
     /// Filter to use.
     pub filter_version: u32,
+    /// Whether anybody waits for it.
+    pub urgency: Urgency,
     /// Who wants to know.
     pub reply: session::Handle,
 }
@@ -134,6 +140,11 @@ impl Handle {
         self.slot.cast(Msg::Index(Box::new(request)));
     }
 
+    /// Somebody waits for a session's job, which was handed out when nobody did.
+    pub(crate) fn hurry(&self, session: &SessionId) {
+        self.slot.cast(Msg::Hurry(session.clone()));
+    }
+
     fn port(&self) -> Result<Port, CallError> {
         self.port.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone().ok_or(CallError::Gone)
     }
@@ -179,8 +190,12 @@ impl Handle {
 
 pub(crate) enum Msg {
     Index(Box<JobRequest>),
-    /// A job has ended: another may begin.
+    /// Somebody waits for a job that was in no hurry.
+    Hurry(SessionId),
+    /// A job that somebody waits for takes no processor any more: another may begin.
     Finished,
+    /// A job of the background takes no processor any more: another may begin.
+    Prepared(SessionId),
     /// The memory has taken in a newer episode of the session: what it no longer names can go.
     Collect(SessionId),
     /// It has gone.
@@ -202,7 +217,18 @@ pub(crate) struct State {
     fresh: Arc<Fresh>,
     /// Room for jobs that take a processor.
     at_work: Arc<Semaphore>,
-    waiting: VecDeque<Box<JobRequest>>,
+    /// Jobs that somebody waits for: they go before all others.
+    asked: VecDeque<Box<JobRequest>>,
+    /// How many of those are at work or on their way to the shelf.
+    asked_under_way: usize,
+    /// Jobs that nobody waits for.
+    behind: VecDeque<Box<JobRequest>>,
+    /// Those of them that have begun and are not on the shelf yet, each with the way to hurry it.
+    preparing: BTreeMap<SessionId, Arc<Notify>>,
+    /// Conversations of such jobs, to be made durable together.
+    shelf: Shelf,
+    /// The same for jobs that somebody waits for: they do not stand behind others.
+    asked_shelf: Shelf,
     under_way: UnderWay,
     /// Sessions that may have chunks which no event names any more.
     superseded: BTreeSet<SessionId>,
@@ -232,9 +258,14 @@ impl Actor for IndexerActor {
         let at_work = Arc::new(Semaphore::new(options.jobs_at_once));
         Ok(State {
             options,
+            shelf: Shelf::new(fresh.clone(), limits::STORE_GATHER),
+            asked_shelf: Shelf::new(fresh.clone(), Duration::ZERO),
             fresh,
             at_work,
-            waiting: VecDeque::new(),
+            asked: VecDeque::new(),
+            asked_under_way: 0,
+            behind: VecDeque::new(),
+            preparing: BTreeMap::new(),
             under_way: handle.under_way.clone(),
             superseded: BTreeSet::new(),
             collecting: false,
@@ -245,10 +276,18 @@ impl Actor for IndexerActor {
         match message {
             Msg::Index(request) => {
                 // A session that was rewritten or restarted hands out anew what it owes; only the newest counts.
-                state.waiting.retain(|waiting| waiting.session != request.session);
-                state.waiting.push_back(request);
+                state.asked.retain(|waiting| waiting.session != request.session);
+                state.behind.retain(|waiting| waiting.session != request.session);
+                match request.urgency {
+                    Urgency::Asked => state.asked.push_back(request),
+                    Urgency::Background => state.behind.push_back(request),
+                }
             }
-            Msg::Finished => {}
+            Msg::Hurry(session) => state.hurry(&session),
+            Msg::Finished => state.asked_under_way = state.asked_under_way.saturating_sub(1),
+            Msg::Prepared(session) => {
+                state.preparing.remove(&session);
+            }
             Msg::Collect(session) => {
                 state.superseded.insert(session);
             }
@@ -261,50 +300,86 @@ impl Actor for IndexerActor {
     }
 }
 
-/// One job: at work while there is a processor for it, then waiting for the disk beside others. Several that wait
-/// together share what the file system does for one.
-async fn run(
-    request: Box<JobRequest>,
-    chunks: Arc<ChunkStore>,
-    fresh: Arc<Fresh>,
-    at_work: Arc<Semaphore>,
-) -> Result<JobOutcome, JoinError> {
-    let permit = at_work.acquire_owned().await;
-    let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks)).await?;
-    drop(permit);
-    match prepared {
-        Ok(prepared) => tokio::task::spawn_blocking(move || prepared.store(&fresh)).await,
-        Err(outcome) => Ok(outcome),
+/// Room for a job of the background: when the memory has followed and a processor of the background's is free, or as soon
+/// as somebody waits for it.
+async fn background(pace: &Pace, fresh: &Fresh, hurried: &Notify) -> Option<crate::pace::Room> {
+    let in_turn = async {
+        let _ = tokio::time::timeout(limits::MEMORY_WAIT, fresh.below(limits::MEMORY_BEHIND)).await;
+        pace.background().await
+    };
+    tokio::select! {
+        room = in_turn => Some(room),
+        () = hurried.notified() => None,
     }
 }
 
+fn broken(effect: EffectId) -> JobOutcome {
+    let reason = "the index job broke; `daemon.log` tells where".to_owned();
+    JobOutcome::Failed { effect, why: FailureWhy::Broken, reason }
+}
+
 impl State {
-    fn dispatch(&mut self, myself: &ActorRef<Msg>) {
-        while self.under_way.count() < limits::JOBS_UNDER_WAY {
-            let next = self.waiting.iter().position(|request| !self.under_way.holds(&request.session));
-            let Some(request) = next.and_then(|index| self.waiting.remove(index)) else { return };
-            self.under_way.begin(&request.session);
-            let under_way = self.under_way.clone();
-            let (chunks, fresh, myself) = (self.options.chunks.clone(), self.fresh.clone(), myself.clone());
-            let at_work = self.at_work.clone();
-            tokio::spawn(async move {
-                let (session, reply, effect) = (request.session.clone(), request.reply.clone(), request.job.effect);
-                let outcome = run(request, chunks, fresh, at_work).await;
-                let outcome = outcome.unwrap_or_else(|_| JobOutcome::Failed {
-                    effect,
-                    why: FailureWhy::Broken,
-                    reason: "the index job broke; `daemon.log` tells where".to_owned(),
-                });
-                let manifest = match &outcome {
-                    JobOutcome::Complete(complete) => complete.stored.as_ref().map(|stored| stored.manifest),
-                    _ => None,
-                };
-                // In this order, so that nothing is collected between the job's end and its session's word.
-                under_way.end(&session, manifest);
-                reply.done(outcome);
-                let _ = myself.send_message(Msg::Finished);
-            });
+    /// Puts a job that somebody waits for by now before those that nobody waits for.
+    fn hurry(&mut self, session: &SessionId) {
+        let index = self.behind.iter().position(|waiting| waiting.session == *session);
+        if let Some(request) = index.and_then(|index| self.behind.remove(index)) {
+            self.asked.push_back(request);
+        } else if let Some(begun) = self.preparing.get(session) {
+            begun.notify_one();
         }
+    }
+
+    fn dispatch(&mut self, myself: &ActorRef<Msg>) {
+        while self.asked_under_way < limits::JOBS_UNDER_WAY
+            && let Some(request) = Self::next(&mut self.asked, &self.under_way)
+        {
+            self.asked_under_way += 1;
+            self.begin(request, myself.clone());
+        }
+        while self.preparing.len() < self.options.jobs_at_once
+            && let Some(request) = Self::next(&mut self.behind, &self.under_way)
+        {
+            self.begin_behind(request, myself.clone());
+        }
+    }
+
+    /// The first of these jobs whose session has none under way. From now on it has.
+    fn next(waiting: &mut VecDeque<Box<JobRequest>>, under_way: &UnderWay) -> Option<Box<JobRequest>> {
+        let index = waiting.iter().position(|request| !under_way.holds(&request.session))?;
+        let request = waiting.remove(index)?;
+        under_way.begin(&request.session);
+        Some(request)
+    }
+
+    /// One job that somebody waits for: at work while there is a processor for it, then waiting for the disk beside others.
+    fn begin(&self, request: Box<JobRequest>, myself: ActorRef<Msg>) {
+        let (chunks, at_work, shelf) = (self.options.chunks.clone(), self.at_work.clone(), self.asked_shelf.clone());
+        let under_way = self.under_way.clone();
+        tokio::spawn(async move {
+            let standing = Standing::of(&request, under_way);
+            let room = at_work.acquire_owned().await;
+            let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks)).await;
+            drop(room);
+            shelf.take(prepared, standing).await;
+            let _ = myself.send_message(Msg::Finished);
+        });
+    }
+
+    /// One job of the background: when it has had its processor its conversation goes to the shelf, and the next begins.
+    fn begin_behind(&mut self, request: Box<JobRequest>, myself: ActorRef<Msg>) {
+        let hurried = Arc::new(Notify::new());
+        self.preparing.insert(request.session.clone(), hurried.clone());
+        let under_way = self.under_way.clone();
+        let (chunks, fresh, shelf) = (self.options.chunks.clone(), self.fresh.clone(), self.shelf.clone());
+        let pace = self.options.pace.clone();
+        tokio::spawn(async move {
+            let (session, standing) = (request.session.clone(), Standing::of(&request, under_way));
+            let room = background(&pace, &fresh, &hurried).await;
+            let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks)).await;
+            drop(room);
+            shelf.take(prepared, standing).await;
+            let _ = myself.send_message(Msg::Prepared(session));
+        });
     }
 
     /// Removes chunks that no event names, of one session at a time. Counts as a job, so that no other writes chunks of
@@ -313,7 +388,7 @@ impl State {
         while !self.collecting
             && let Some(session) = self.superseded.pop_first()
         {
-            let waits = self.waiting.iter().any(|waiting| waiting.session == session);
+            let waits = self.asked.iter().chain(&self.behind).any(|waiting| waiting.session == session);
             let named = episode::named(&self.options.table.borrow(), &session);
             // The next index of the session will bring us here again.
             if waits || !self.under_way.begin_collecting(&session, &named) {

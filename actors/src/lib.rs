@@ -15,6 +15,7 @@ pub mod journal;
 pub mod limits;
 pub mod lock;
 pub mod memory;
+pub mod pace;
 pub mod place;
 pub mod reading;
 pub mod restart;

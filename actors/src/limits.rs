@@ -6,10 +6,26 @@ use std::time::Duration;
 pub const IDLE_SESSIONS: usize = 64;
 
 /// Sessions of the backlog that are read or indexed at once. Most of them wait for the disk, and those that do so
-/// together share one wait; how many take a processor is bounded elsewhere ([`READS_AT_ONCE`] and the indexer's jobs).
-pub const BACKLOG_IN_FLIGHT: usize = 16;
+/// together share one wait, so it is as many as [`STORED_TOGETHER`]; only one of them takes a processor (`pace`).
+pub const BACKLOG_IN_FLIGHT: usize = 64;
 
-/// Index jobs under way: at work, or written and waiting for the disk. Each holds one conversation.
+/// Least distance between two sessions of the backlog that are begun while a question is being answered.
+pub const BACKLOG_PAUSE: Duration = Duration::from_millis(20);
+
+/// Sessions of the backlog whose conversations are made durable together: beyond that a file system gains nothing.
+pub const STORED_TOGETHER: usize = 64;
+
+/// How long conversations that nobody waits for are gathered before they are made durable.
+pub const STORE_GATHER: Duration = Duration::from_millis(50);
+
+/// Conversations that the memory has yet to take in before further sessions of the backlog are indexed: a query waits for
+/// the memory, and this bounds for how long.
+pub const MEMORY_BEHIND: usize = 64;
+
+/// Longest that the backlog waits for the memory, should it not follow.
+pub const MEMORY_WAIT: Duration = Duration::from_secs(1);
+
+/// Index jobs under way that somebody waits for: at work, or written and waiting for the disk. Each holds one conversation.
 pub const JOBS_UNDER_WAY: usize = 16;
 
 /// Threads that may wait for the disk: reads, jobs under way and a few searches. Beyond that they wait their turn.
@@ -54,11 +70,15 @@ pub const REQUEST_BYTES: usize = 1024 * 1024;
 /// Longest wait that a client may ask of `close`.
 pub const CLOSE_DEADLINE: Duration = Duration::from_secs(600);
 
-/// Sessions that one lazy step reads and indexes at once.
-pub const LAZY_AT_ONCE: usize = 8;
+/// Sessions that one lazy step reads and indexes at once: those that wait for the disk together share one wait.
+pub const LAZY_AT_ONCE: usize = 16;
 
 /// Unread bytes that a query which does not wait for history still reads first.
 pub const LAZY_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Sessions that such a query reads first at most: each costs some waits for the disk, however small. More than a few have
+/// something new at once only while history is read.
+pub const LAZY_SESSIONS: usize = 32;
 
 /// How long a change of a file is gathered before it is looked at: one turn of an agent writes several lines.
 pub const GATHER: Duration = Duration::from_millis(30);
@@ -79,6 +99,9 @@ pub const SWEEP: Duration = Duration::from_secs(30);
 
 /// Transcripts looked at; beyond that the rest is counted and named in `status`.
 pub const TRANSCRIPTS: usize = 200_000;
+
+/// How long change notification may take to tell of a marker. Then everything is looked at instead.
+pub const BARRIER: Duration = Duration::from_millis(200);
 
 /// Paths that change notification may gather before everything is looked at instead.
 pub const GATHERED_PATHS: usize = 10_000;

@@ -61,7 +61,13 @@ pub struct Done {
 
 /// Counts what came since the start, at most [`limits::READ_PASS_BYTES`] and the line at that border.
 pub fn observe(start: &Start) -> Pass {
-    pass(read(start, OpenCalls::default(), &mut NullSink, End::AfterPass))
+    pass(read(start, OpenCalls::default(), &mut NullSink, End::After(limits::READ_PASS_BYTES)))
+}
+
+/// Gives the items after the start to the sink, of at most `bytes` and the line at that border. For looking at a file of
+/// which nothing is to be recorded.
+pub fn look(start: &Start, bytes: u64, sink: &mut impl Sink) -> Pass {
+    pass(read(start, OpenCalls::default(), sink, End::After(bytes)))
 }
 
 /// Gives the items between the start and byte `to` to the sink. `to` is where an observation had ended: a file in which
@@ -94,7 +100,8 @@ pub fn peek(source: Source, path: &str) -> Peek {
     let look = || -> io::Result<Peek> {
         let mut file = open(path)?;
         let left = file.metadata()?.len();
-        let (mut sink, mut lines) = (NullSink, Lines { file: &mut file, left, held: Vec::new() });
+        let (mut sink, mut lines) =
+            (NullSink, Lines { file: &mut file, left, held: Vec::new(), enough: limits::PEEK_BYTES });
         let mut cursor = Cursor::default();
         let (mut spoken, mut read) = (false, 0);
         while read < limits::PEEK_BYTES && lines.held.len() <= limits::LINE_BYTES && lines.fill()? {
@@ -157,8 +164,8 @@ fn open(path: &str) -> io::Result<File> {
 }
 
 enum End {
-    /// At the end of the file, or at the first line border after one pass.
-    AfterPass,
+    /// At the end of the file, or at the first line border after so many bytes.
+    After(u64),
     /// At this byte.
     At(u64),
 }
@@ -168,19 +175,21 @@ fn read<S: Sink>(start: &Start, open_calls: OpenCalls, sink: &mut S, end: End) -
     let metadata = file.metadata()?;
     let (offset, size) = (start.cursor.offset, metadata.len());
     let needed = match end {
-        End::AfterPass => offset,
+        End::After(_) => offset,
         End::At(to) => to,
     };
     if size < needed || (offset > 0 && digest_before(&mut file, offset)? != start.tail) {
         return Ok(Pass::Rewritten { identity: files::identity(&metadata) });
     }
-    let end = match end {
-        End::AfterPass => size,
-        End::At(to) => to,
+    let (end, enough) = match end {
+        End::After(bytes) => (size, bytes),
+        // Somebody holds all of its items anyway.
+        End::At(to) => (to, u64::MAX),
     };
     file.seek(SeekFrom::Start(offset))?;
     let mut reader = Reader::new(start.source, start.cursor.clone(), open_calls, sink);
-    let more = Lines { file: &mut file, left: end.saturating_sub(offset), held: Vec::new() }.feed(&mut reader)?;
+    let more =
+        Lines { file: &mut file, left: end.saturating_sub(offset), held: Vec::new(), enough }.feed(&mut reader)?;
     let (cursor, seen) = reader.into_parts();
     let tail = digest_before(&mut file, cursor.offset)?;
     Ok(Pass::Read(Box::new(Done { cursor, seen, tail, more })))
@@ -203,6 +212,8 @@ struct Lines<'a> {
     /// Bytes up to the end as it stood.
     left: u64,
     held: Vec<u8>,
+    /// Bytes after which it is enough for once.
+    enough: u64,
 }
 
 impl Lines<'_> {
@@ -217,7 +228,7 @@ impl Lines<'_> {
                 reader.oversize(&head, length);
                 passed += length + self.hand_over(reader);
             }
-            if passed >= limits::READ_PASS_BYTES && self.left > 0 {
+            if passed >= self.enough && self.left > 0 {
                 return Ok(true);
             }
         }
@@ -374,6 +385,22 @@ mod tests {
         let start = Start { cursor: Cursor::default(), tail: TailDigest::default(), ..transcript.start.clone() };
         assert!(matches!(super::items(&start, OpenCalls::default(), content.len() as u64, &mut items), Pass::Read(_)));
         assert_eq!(items.last().map(|item| item.line), Some(3));
+    }
+
+    #[test]
+    fn items_of_a_file_that_is_observed_in_several_passes_are_read_at_once() {
+        let noise = format!("{{\"type\":\"progress\",\"data\":\"{}\"}}\n", "x".repeat(limits::LINE_BYTES - 100));
+        let lines = limits::READ_PASS_BYTES / limits::LINE_BYTES as u64 + 1;
+        let mut transcript = Transcript::new(format!("{}\n", prompt("one")).as_bytes());
+        (0..lines).for_each(|_| transcript.append(noise.as_bytes()));
+        transcript.append(format!("{}\n", prompt("after")).as_bytes());
+        let seen = (transcript.observe().messages, transcript.observe().messages);
+        assert_eq!(seen, (1, 1), "in two passes");
+        let to = transcript.start.cursor.offset;
+        let start = Start { cursor: Cursor::default(), tail: TailDigest::default(), ..transcript.start.clone() };
+        let mut read: Vec<Item> = Vec::new();
+        assert!(matches!(items(&start, OpenCalls::default(), to, &mut read), Pass::Read(_)));
+        assert_eq!(read.last().map(|item| item.line), Some(lines + 2));
     }
 
     #[test]

@@ -18,7 +18,6 @@ use baton_events::session::{
     Aggregate, Close, CloseReason, Command, Effect, EffectId, EpisodeRef, Event, Phase, Policy, Rejection,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
-use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 pub use answer::{Closed, Outcome};
@@ -30,6 +29,7 @@ use crate::files::FileSeen;
 use crate::indexer::{self, JobOutcome};
 use crate::journal::{AppendError, Journal};
 use crate::limits;
+use crate::pace::{Pace, Urgency};
 use crate::settings::SettingsReader;
 use crate::slot::{self, CallError};
 use crate::stream::SessionStream;
@@ -46,7 +46,7 @@ pub struct Options {
     /// Timeouts and switches, as configured now.
     pub settings: SettingsReader,
     /// Bounds the reads of all sessions together.
-    pub reads: Arc<Semaphore>,
+    pub pace: Pace,
     /// Where notes are kept.
     pub chunks: Arc<ChunkStore>,
     /// Takes index jobs.
@@ -78,6 +78,11 @@ impl Handle {
     /// A transcript file of the session was found, or has changed.
     pub fn seen(&self, file: FileSeen) {
         let _ = self.0.send_message(Msg::Seen(file));
+    }
+
+    /// Reads to the end of the file and indexes what there is, as for a query, when there is time for it.
+    pub fn index(&self, seen: Option<FileSeen>) {
+        let _ = self.0.send_message(Msg::Index(seen));
     }
 
     /// Applies what time alone brings about.
@@ -127,6 +132,7 @@ impl Handle {
 /// What the actor is sent.
 pub(crate) enum Msg {
     Seen(FileSeen),
+    Index(Option<FileSeen>),
     Close(CloseCall, RpcReplyPort<Closed>),
     Switch(Switch, RpcReplyPort<Switched>),
     TakenIn(RpcReplyPort<()>),
@@ -157,6 +163,8 @@ pub(crate) struct State {
     timer: bool,
     /// Why the file could not be read the last time.
     unreadable: Option<String>,
+    /// Whether somebody waits for what is being done.
+    urgency: Urgency,
 }
 
 struct Waiter {
@@ -187,6 +195,7 @@ impl Actor for SessionActor {
             read_at: None,
             timer: false,
             unreadable: None,
+            urgency: Urgency::Background,
         })
     }
 
@@ -201,8 +210,11 @@ impl Actor for SessionActor {
             state.settle(&myself);
             return Ok(());
         }
+        let is_asked = matches!(message, Msg::Close(..) | Msg::Switch(..)) || !state.waiting.is_empty();
+        state.urgency = if is_asked { Urgency::Asked } else { Urgency::Background };
         let handled = match message {
             Msg::Seen(file) => state.seen(&myself, file).await,
+            Msg::Index(file) => state.index(file).await,
             Msg::Close(call, reply) => state.close(call, reply).await,
             Msg::Switch(switch, reply) => state.switch(switch, reply).await,
             Msg::TakenIn(reply) => {
@@ -346,6 +358,25 @@ impl State {
         self.apply_time().await
     }
 
+    async fn index(&mut self, seen: Option<FileSeen>) -> Result<(), AppendError> {
+        if let Some(file) = seen {
+            if self.aggregate().state().transcript.is_none() && !self.may_discover(&file).await {
+                return Ok(());
+            }
+            if self.discover(&file).await? {
+                self.dirty = Some(file);
+            }
+        }
+        self.read_to_end().await?;
+        let state = self.aggregate().state();
+        if state.transcript.is_none() || !self.options.settings.borrow().reads(state) {
+            return Ok(());
+        }
+        let command = CommandId::new(&Uuid::new_v4().to_string());
+        let call = CloseCall { reason: CloseReason::LazyQuery, note: None, by_self: false, command };
+        self.submit_close(&call).await.map(drop)
+    }
+
     async fn close(&mut self, call: CloseCall, reply: RpcReplyPort<Closed>) -> Result<(), AppendError> {
         if self.waiting.len() >= limits::WAITERS_PER_SESSION {
             let _ = reply.send(self.closed(Outcome::Busy));
@@ -357,7 +388,12 @@ impl State {
             Err(error) => Err(error),
         };
         match closed {
-            Ok(None) => self.waiting.push(Waiter { reply, before }),
+            Ok(None) => {
+                self.waiting.push(Waiter { reply, before });
+                if self.in_flight.is_some() {
+                    self.options.indexer.hurry(&self.id);
+                }
+            }
             Ok(Some(outcome)) => {
                 let _ = reply.send(self.closed(outcome));
             }
@@ -381,6 +417,8 @@ impl State {
                 let waits = state.failure.is_some_and(|failure| self.options.clock.now() < failure.retry_at);
                 waits && self.unreadable.is_some()
             }
+            // The job that runs covers all that was read.
+            Phase::Indexing => state.job.is_some_and(|job| state.unindexed <= job.covers) && self.unreadable.is_none(),
             _ => false,
         };
         if call.reason == CloseReason::LazyQuery && nothing_to_do {
@@ -466,6 +504,7 @@ impl State {
                 continue;
             }
             self.in_flight = Some(job.effect);
+            let urgency = if self.waiting.is_empty() { Urgency::Background } else { Urgency::Asked };
             let state = self.aggregate().state();
             self.options.indexer.index(indexer::JobRequest {
                 session: self.id.clone(),
@@ -474,6 +513,7 @@ impl State {
                 job,
                 prior: state.episode.clone(),
                 filter_version: policy.filter_version,
+                urgency,
                 reply: Handle(myself.clone()),
             });
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_events::digest::Show;
-use baton_events::session::{Policy, State};
+use baton_events::session::{Phase, Policy, State, Why};
 use tokio::sync::watch;
 
 pub use switches::{Stop, Switches};
@@ -61,6 +61,14 @@ impl Settings {
     pub fn stop_of(&self, state: &State) -> Option<Stop> {
         let stop = self.switches.stop_of(state.place.as_ref(), self.policy.tracked);
         stop.filter(|stop| !state.forced || matches!(stop, Stop::Excluded { .. }))
+    }
+
+    /// Whether a session may be read and indexed at all: by what is configured, and by what was said of itself.
+    pub fn reads(&self, state: &State) -> bool {
+        let at_rest = matches!(state.phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked));
+        // Where a project decides, one of which it is not known yet finds out when it is read.
+        let is_open = state.place.is_none() && self.switches.depend_on_project();
+        !at_rest && (is_open || (self.policy_for(state).tracked && !self.excludes(state)))
     }
 }
 

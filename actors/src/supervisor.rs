@@ -26,7 +26,7 @@ use crate::slot::{CallError, Slot};
 use crate::table::TableReader;
 
 pub use backlog::Progress;
-use backlog::{Backlog, Work};
+use backlog::{Backlog, Entry, Work};
 use children::Child as Only;
 pub use children::Children;
 
@@ -53,6 +53,14 @@ impl Handle {
     pub fn seen(&self, files: Vec<FileSeen>) {
         if !files.is_empty() {
             self.0.cast(Msg::Seen(files));
+        }
+    }
+
+    /// Sessions that a query wanted and could not wait for, with their files where these have grown: they are read and
+    /// indexed before anything else of the backlog.
+    pub fn wanted(&self, sessions: Vec<(SessionId, Option<FileSeen>)>) {
+        if !sessions.is_empty() {
+            self.0.cast(Msg::Wanted(sessions));
         }
     }
 
@@ -95,6 +103,9 @@ impl Handle {
 
 pub(crate) enum Msg {
     Seen(Vec<FileSeen>),
+    Wanted(Vec<(SessionId, Option<FileSeen>)>),
+    /// A question was answered, or has been for long: the backlog goes on.
+    GoOn,
     Resolve(SessionId, RpcReplyPort<Result<session::Handle, CallError>>),
     Settled {
         id: SessionId,
@@ -122,6 +133,8 @@ pub(crate) struct State {
     woken: BTreeMap<SessionId, Timestamp>,
     wheel: watch::Sender<Option<Timestamp>>,
     settled_count: u64,
+    /// When work of the backlog was last begun.
+    begun: tokio::time::Instant,
     draining: bool,
 }
 
@@ -170,22 +183,30 @@ impl Actor for SupervisorActor {
             woken: BTreeMap::new(),
             wheel,
             settled_count: 0,
+            begun: tokio::time::Instant::now(),
             draining: false,
         };
         // What was owed when the last daemon ended is owed now.
-        let owed: Vec<Work> = {
+        let owed: Vec<SessionId> = {
             let table = state.options.table.borrow().clone();
             let owes = |phase| matches!(phase, Phase::Indexing);
-            table.iter().filter(|(_, row)| owes(row.state.phase)).map(|(id, _)| Work::Wake(id.clone())).collect()
+            table.iter().filter(|(_, row)| owes(row.state.phase)).map(|(id, _)| id.clone()).collect()
         };
-        state.backlog.push(owed);
+        state.take_in(owed.into_iter().map(Work::Wake).collect());
+        let asked = state.options.sessions.pace.asked();
+        tokio::spawn(turn_to_backlog(myself.clone(), asked));
         state.work_off(&myself).await;
         Ok(state)
     }
 
     async fn handle(&self, myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
         match message {
-            Msg::Seen(files) => state.backlog.push(files.into_iter().map(|file| Work::Read(Box::new(file))).collect()),
+            Msg::Seen(files) => state.take_in(files.into_iter().map(|file| Work::Read(Box::new(file))).collect()),
+            Msg::Wanted(sessions) => {
+                let work = |(id, file): (_, Option<_>)| Work::Index(id, file.map(Box::new));
+                state.take_in(sessions.into_iter().map(work).collect());
+            }
+            Msg::GoOn => {}
             Msg::Resolve(id, reply) => {
                 let resolved = state.resolve(&myself, &id).await;
                 let _ = reply.send(resolved.map(session::Handle));
@@ -250,12 +271,44 @@ impl State {
         }
     }
 
-    /// Hands out as much of the backlog as may be in flight.
+    /// Takes work into the backlog, but of sessions that may not be read.
+    fn take_in(&mut self, work: Vec<Work>) {
+        if work.is_empty() || self.draining {
+            return;
+        }
+        let table = self.options.table.borrow().clone();
+        let settings = self.options.sessions.settings.borrow().clone();
+        let unknown = baton_events::session::State::default();
+        let entry = |work: Work| {
+            let row = table.get(work.session());
+            let state = row.map_or(&unknown, |row| &row.state);
+            // What is not known yet has no project to judge it by: the session finds out.
+            if row.is_some() && !settings.reads(state) {
+                return None;
+            }
+            let file = match &work {
+                Work::Read(file) | Work::Index(_, Some(file)) => Some(file),
+                Work::Index(_, None) | Work::Wake(_) => None,
+            };
+            let at = file.map(|file| file.stat.modified()).or(row.map(|row| row.state.last_activity()));
+            let bytes = file.map_or(0, |file| file.stat.size.saturating_sub(state.read.offset));
+            Some(Entry { at: at.unwrap_or_default(), bytes, work })
+        };
+        let entries = work.into_iter().filter_map(entry).collect();
+        self.backlog.push(entries, self.options.sessions.clock.now());
+    }
+
+    /// Hands out as much of the backlog as may be in flight. While a question is being answered that is only little.
     async fn work_off(&mut self, myself: &ActorRef<Msg>) {
-        while let Some(work) = self.backlog.next() {
+        let pace = self.options.sessions.pace.clone();
+        while !(pace.is_asked() && self.begun.elapsed() < limits::BACKLOG_PAUSE)
+            && let Some(work) = self.backlog.next()
+        {
+            self.begun = tokio::time::Instant::now();
             let id = work.session().clone();
             match (self.resolve(myself, &id).await, work) {
                 (Ok(actor), Work::Read(file)) => session::Handle(actor).seen(*file),
+                (Ok(actor), Work::Index(_, file)) => session::Handle(actor).index(file.map(|file| *file)),
                 (Ok(actor), Work::Wake(_)) => session::Handle(actor).wake(),
                 (Err(_), _) => self.backlog.done(&id),
             }
@@ -313,7 +366,7 @@ impl State {
             }
         }
         let again = (!self.woken.is_empty()).then(|| now.plus_ms(WAKE_PAUSE_MS));
-        self.backlog.push(work);
+        self.take_in(work);
         self.wheel.send_replace(next.into_iter().chain(again).min());
     }
 
@@ -326,7 +379,7 @@ impl State {
         let work = owed.map(|(id, _)| Work::Wake(id.clone())).collect();
         if !self.draining {
             self.woken.clear();
-            self.backlog.push(work);
+            self.take_in(work);
         }
         self.tick();
     }
@@ -432,6 +485,22 @@ async fn turn_wheel(
             changed = table.changed() => if changed.is_err() { return },
             changed = settings.changed() => if changed.is_err() || supervisor.send_message(Msg::Reconfigured).is_err() { return },
             () = time => {}
+        }
+    }
+}
+
+/// Wakes the backlog when it has paused for questions: after the last one, and now and then while there are more.
+async fn turn_to_backlog(supervisor: ActorRef<Msg>, mut asked: watch::Receiver<usize>) {
+    while asked.changed().await.is_ok() {
+        loop {
+            let many = *asked.borrow_and_update();
+            if supervisor.send_message(Msg::GoOn).is_err() {
+                return;
+            }
+            if many == 0 {
+                break;
+            }
+            tokio::time::sleep(limits::BACKLOG_PAUSE).await;
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use baton_events::record::Timestamp;
 use ractor::{Actor, ActorRef};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::chunks::{self, ChunkStore};
 use crate::clock::Clock;
@@ -16,6 +16,7 @@ use crate::indexer;
 use crate::journal::{self, DiskJournal, Journal, OpenError};
 use crate::limits;
 use crate::lock::{HomeLock, LockError};
+use crate::pace::Pace;
 use crate::roots::Roots;
 use crate::session;
 use crate::settings::{Settings, SettingsReader};
@@ -88,6 +89,8 @@ impl System {
         let (supervisor, watcher) = (supervisor::Handle::default(), watcher::Handle::default());
         let (indexer, gateway) = (indexer::Handle::new(chunks.clone()), gateway::Handle::default());
         let (progress, degraded) = (watch::Sender::new(Progress::default()), watch::Sender::new(Vec::new()));
+        let processors = std::thread::available_parallelism().map_or(1, usize::from).min(4);
+        let pace = Pace::new(processors);
         let services = Services {
             home: home.clone(),
             roots: roots.clone(),
@@ -103,6 +106,7 @@ impl System {
             watcher: watcher.clone(),
             indexer: indexer.clone(),
             progress: progress.subscribe(),
+            pace: pace.clone(),
             degraded: degraded.subscribe(),
             log_problem,
             stop: watch::Sender::new(false),
@@ -111,7 +115,7 @@ impl System {
             journal: journal.clone(),
             clock,
             settings: settings.clone(),
-            reads: Arc::new(Semaphore::new(limits::READS_AT_ONCE)),
+            pace: pace.clone(),
             chunks: chunks.clone(),
             indexer: indexer.clone(),
             watcher: watcher.clone(),
@@ -122,9 +126,16 @@ impl System {
             table: table.clone(),
             chunks,
             memory: home.join("memory"),
-            jobs_at_once: std::thread::available_parallelism().map_or(1, usize::from).min(4),
+            jobs_at_once: processors,
+            pace: pace.clone(),
         };
-        let watching = watcher::Options { roots, settings, table: table.clone(), supervisor: supervisor.clone() };
+        let watching = watcher::Options {
+            roots,
+            settings,
+            table: table.clone(),
+            supervisor: supervisor.clone(),
+            markers: home.join("watch"),
+        };
         let children = supervisor::Children {
             indexer: (indexer.clone(), memory),
             watcher: (watcher, watching),

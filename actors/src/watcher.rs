@@ -1,22 +1,22 @@
 //! The watcher: knows which transcripts exist and which of them have changed since a session read them.
 //!
-//! It reads no content. Change notification is a hint that a path is worth a look; a periodic sweep over everything
-//! covers what notification misses (files in directories made a moment ago above all), and every query looks for itself
-//! with [`Handle::refresh`]. After a restart it knows nothing and compares with the session table.
+//! It reads no content. Where change notification can be relied upon ([`changes`]), a query looks only at what was told
+//! since, and at the folders' times of change; else, and every [`limits::SWEEP`] in any case, at everything. After a restart it
+//! knows nothing and compares with the session table.
 
 mod changes;
+mod known;
+mod marker;
 mod scan;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use baton_events::conversation::Agent;
-use baton_events::session::{Phase, State as SessionState, Why};
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 
-use crate::files::{FileSeen, FileStat};
+use crate::files::FileSeen;
 use crate::limits;
 use crate::roots::Roots;
 use crate::settings::{Settings, SettingsReader};
@@ -24,8 +24,9 @@ use crate::slot::{CallError, Slot};
 use crate::supervisor;
 use crate::table::TableReader;
 
-use changes::Changes;
-use scan::Scan;
+use changes::{Changes, Taken};
+use known::Known;
+use scan::{Scan, Stamps};
 
 /// A directory whose transcripts are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +55,8 @@ pub struct Options {
     pub table: TableReader,
     /// Is told of changes.
     pub supervisor: supervisor::Handle,
+    /// A folder of the home in which files may be made to see their own change come by.
+    pub markers: PathBuf,
 }
 
 /// Reaches the watcher.
@@ -61,7 +64,8 @@ pub struct Options {
 pub struct Handle(pub(crate) Slot<Msg>);
 
 impl Handle {
-    /// Looks at every transcript now, and answers those that no session has read to their present end, newest first.
+    /// Looks at every transcript that may have changed, and answers those that no session has read to their present end,
+    /// newest first.
     /// Sessions are not told: the caller does what it wants done.
     pub async fn refresh(&self) -> Result<Vec<FileSeen>, CallError> {
         self.0.call(Msg::Refresh, Duration::from_secs(60)).await
@@ -106,6 +110,8 @@ pub struct Overview {
     pub unreachable: Vec<String>,
     /// Transcripts beyond the bound, not looked at.
     pub left_out: u64,
+    /// Whether everything was looked at at least once.
+    pub looked: bool,
 }
 
 pub(crate) enum Msg {
@@ -129,14 +135,14 @@ pub(crate) struct WatcherActor;
 
 pub(crate) struct State {
     options: Options,
+    /// The roots as they were when everything was last looked at.
+    roots: Vec<Root>,
     changes: Changes,
-    /// Each transcript by path, as it was when a session had last read it to its end.
-    checked: BTreeMap<String, FileStat>,
-    /// Files that claim another file's session, as they were when that was found out.
-    second: BTreeMap<String, FileStat>,
-    /// Transcripts that were not read because of the settings, by path; checked as well.
-    passed_over: BTreeSet<String>,
+    known: Known,
     last: Scan,
+    /// Whether everything was looked at while it was watched: then what was told since is all there is.
+    covered: bool,
+    looked: bool,
 }
 
 impl Actor for WatcherActor {
@@ -145,58 +151,48 @@ impl Actor for WatcherActor {
     type Arguments = Options;
 
     async fn pre_start(&self, myself: ActorRef<Msg>, options: Options) -> Result<State, ActorProcessingErr> {
-        let changes = Changes::new(myself.clone());
+        let changes = Changes::new(myself.clone(), &options.markers);
         myself.send_message(Msg::Sweep)?;
         myself.send_interval(limits::SWEEP, || Msg::Sweep);
         tokio::spawn(follow(myself, options.settings.clone(), options.roots.changes()));
-        Ok(State {
-            options,
-            changes,
-            checked: BTreeMap::new(),
-            second: BTreeMap::new(),
-            passed_over: BTreeSet::new(),
-            last: Scan::default(),
-        })
+        let known = Known::new(options.table.clone());
+        let roots = Vec::new();
+        Ok(State { options, roots, changes, known, last: Scan::default(), covered: false, looked: false })
     }
 
     async fn handle(&self, myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
         match message {
             Msg::Sweep | Msg::Reconfigured => {
-                state.changes.watch(&state.options.roots.now());
-                let unread = state.scan().await;
-                state.options.supervisor.seen(unread);
+                state.changes.mend(&state.options.roots.now());
+                state.scan().await;
+                state.tell();
             }
             // Not slept away here: a search that comes meanwhile asks for a look of its own, and must not wait.
             Msg::Changed => drop(myself.send_after(limits::GATHER, || Msg::Gathered)),
-            Msg::Gathered => {
-                let unread = match state.changes.take() {
-                    Some(paths) => state.look_at(paths).await,
-                    None => state.scan().await,
-                };
-                state.options.supervisor.seen(unread);
-            }
+            Msg::Gathered => match state.changes.take() {
+                Some(taken) if state.covered => {
+                    let unread = state.look_at(taken).await;
+                    state.options.supervisor.seen(unread);
+                }
+                _ => {
+                    state.scan().await;
+                    state.tell();
+                }
+            },
             Msg::Refresh(reply) => {
-                let _ = reply.send(state.scan().await);
+                state.look().await;
+                let _ = reply.send(state.known.unread());
             }
             Msg::Find(id, reply) => {
                 let _ = reply.send(state.find(&id).await);
             }
             Msg::PassedOver(file, under) => {
-                if Arc::ptr_eq(&under, &state.options.settings.borrow())
-                    && !state.options.settings.has_changed().unwrap_or(false)
-                {
-                    state.passed_over.insert(file.path.clone());
-                    state.checked.insert(file.path, file.stat);
+                if Arc::ptr_eq(&under, &state.options.settings.borrow()) && !state.is_reconfigured() {
+                    state.known.passed_over(file);
                 }
             }
-            Msg::Checked(file) => {
-                state.second.remove(&file.path);
-                state.checked.insert(file.path, file.stat);
-            }
-            Msg::SecondFile(file) => {
-                state.second.insert(file.path.clone(), file.stat);
-                state.checked.insert(file.path, file.stat);
-            }
+            Msg::Checked(file) => state.known.checked(file),
+            Msg::SecondFile(file) => state.known.second(file),
             Msg::Overview(reply) => {
                 let _ = reply.send(state.overview());
             }
@@ -206,30 +202,33 @@ impl Actor for WatcherActor {
 }
 
 impl State {
-    /// Looks at everything. Answers what is unread, newest first.
-    async fn scan(&mut self) -> Vec<FileSeen> {
-        self.reconsider();
-        let roots = self.options.roots.now();
-        let Ok(scan) = tokio::task::spawn_blocking(move || scan::everything(&roots)).await else {
-            tracing::error!("looking for transcripts broke");
-            return Vec::new();
-        };
-        self.last = scan;
-        let files = std::mem::take(&mut self.last.files);
-        let present: std::collections::BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
-        self.checked.retain(|path, _| present.contains(path.as_str()));
-        self.second.retain(|path, _| present.contains(path.as_str()));
-        self.passed_over.retain(|path| present.contains(path.as_str()));
-        self.last.transcripts = files.len() as u64;
-        self.unread(files)
+    fn tell(&mut self) {
+        self.options.supervisor.seen(self.known.unread());
     }
 
-    /// Looks at some paths.
-    async fn look_at(&mut self, paths: Vec<PathBuf>) -> Vec<FileSeen> {
-        self.reconsider();
-        let roots = self.options.roots.now();
-        let files = tokio::task::spawn_blocking(move || scan::some(&roots, &paths)).await.unwrap_or_default();
-        self.unread(files)
+    /// Whether something was passed over under settings that are others now.
+    fn is_reconfigured(&self) -> bool {
+        self.options.settings.has_changed().unwrap_or(false)
+    }
+
+    /// Whether what was told since the last look at everything is all there is.
+    fn is_covered(&self) -> bool {
+        self.covered
+            && !self.is_reconfigured()
+            && self.changes.trusts(&self.roots)
+            && self.roots == self.options.roots.now()
+    }
+
+    /// Looks at whatever may have changed.
+    async fn look(&mut self) {
+        if self.is_covered() && self.changes.barrier().await {
+            match self.changes.take() {
+                Some(taken) => drop(self.look_at(taken).await),
+                None => self.scan().await,
+            }
+        } else {
+            self.scan().await;
+        }
     }
 
     /// Transcripts of sessions whose id begins so.
@@ -242,32 +241,53 @@ impl State {
         found.await.unwrap_or_default()
     }
 
-    /// What the settings had passed over is new again when they are others.
-    fn reconsider(&mut self) {
-        if self.options.settings.has_changed().unwrap_or(false) {
+    /// Looks at everything.
+    async fn scan(&mut self) {
+        if self.is_reconfigured() {
+            // What the settings had passed over is new again when they are others.
             self.options.settings.mark_unchanged();
-            for path in std::mem::take(&mut self.passed_over) {
-                self.checked.remove(&path);
-            }
+            self.known.reconsider();
         }
+        self.roots = self.options.roots.now();
+        self.changes.watch(&self.roots);
+        let is_watched = self.changes.trusts(&self.roots);
+        // What was told so far is seen now; what is told from now on may not be.
+        let _ = self.changes.take();
+        let roots = self.roots.clone();
+        let Ok(mut scan) = tokio::task::spawn_blocking(move || scan::everything(&roots)).await else {
+            tracing::error!("looking for transcripts broke");
+            self.covered = false;
+            return;
+        };
+        self.known.replace(std::mem::take(&mut scan.files));
+        self.covered = is_watched && !scan.linked && scan.unreachable.is_empty() && scan.left_out == 0;
+        self.last = scan;
+        self.looked = true;
     }
 
-    fn unread(&mut self, files: Vec<FileSeen>) -> Vec<FileSeen> {
-        let table = self.options.table.borrow().clone();
-        let mut unread: Vec<FileSeen> = files
-            .into_iter()
-            .filter(|file| match self.checked.get(&file.path) {
-                Some(stat) => *stat != file.stat,
-                None => {
-                    let read = table.get(&file.session).is_some_and(|row| is_read(&row.state, file));
-                    if read {
-                        self.checked.insert(file.path.clone(), file.stat);
-                    }
-                    !read
-                }
-            })
-            .collect();
-        unread.sort_by(|a, b| (b.stat, &b.path).cmp(&(a.stat, &a.path)));
+    /// Looks at what was told, at what is not told, and at folders that something was added to. What of it is unread.
+    async fn look_at(&mut self, taken: Taken) -> Vec<FileSeen> {
+        if !taken.folders.is_empty() {
+            self.changes.settle();
+        }
+        let roots = self.roots.clone();
+        let (stamps, elsewhere) = (std::mem::take(&mut self.last.stamps), self.last.elsewhere.clone());
+        let looking = tokio::task::spawn_blocking(move || Look::at(&roots, taken, stamps, elsewhere));
+        let Ok(look) = looking.await else {
+            tracing::error!("looking for transcripts broke");
+            self.covered = false;
+            return Vec::new();
+        };
+        let mut unread = Vec::new();
+        for (folder, files) in look.folders {
+            unread.extend(self.known.replace_below(&folder, files));
+        }
+        for (path, file) in look.files {
+            unread.extend(self.known.note(&path, file));
+        }
+        self.last.stamps = look.stamps;
+        self.last.elsewhere.extend(look.elsewhere);
+        self.covered &= !look.is_odd;
         unread
     }
 
@@ -280,22 +300,47 @@ impl State {
                 .iter()
                 .map(|root| (root.projects.clone(), root.projects.is_dir(), self.changes.watches(&root.projects)))
                 .collect(),
-            transcripts: self.last.transcripts,
-            second_files: self.second.keys().cloned().collect(),
+            transcripts: self.known.count(),
+            second_files: self.known.second_files(),
             unreachable: self.last.unreachable.clone(),
             left_out: self.last.left_out,
+            looked: self.looked,
         }
     }
 }
 
-/// Whether the session has read this very file to its present end, as far as size and identity tell. Only asked of
-/// files that this process has not seen read.
-fn is_read(state: &SessionState, file: &FileSeen) -> bool {
-    // One that was gone was not read when it went, whatever its size says.
-    state.phase != Phase::Unindexed(Why::Gone)
-        && state.transcript.as_ref().is_some_and(|known| {
-            known.path == file.path && known.identity == file.identity && state.read.offset == file.stat.size
-        })
+/// What a look at a few files and folders has found.
+#[derive(Default)]
+struct Look {
+    files: Vec<(PathBuf, Option<FileSeen>)>,
+    folders: Vec<(PathBuf, Vec<FileSeen>)>,
+    stamps: Stamps,
+    elsewhere: std::collections::BTreeSet<PathBuf>,
+    /// Something that is not told of was met: everything has to be looked at from now on.
+    is_odd: bool,
+}
+
+impl Look {
+    fn at(roots: &[Root], taken: Taken, stamps: Stamps, elsewhere: std::collections::BTreeSet<PathBuf>) -> Self {
+        let mut look = Self { stamps, ..Self::default() };
+        let mut folders = taken.folders;
+        folders.extend(scan::changed(&look.stamps));
+        for folder in folders {
+            // What lies below one that was looked at was looked at with it.
+            if look.folders.iter().any(|(above, _)| folder.starts_with(above)) {
+                continue;
+            }
+            look.stamps.retain(|stamped, _| !stamped.starts_with(&folder));
+            let found = scan::below(roots, &folder);
+            look.is_odd |= found.linked || !found.unreachable.is_empty() || found.left_out > 0;
+            look.stamps.extend(found.stamps);
+            look.elsewhere.extend(found.elsewhere);
+            look.folders.push((folder, found.files));
+        }
+        let files = taken.files.into_iter().chain(elsewhere);
+        look.files = files.map(|path| (path.clone(), scan::one(roots, &path))).collect();
+        look
+    }
 }
 
 /// Tells the watcher when something that it goes by is another than before, as long as it lives.

@@ -156,6 +156,9 @@ fn show(output: &Output, query: &str, found: &Search) {
         let (noun, verb) = if fresh.pending == 1 { ("session", "is") } else { ("sessions", "are") };
         print::note(&format!("\n{} {noun} {verb} still being read and may be missing.", fresh.pending));
     }
+    if fresh.left_out_asking {
+        print::note("\nWhat this session itself said last was left out; name its id to search it too.");
+    }
     if !fresh.failed.is_empty() {
         let failed = fresh.failed.join(", ");
         print::note(&format!("\nWhat is new in {failed} could not be read and is missing; `baton status` says why."));

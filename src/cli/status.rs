@@ -41,8 +41,30 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         fact("root", format!("{} ({how}{by})", root.path));
     }
     let states: Vec<String> = status.sessions.iter().map(|(state, count)| format!("{count} {state}")).collect();
-    fact("sessions", if states.is_empty() { "none".to_owned() } else { states.join(", ") });
-    fact("files", format!("{} transcripts, {} still to read", status.transcripts, status.backlog.pending));
+    let backlog = &status.backlog;
+    let is_early = status.looking || backlog.pending > 0;
+    fact(
+        "sessions",
+        match states.is_empty() {
+            true if is_early => "none read yet".to_owned(),
+            true => "none".to_owned(),
+            false => states.join(", "),
+        },
+    );
+    fact(
+        "files",
+        match status.looking {
+            true => "still looking for transcripts".to_owned(),
+            false => format!("{} transcripts, {} still to read", status.transcripts, backlog.pending),
+        },
+    );
+    if backlog.pending > 0 {
+        let (done, total) = (backlog.done, backlog.done + backlog.pending);
+        let (read, bytes) = (megabytes(backlog.bytes_done), megabytes(backlog.bytes_done + backlog.bytes_pending));
+        let rate = backlog.sessions_per_second.map_or(String::new(), |rate| format!(", {rate:.0} a second"));
+        let since = backlog.since.as_deref().map_or(String::new(), |since| format!(", since {since}"));
+        fact("reading", format!("{done} of {total} sessions, {read} of {bytes} MB{rate}{since}"));
+    }
     let log = &status.log;
     fact("log", format!("{} events in {} segments, {} KB", log.position, log.segments, log.bytes.div_ceil(1024)));
     let memory = &status.memory;
@@ -53,4 +75,8 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         output.line(&format!("  {}", print::plain(&problem.fix)));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn megabytes(bytes: u64) -> u64 {
+    bytes.div_ceil(1_000_000)
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::transcript::Transcript;
 use crate::world::{World, hits, id, text};
 
 #[test]
@@ -107,4 +108,113 @@ fn a_query_in_one_project_finds_only_that_ones() {
     let unknown = world.run(&["search", "tapir", "--project", "gamma"]);
     assert_eq!(unknown.code, 1);
     assert!(unknown.err.contains("no project \"gamma\"") && unknown.err.contains("alpha"), "{}", unknown.err);
+}
+
+/// The sessions that are found without waiting for history, each once.
+fn found_at_once(world: &World, query: &str) -> Vec<String> {
+    let found = world.json(&["search", query, "--no-wait"]);
+    let mut sessions: Vec<String> = hits(&found).iter().map(|hit| text(&hit["session_id"])).collect();
+    sessions.sort();
+    sessions.dedup();
+    sessions
+}
+
+#[test]
+fn whatever_happens_to_files_and_folders_is_seen_by_the_very_next_query() {
+    let world = World::new();
+    world.ok(&["search", "nothing"]);
+    for round in 0..10 {
+        // A folder in a folder in a folder that were not there, and a file in it that grows at once.
+        let (main, agent) = (id(0x100 + round), format!("agent-a{round:07}"));
+        let folder = format!("-work-{round}");
+        world.transcript(&folder, &main).prompt(&format!("outer{round}x"));
+        assert_eq!(found_at_once(&world, &format!("outer{round}x")), std::slice::from_ref(&main), "round {round}");
+        let nested = world.projects().join(&folder).join(&main).join("subagents").join(format!("{agent}.jsonl"));
+        let mut nested = Transcript::new(nested, &main, "/srv/work").of_subagent(&main);
+        nested.prompt(&format!("inner{round}x"));
+        assert_eq!(found_at_once(&world, &format!("inner{round}x")).len(), 1, "round {round}");
+        nested.reply(&format!("grown{round}x"));
+        assert_eq!(found_at_once(&world, &format!("grown{round}x")).len(), 1, "round {round}");
+    }
+    // A folder that is renamed takes its files along, and they are followed there.
+    let mut moved = world.transcript("-before", &id(1));
+    moved.prompt("the vicuna stays");
+    assert_eq!(found_at_once(&world, "vicuna"), [id(1)]);
+    std::fs::rename(world.projects().join("-before"), world.projects().join("-after")).unwrap();
+    let mut moved = world.transcript("-after", &id(1));
+    moved.prompt("the guanaco comes");
+    assert_eq!(found_at_once(&world, "guanaco"), [id(1)]);
+    moved.prompt("and the alpaca");
+    assert_eq!(found_at_once(&world, "alpaca"), [id(1)]);
+    // A folder that is filled elsewhere and moved in.
+    let outside = world.path("outside");
+    Transcript::new(outside.join(format!("{}.jsonl", id(2))), &id(2), "/srv/w").prompt("a llama moves in");
+    std::fs::rename(&outside, world.projects().join("-moved-in")).unwrap();
+    assert_eq!(found_at_once(&world, "llama"), [id(2)]);
+    world.transcript("-moved-in", &id(2)).prompt("and a quagga");
+    assert_eq!(found_at_once(&world, "quagga"), [id(2)]);
+    // All transcripts go, and others come in their place.
+    std::fs::rename(world.projects(), world.path("put-aside")).unwrap();
+    std::fs::create_dir(world.projects()).unwrap();
+    world.transcript("-after", &id(3)).prompt("a new root with a kudu");
+    assert_eq!(found_at_once(&world, "kudu"), [id(3)]);
+    world.transcript("-after", &id(3)).prompt("and an eland");
+    assert_eq!(found_at_once(&world, "eland"), [id(3)]);
+}
+
+#[test]
+fn where_changes_are_not_told_everything_is_looked_at() {
+    let world = World::new();
+    // A project folder that lies elsewhere: what happens there is not told by its name below the root.
+    let elsewhere = world.path("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, world.projects().join("-linked")).unwrap();
+    let mut linked = Transcript::new(elsewhere.join(format!("{}.jsonl", id(1))), &id(1), "/srv/linked");
+    linked.prompt("the wombat");
+    assert_eq!(found_at_once(&world, "wombat"), [id(1)]);
+    for round in 0..5 {
+        linked.prompt(&format!("further{round}x"));
+        assert_eq!(found_at_once(&world, &format!("further{round}x")), [id(1)], "round {round}");
+    }
+    std::fs::remove_file(world.projects().join("-linked")).unwrap();
+
+    // A transcript with a name elsewhere.
+    let mut twice = world.transcript("-work", &id(2));
+    twice.prompt("the dingo");
+    let other_name = world.path("other-name.jsonl");
+    std::fs::hard_link(twice.path(), &other_name).unwrap();
+    assert_eq!(found_at_once(&world, "dingo"), [id(2)]);
+    let mut by_other_name = Transcript::new(other_name, &id(2), "/srv/work");
+    by_other_name.prompt("the quokka");
+    assert_eq!(found_at_once(&world, "quokka"), [id(2)]);
+
+    // Where the daemon cannot make its markers.
+    std::fs::remove_dir_all(world.home().join("watch")).unwrap();
+    let mut plain = world.transcript("-work", &id(3));
+    for round in 0..3 {
+        plain.prompt(&format!("plain{round}x"));
+        assert_eq!(found_at_once(&world, &format!("plain{round}x")), [id(3)], "round {round}");
+    }
+}
+
+#[test]
+fn the_asking_session_is_left_out_unless_it_is_named() {
+    let mut world = World::new();
+    world.transcript("-work", &id(1)).prompt("the older numbat").reply("yes");
+    world.ok(&["search", "numbat"]);
+    world.transcript("-work", &id(2)).prompt("another numbat numbat").reply("numbat");
+    world.set("CLAUDE_CODE_SESSION_ID", id(1));
+    let mut mine = world.transcript("-work", &id(1));
+    mine.prompt("what did I say about the bilby and the numbat");
+    let found = world.json(&["search", "numbat"]);
+    assert_eq!(found["freshness"]["left_out_asking"], true, "{found}");
+    assert_eq!((&found["freshness"]["pending"], &found["freshness"]["indexed_now"]), (&0.into(), &1.into()));
+    let ranked: Vec<String> = hits(&found).iter().map(|hit| text(&hit["session_id"])).collect();
+    assert_eq!((ranked.first(), ranked.last()), (Some(&id(2)), Some(&id(1))), "its older hits rank last");
+    assert!(world.found("bilby").is_empty());
+    assert!(world.ok(&["search", "bilby"]).err.contains("left out"));
+    let named = world.json(&["search", &format!("bilby {}", &id(1)[..8])]);
+    assert_eq!(named["freshness"]["indexed_now"], 1, "{named}");
+    assert_eq!(hits(&named)[0]["session_id"], *id(1));
+    assert_eq!(named["freshness"]["left_out_asking"], Value::Null);
 }

@@ -1,22 +1,24 @@
 //! The lazy step: before a search, whatever it would otherwise miss is read and indexed.
 
-use std::collections::BTreeMap;
+pub(super) mod wanted;
+
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use baton_events::protocol::{Progress, code};
 use baton_events::record::{CommandId, Position, SessionId};
-use baton_events::session::{CloseReason, Phase, State, Why};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use baton_events::session::CloseReason;
+use tokio::task::{JoinError, JoinSet};
 use uuid::Uuid;
 
+use self::wanted::Wanted;
 use super::Services;
 use super::calls::Ended;
 use super::connection::{Out, failure};
 use super::resolve;
 use crate::files::FileSeen;
 use crate::limits;
-use crate::session::{CloseCall, Outcome};
+use crate::session::{CloseCall, Closed, Outcome};
 use crate::slot::CallError;
 
 /// How often a waiting client is told how far things are.
@@ -28,8 +30,21 @@ pub(super) struct Step {
     pub(super) indexed: u64,
     /// Sessions that the answer may miss.
     pub(super) pending: u64,
+    /// The first few of them.
+    pub(super) pending_sessions: Vec<String>,
+    /// Whether the asking session has something new, which was left out.
+    pub(super) left_out_asking: bool,
     /// The answer must cover the log up to here.
     pub(super) position: Position,
+}
+
+impl Step {
+    fn left(&mut self, id: &SessionId) {
+        self.pending += 1;
+        if self.pending_sessions.len() < resolve::NAMED {
+            self.pending_sessions.push(id.to_string());
+        }
+    }
 }
 
 /// Has every transcript looked at once. When it returns, sessions that had not been read before have been, as far as
@@ -76,6 +91,7 @@ pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(
     // the supervisor answers after it has taken them in.
     let _ = services.watcher.overview().await;
     services.supervisor.settle().await.map_err(|error| failure(code::INTERNAL, error.to_string()))?;
+    let _hurry = services.pace.hurry();
     let mut progress = services.progress.clone();
     // What comes later is the lazy step's: busy agents must not keep a person waiting for ever.
     let enough = progress.borrow().accepted;
@@ -98,48 +114,175 @@ pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(
     }
 }
 
-/// Indexes what has grown. With `all` everything, else at least [`limits::LAZY_BYTES`] of it, newest first.
-pub(super) async fn step(services: &Arc<Services>, out: &Out, project: Option<&str>, all: bool) -> Result<Step, Ended> {
+/// What a query asks of the step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ask<'a> {
+    /// Its sessions come first.
+    pub(super) project: Option<&'a str>,
+    /// Whether to wait for all of it, whatever it takes.
+    pub(super) all: bool,
+    /// The session that asks: it knows what it has just said, and is left out.
+    pub(super) asking: Option<&'a SessionId>,
+}
+
+/// Indexes what has grown, the asked project first, then the newest. Unread bytes up to [`limits::LAZY_BYTES`], in
+/// [`limits::LAZY_SESSIONS`] sessions at most, are read whatever it takes, then as many as the configured budget of time allows, with `all` everything; what did not fit goes to
+/// the backlog, before everything else there.
+pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> Result<Step, Ended> {
     let grown = services.watcher.refresh().await;
     let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts not looked at: {error}")))?;
-    let (wanted, left) = choose(services, grown, project, all);
-    let pending = left.len() as u64;
-    services.supervisor.seen(left);
-    let total = wanted.len() as u64;
-    let permits = Arc::new(Semaphore::new(limits::LAZY_AT_ONCE));
-    let mut closing = JoinSet::new();
-    for (id, seen) in wanted {
-        let (services, permits) = (services.clone(), permits.clone());
-        closing.spawn(async move {
-            let _permit = permits.acquire_owned().await;
-            let call = CloseCall {
-                reason: CloseReason::LazyQuery,
-                note: None,
-                by_self: false,
-                command: CommandId::new(&Uuid::new_v4().to_string()),
-            };
-            services.supervisor.close(&id, seen, call, limits::SESSION_CALL).await
-        });
+    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let mut chosen = wanted::all(&table, &settings, services.clock.now(), grown);
+    if let Some(project) = ask.project {
+        wanted::project_first(&table, project, &mut chosen);
     }
+    let everything = chosen.len();
+    chosen.retain(|wanted| Some(&wanted.id) != ask.asking);
+    let left_out_asking = chosen.len() < everything;
+    let (first, beyond) =
+        if ask.all { (chosen, Vec::new()) } else { split(chosen, limits::LAZY_BYTES, limits::LAZY_SESSIONS) };
+
     // Who waits for everything is answered from everything; who does not, from what was read for this answer.
-    let position = if all { services.journal.tail().position } else { Position(0) };
-    let mut step = Step { indexed: 0, pending, position };
-    let mut done = 0;
-    while let Some(closed) = closing.join_next().await {
-        done += 1;
+    let position = if ask.all { services.journal.tail().position } else { Position(0) };
+    let step = Step { indexed: 0, pending: 0, pending_sessions: Vec::new(), left_out_asking, position };
+    let until = tokio::time::Instant::now() + settings.lazy_budget;
+    Closing::new(services, out, step, first, beyond, until).run().await
+}
+
+/// Those that are read whatever it takes: so many at most, and as fit into so many bytes; and the others. The order stays.
+fn split(chosen: Vec<Wanted>, fit: u64, most: usize) -> (Vec<Wanted>, Vec<Wanted>) {
+    let (mut bytes, mut left) = (0_u64, most);
+    chosen.into_iter().partition(|wanted| {
+        let fits = left > 0 && bytes.saturating_add(wanted.bytes) <= fit;
+        if fits {
+            (bytes, left) = (bytes + wanted.bytes, left - 1);
+        }
+        fits
+    })
+}
+
+/// Sessions being closed for one query.
+struct Closing<'a> {
+    services: &'a Arc<Services>,
+    out: &'a Out,
+    step: Step,
+    /// Still to be begun: what the answer waits for, and what it does not.
+    first: VecDeque<Wanted>,
+    beyond: VecDeque<Wanted>,
+    /// Until when `beyond` is begun and waited for.
+    until: tokio::time::Instant,
+    at_work: JoinSet<(SessionId, Result<Closed, CallError>)>,
+    /// Of those at work, the ones that the answer waits for, and the others.
+    awaited: BTreeSet<SessionId>,
+    hoped_for: BTreeSet<SessionId>,
+    done: u64,
+    total: u64,
+}
+
+impl<'a> Closing<'a> {
+    fn new(
+        services: &'a Arc<Services>,
+        out: &'a Out,
+        step: Step,
+        first: Vec<Wanted>,
+        beyond: Vec<Wanted>,
+        until: tokio::time::Instant,
+    ) -> Self {
+        let total = (first.len() + beyond.len()) as u64;
+        let (first, beyond) = (first.into(), beyond.into());
+        let (awaited, hoped_for, at_work) = (BTreeSet::new(), BTreeSet::new(), JoinSet::new());
+        Self { services, out, step, first, beyond, until, at_work, awaited, hoped_for, done: 0, total }
+    }
+
+    async fn run(mut self) -> Result<Step, Ended> {
+        let mut told = tokio::time::interval(TELL);
+        loop {
+            self.begin();
+            let in_time = tokio::time::Instant::now() < self.until;
+            if self.first.is_empty() && self.awaited.is_empty() && (self.hoped_for.is_empty() || !in_time) {
+                break;
+            }
+            tokio::select! {
+                Some(closed) = self.at_work.join_next() => self.take(closed),
+                // The last ones that are hoped for are given up then.
+                () = tokio::time::sleep_until(self.until), if in_time && !self.hoped_for.is_empty() => {}
+                _ = told.tick() => {
+                    if self.out.is_closed() {
+                        self.let_go();
+                        return Err(Ended::ClientGone);
+                    }
+                    let (done, total) = (self.done, self.total);
+                    if done > 0 {
+                        self.out.progress(&Progress { what: "reading sessions".to_owned(), done, total });
+                    }
+                }
+            }
+        }
+        self.let_go();
+        Ok(self.step)
+    }
+
+    /// Begins as many as may be at work.
+    fn begin(&mut self) {
+        while self.at_work.len() < limits::LAZY_AT_ONCE {
+            let next = match self.first.pop_front() {
+                Some(next) => {
+                    self.awaited.insert(next.id.clone());
+                    next
+                }
+                None if tokio::time::Instant::now() < self.until => {
+                    let Some(next) = self.beyond.pop_front() else { return };
+                    self.hoped_for.insert(next.id.clone());
+                    next
+                }
+                None => return,
+            };
+            let supervisor = self.services.supervisor.clone();
+            self.at_work.spawn(async move {
+                let call = close_call(CloseReason::LazyQuery);
+                let closed = supervisor.close(&next.id, next.file, call, limits::SESSION_CALL).await;
+                (next.id, closed)
+            });
+        }
+    }
+
+    fn take(&mut self, closed: Result<(SessionId, Result<Closed, CallError>), JoinError>) {
+        self.done += 1;
+        // A task that broke has told of its session nothing, and that is what the answer says.
+        let Ok((id, closed)) = closed else {
+            self.step.pending += 1;
+            return;
+        };
+        self.awaited.remove(&id);
+        self.hoped_for.remove(&id);
         match closed {
-            Ok(Ok(closed)) => {
-                step.position = step.position.max(closed.position);
-                step.indexed += u64::from(matches!(closed.outcome, Outcome::Stored | Outcome::Replaced(_)));
+            Ok(closed) => {
+                self.step.position = self.step.position.max(closed.position);
+                self.step.indexed += u64::from(matches!(closed.outcome, Outcome::Stored | Outcome::Replaced(_)));
             }
             // It could not be read in time, or its actor is down: the answer says that it may be missing.
-            _ => step.pending += 1,
-        }
-        if done % 16 == 0 {
-            out.progress(&Progress { what: "reading sessions".to_owned(), done, total });
+            Err(_) => self.step.left(&id),
         }
     }
-    Ok(step)
+
+    /// What has begun goes on by itself; what has not goes to the backlog. Neither is in the answer, which says so.
+    fn let_go(&mut self) {
+        self.at_work.detach_all();
+        for id in self.awaited.iter().chain(&self.hoped_for) {
+            self.step.left(id);
+        }
+        let rest: Vec<Wanted> = self.first.drain(..).chain(self.beyond.drain(..)).collect();
+        for wanted in &rest {
+            self.step.left(&wanted.id);
+        }
+        self.services.supervisor.wanted(rest.into_iter().map(|wanted| (wanted.id, wanted.file)).collect());
+    }
+}
+
+/// A close of a kind that ends no session.
+pub(super) fn close_call(reason: CloseReason) -> CloseCall {
+    let command = CommandId::new(&Uuid::new_v4().to_string());
+    CloseCall { reason, note: None, by_self: false, command }
 }
 
 /// Waits until searches cover the log up to `position`: [`limits::CATCH_UP`] at most, counted anew whenever the memory
@@ -174,47 +317,20 @@ pub(super) async fn catch_up(services: &Services, out: &Out, position: Position,
     }
 }
 
-/// Which sessions a search needs closed: files that have grown, and sessions that were read and not indexed.
-fn choose(
-    services: &Services,
-    grown: Vec<FileSeen>,
-    project: Option<&str>,
-    all: bool,
-) -> (BTreeMap<SessionId, Option<FileSeen>>, Vec<FileSeen>) {
-    let table = services.table.borrow().clone();
-    let (settings, now) = (services.settings.borrow().clone(), services.clock.now());
-    let (mut wanted, mut left, mut bytes) = (BTreeMap::new(), Vec::new(), 0);
-    // The asked project comes first; the order is stable, so within each the newest still do.
-    let asked = |file: &FileSeen| {
-        project.is_some_and(|project| table.get(&file.session).is_some_and(|row| resolve::is_in(&row.state, project)))
-    };
-    let (first, then): (Vec<_>, Vec<_>) = grown.into_iter().partition(asked);
-    for file in first.into_iter().chain(then) {
-        let read = table.get(&file.session).map_or(0, |row| row.state.read.offset);
-        let unread = file.stat.size.saturating_sub(read);
-        if all || bytes == 0 || bytes + unread <= limits::LAZY_BYTES {
-            bytes += unread;
-            wanted.insert(file.session.clone(), Some(file));
-        } else {
-            left.push(file);
-        }
-    }
-    for (id, row) in table.iter() {
-        if is_owed(&row.state, now) && !wanted.contains_key(id) && settings.policy_for(&row.state).tracked {
-            wanted.insert(id.clone(), None);
-        }
-    }
-    (wanted, left)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_events::record::Timestamp;
 
-/// Whether a session was read further than it is indexed. One whose index has failed waits for its time.
-fn is_owed(state: &State, now: baton_events::record::Timestamp) -> bool {
-    match state.phase {
-        Phase::Active | Phase::Inactive | Phase::Unindexed(Why::TimeoutDisabled) => state.counts.messages > 0,
-        Phase::Indexing => true,
-        Phase::Indexed => state.unindexed > 0,
-        Phase::Failed => state.failure.is_none_or(|failure| failure.retry_at <= now),
-        // Its file has grown or come back, or it would not be looked at: the grown ones are wanted in any case.
-        Phase::New | Phase::Unindexed(_) | Phase::Forgotten => false,
+    #[test]
+    fn what_fits_is_read_and_a_giant_blocks_nobody() {
+        let wanted =
+            |name: &str, bytes| Wanted { id: SessionId::new(name).unwrap(), file: None, bytes, at: Timestamp(0) };
+        let names = |wanted: Vec<Wanted>| wanted.iter().map(|wanted| wanted.id.to_string()).collect::<Vec<_>>();
+        let chosen = vec![wanted("giant", 500), wanted("a", 60), wanted("b", 60), wanted("c", 40)];
+        let (first, beyond) = split(chosen.clone(), 100, 9);
+        assert_eq!((names(first), names(beyond)), (vec!["a".into(), "c".into()], vec!["giant".into(), "b".into()]));
+        let (first, beyond) = split(chosen, 1_000, 1);
+        assert_eq!((first.len(), beyond.len()), (1, 3));
     }
 }

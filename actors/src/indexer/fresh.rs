@@ -5,11 +5,16 @@ use std::sync::{Arc, Mutex};
 
 use baton_events::conversation::Item;
 use baton_events::hash::ContentHash;
+use tokio::sync::Notify;
 
 use crate::limits;
 
 #[derive(Default)]
-pub(super) struct Fresh(Mutex<VecDeque<(ContentHash, Arc<Vec<Item>>)>>);
+pub(super) struct Fresh {
+    kept: Mutex<VecDeque<(ContentHash, Arc<Vec<Item>>)>>,
+    /// One was taken out.
+    taken: Notify,
+}
 
 impl Fresh {
     /// Keeps a conversation under its manifest's name. The oldest go when there are too many items.
@@ -25,11 +30,28 @@ impl Fresh {
     pub(super) fn take(&self, manifest: &ContentHash) -> Option<Arc<Vec<Item>>> {
         let mut kept = self.lock();
         let index = kept.iter().position(|(name, _)| name == manifest)?;
-        kept.remove(index).map(|(_, items)| items)
+        let items = kept.remove(index).map(|(_, items)| items);
+        // Taken roughly in the order in which they came: what stands far before was superseded, and nobody comes for it.
+        kept.drain(..index.saturating_sub(limits::MEMORY_BEHIND / 2));
+        drop(kept);
+        self.taken.notify_waiters();
+        items
+    }
+
+    /// Completes when fewer than `count` conversations are kept: the memory has followed so far.
+    pub(super) async fn below(&self, count: usize) {
+        loop {
+            // Asked for before it is looked, so that nothing is missed in between.
+            let taken = self.taken.notified();
+            if self.lock().len() < count {
+                return;
+            }
+            taken.await;
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<(ContentHash, Arc<Vec<Item>>)>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 

@@ -15,7 +15,7 @@ use baton_events::transcript::{Cursor, OpenCalls, Source};
 
 use super::fresh::Fresh;
 use super::{JobOutcome, JobRequest, episode};
-use crate::chunks::{Batch, ChunkStore, Header};
+use crate::chunks::{self, Batch, ChunkStore, Header};
 use crate::reading::{self, Done, Pass, Start};
 
 /// Why a job did not complete.
@@ -46,24 +46,43 @@ pub(super) fn prepare(request: &JobRequest, chunks: &ChunkStore) -> Result<Prepa
     })
 }
 
-impl Prepared {
-    /// Makes durable what was written, and only then says that it is complete.
-    pub(super) fn store(self, fresh: &Fresh) -> JobOutcome {
-        let complete = Box::new(self.complete);
-        if let Some(Written { batch, manifest, items }) = self.written {
-            if let Err(error) = batch.commit() {
-                let (effect, why) = (complete.effect, FailureWhy::NotStored);
-                return JobOutcome::Failed { effect, why, reason: error.to_string() };
-            }
-            fresh.put(manifest, Arc::new(items));
-        }
-        JobOutcome::Complete(complete)
+/// Makes durable what was written, and only then says that it is complete. The outcomes stand in the same order.
+pub(super) fn store(all: Vec<Prepared>, fresh: &Fresh) -> Vec<JobOutcome> {
+    let (mut batches, mut rest) = (Vec::new(), Vec::new());
+    for Prepared { complete, written } in all {
+        let written = written.map(|Written { batch, manifest, items }| {
+            batches.push(batch);
+            (manifest, items)
+        });
+        rest.push((complete, written));
     }
+    let mut committed = Batch::commit_together(batches).into_iter();
+    let outcome = |(complete, written)| match written {
+        // There is a result for each batch.
+        Some((manifest, items)) => stored(complete, committed.next().unwrap_or(Ok(())), manifest, items, fresh),
+        None => JobOutcome::Complete(Box::new(complete)),
+    };
+    rest.into_iter().map(outcome).collect()
+}
+
+fn stored(
+    complete: Complete,
+    committed: Result<(), chunks::Error>,
+    manifest: ContentHash,
+    items: Vec<Item>,
+    fresh: &Fresh,
+) -> JobOutcome {
+    if let Err(error) = committed {
+        let (effect, why) = (complete.effect, FailureWhy::NotStored);
+        return JobOutcome::Failed { effect, why, reason: error.to_string() };
+    }
+    fresh.put(manifest, Arc::new(items));
+    JobOutcome::Complete(Box::new(complete))
 }
 
 fn index(request: &JobRequest, chunks: &ChunkStore) -> Result<Prepared, Stop> {
     let job = &request.job;
-    let (mut items, mut start, continued) = match stored(request, chunks) {
+    let (mut items, mut start, continued) = match continued(request, chunks) {
         Some((items, start)) => (items, start, true),
         None => (Vec::new(), beginning(request), false),
     };
@@ -115,7 +134,7 @@ fn beginning(request: &JobRequest) -> Start {
 
 /// The stored conversation and where its transcript was left, if this job continues it. A stored conversation that
 /// cannot be read is no reason to fail while the transcript is there.
-fn stored(request: &JobRequest, chunks: &ChunkStore) -> Option<(Vec<Item>, Start)> {
+fn continued(request: &JobRequest, chunks: &ChunkStore) -> Option<(Vec<Item>, Start)> {
     let prior = request.prior.as_ref()?;
     if prior.generation != request.job.generation || prior.filter_version != request.filter_version {
         return None;

@@ -97,9 +97,9 @@ impl State {
             let start = Start { source, path: transcript.path.clone(), cursor: state.read.clone(), tail: state.tail };
             let generation = state.generation;
             let (has_place, has_parent) = (state.place.is_some(), state.parent().is_some());
-            let permit = self.options.reads.clone().acquire_owned().await;
+            let room = self.options.pace.reading(self.urgency).await;
             let pass = tokio::task::spawn_blocking(move || {
-                let _permit = permit;
+                let _room = room;
                 let pass = reading::observe(&start);
                 let place = match &pass {
                     Pass::Read(done) if !has_place => done.seen.cwd.as_deref().map(place::of),

@@ -105,9 +105,9 @@ impl State {
             (None, Some(file)) => (Source { agent: file.agent, subagent: file.kind != Kind::Main }, file.path.clone()),
             (None, None) => return Known::Somewhere(None),
         };
-        let permit = self.options.reads.clone().acquire_owned().await;
+        let room = self.options.pace.reading(self.urgency).await;
         let peeked = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
+            let _room = room;
             match reading::peek(source, &path) {
                 Peek::Cwd(cwd) => Known::Somewhere(Some(place::of(&cwd))),
                 Peek::Nowhere => Known::Somewhere(None),

@@ -1,9 +1,10 @@
-//! What is to be read or woken, in order, a few at a time: a start with ten thousand transcripts must not be ten
-//! thousand reads at once.
+//! What is to be read, indexed or woken, in order, some at a time: a start with ten thousand transcripts must not be ten
+//! thousand reads at once. What a query was promised comes first, then the newest.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use baton_events::record::SessionId;
+use baton_events::record::{SessionId, Timestamp};
 
 use crate::files::FileSeen;
 
@@ -12,6 +13,8 @@ use crate::files::FileSeen;
 pub(super) enum Work {
     /// Let the session read its file.
     Read(Box<FileSeen>),
+    /// Let the session read to the end of its file and index what there is: a query could not wait for it.
+    Index(SessionId, Option<Box<FileSeen>>),
     /// Let the session do what time brings about.
     Wake(SessionId),
 }
@@ -20,9 +23,33 @@ impl Work {
     pub(super) fn session(&self) -> &SessionId {
         match self {
             Self::Read(file) => &file.session,
-            Self::Wake(id) => id,
+            Self::Index(id, _) | Self::Wake(id) => id,
         }
     }
+
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Wake(_) => Kind::Wake,
+            Self::Read(_) | Self::Index(..) => Kind::File,
+        }
+    }
+}
+
+/// Of each kind a session waits once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    File,
+    Wake,
+}
+
+/// Work with what its place in the order and its share of the progress depend on.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) work: Work,
+    /// When the session was last at work.
+    pub(super) at: Timestamp,
+    /// Bytes that are to be read.
+    pub(super) bytes: u64,
 }
 
 /// How far the backlog is since it was last empty.
@@ -32,6 +59,12 @@ pub struct Progress {
     pub done: u64,
     /// Done, in flight and waiting.
     pub total: u64,
+    /// Bytes of what is done.
+    pub bytes_done: u64,
+    /// Bytes of what is done, in flight and waiting.
+    pub bytes_total: u64,
+    /// When it was last empty; absent while it has always been.
+    pub since: Option<Timestamp>,
     /// Ever taken in.
     pub accepted: u64,
     /// Ever done.
@@ -41,42 +74,71 @@ pub struct Progress {
 impl Progress {
     /// In flight and waiting.
     pub fn pending(&self) -> u64 {
-        self.total - self.done
+        self.total.saturating_sub(self.done)
     }
 }
 
+/// First what a query was promised, then the newest, then what came first.
+type Place = (bool, Reverse<Timestamp>, u64);
+
 pub(super) struct Backlog {
-    waiting: VecDeque<Work>,
-    /// What waits, by session and kind: a file that changes ten times while it waits is read once.
-    queued: BTreeSet<(SessionId, bool)>,
-    in_flight: BTreeSet<SessionId>,
+    waiting: BTreeMap<Place, Entry>,
+    /// Where each waits, by session and kind: a file that changes ten times while it waits is read once.
+    queued: BTreeMap<(SessionId, Kind), Place>,
+    /// Sessions at work, and how many bytes that is.
+    in_flight: BTreeMap<SessionId, u64>,
     at_once: usize,
+    taken_in: u64,
     progress: Progress,
 }
 
 impl Backlog {
     pub(super) fn new(at_once: usize) -> Self {
         Self {
-            waiting: VecDeque::new(),
-            queued: BTreeSet::new(),
-            in_flight: BTreeSet::new(),
+            waiting: BTreeMap::new(),
+            queued: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             at_once,
+            taken_in: 0,
             progress: Progress::default(),
         }
     }
 
-    pub(super) fn push(&mut self, work: Vec<Work>) {
-        for work in work {
-            let key = (work.session().clone(), matches!(work, Work::Read(_)));
-            if self.queued.insert(key) {
-                if self.progress.pending() == 0 {
-                    (self.progress.done, self.progress.total) = (0, 0);
-                }
-                self.progress.total += 1;
-                self.progress.accepted += 1;
-                self.waiting.push_back(work);
+    pub(super) fn push(&mut self, entries: Vec<Entry>, now: Timestamp) {
+        for entry in entries {
+            let key = (entry.work.session().clone(), entry.work.kind());
+            if let Some(place) = self.queued.get(&key).copied() {
+                self.renew(key, place, entry);
+                continue;
             }
+            if self.progress.pending() == 0 {
+                let Progress { accepted, finished, .. } = self.progress;
+                self.progress = Progress { accepted, finished, since: Some(now), ..Progress::default() };
+            }
+            self.progress.total += 1;
+            self.progress.bytes_total += entry.bytes;
+            self.progress.accepted += 1;
+            self.taken_in += 1;
+            self.enter(key, entry, self.taken_in);
         }
+    }
+
+    /// A newer look at what waits already. A promise is not taken back.
+    fn renew(&mut self, key: (SessionId, Kind), place: Place, newer: Entry) {
+        let Some(older) = self.waiting.remove(&place) else { return };
+        self.progress.bytes_total = self.progress.bytes_total.saturating_sub(older.bytes) + newer.bytes;
+        let work = match (older.work, newer.work) {
+            (Work::Index(..), Work::Read(file)) => Work::Index(file.session.clone(), Some(file)),
+            (Work::Read(file) | Work::Index(_, Some(file)), Work::Index(id, None)) => Work::Index(id, Some(file)),
+            (_, newer) => newer,
+        };
+        self.enter(key, Entry { work, at: newer.at.max(older.at), bytes: newer.bytes }, place.2);
+    }
+
+    fn enter(&mut self, key: (SessionId, Kind), entry: Entry, number: u64) {
+        let place = (!matches!(entry.work, Work::Index(..)), Reverse(entry.at), number);
+        self.queued.insert(key, place);
+        self.waiting.insert(place, entry);
     }
 
     /// The next thing to do, if one more may be in flight. Its session is in flight until `done`.
@@ -85,25 +147,24 @@ impl Backlog {
             return None;
         }
         // A session that is in flight takes its next turn later; the others need not wait for it.
-        let index = self.waiting.iter().position(|work| !self.in_flight.contains(work.session()))?;
-        let work = self.waiting.remove(index)?;
-        self.queued.remove(&(work.session().clone(), matches!(work, Work::Read(_))));
-        self.in_flight.insert(work.session().clone());
+        let free = |(_, entry): &(&Place, &Entry)| !self.in_flight.contains_key(entry.work.session());
+        let place = self.waiting.iter().find(free).map(|(place, _)| *place)?;
+        let Entry { work, bytes, .. } = self.waiting.remove(&place)?;
+        self.queued.remove(&(work.session().clone(), work.kind()));
+        self.in_flight.insert(work.session().clone(), bytes);
         Some(work)
     }
 
     pub(super) fn done(&mut self, id: &SessionId) {
-        if self.in_flight.remove(id) {
+        if let Some(bytes) = self.in_flight.remove(id) {
             self.progress.done += 1;
+            self.progress.bytes_done += bytes;
             self.progress.finished += 1;
         }
     }
 
     pub(super) fn clear(&mut self) {
-        self.waiting.clear();
-        self.queued.clear();
-        self.progress = Progress::default();
-        self.in_flight.clear();
+        *self = Self::new(self.at_once);
     }
 
     pub(super) fn progress(&self) -> Progress {
@@ -114,41 +175,79 @@ impl Backlog {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn wake(id: &str) -> Work {
-        Work::Wake(SessionId::new(id).unwrap())
-    }
+    use crate::files::{FileSeen, FileStat};
+    use baton_events::conversation::Agent;
+    use baton_events::session::{FileIdentity, Kind as Of};
 
     fn id(id: &str) -> SessionId {
         SessionId::new(id).unwrap()
     }
 
+    fn entry(work: Work, at: i64) -> Entry {
+        Entry { work, at: Timestamp(at), bytes: 10 }
+    }
+
+    fn wake(name: &str) -> Entry {
+        entry(Work::Wake(id(name)), 0)
+    }
+
+    fn file(name: &str, size: u64) -> Box<FileSeen> {
+        Box::new(FileSeen {
+            session: id(name),
+            agent: Agent::ClaudeCode,
+            kind: Of::Main,
+            path: format!("/{name}.jsonl"),
+            stat: FileStat { modified_ns: 0, size },
+            identity: FileIdentity::default(),
+        })
+    }
+
+    fn take(backlog: &mut Backlog) -> Option<String> {
+        backlog.next().map(|work| work.session().to_string())
+    }
+
     #[test]
     fn a_few_at_a_time_in_order_and_never_the_same_twice_at_once() {
         let mut backlog = Backlog::new(2);
-        backlog.push(vec![wake("a"), wake("b"), wake("c"), wake("a")]);
-        let take = |backlog: &mut Backlog| backlog.next().map(|work| work.session().to_string());
+        backlog.push(vec![wake("a"), wake("b"), wake("c"), wake("a")], Timestamp(7));
         assert_eq!(take(&mut backlog).as_deref(), Some("a"));
-        backlog.push(vec![wake("a")]);
+        backlog.push(vec![wake("a")], Timestamp(8));
         assert_eq!(take(&mut backlog).as_deref(), Some("b"), "a is in flight, b is not");
         assert_eq!(take(&mut backlog), None, "two are in flight");
         backlog.done(&id("b"));
         assert_eq!(take(&mut backlog).as_deref(), Some("c"));
         backlog.done(&id("a"));
         assert_eq!(take(&mut backlog).as_deref(), Some("a"));
-        let Progress { done, total, .. } = backlog.progress();
-        assert_eq!((done, total), (2, 4));
+        let Progress { done, total, bytes_done, bytes_total, since, .. } = backlog.progress();
+        assert_eq!((done, total, bytes_done, bytes_total, since), (2, 4, 20, 40, Some(Timestamp(7))));
+    }
+
+    #[test]
+    fn what_was_promised_comes_first_then_the_newest() {
+        let mut backlog = Backlog::new(9);
+        let read = |name, at| entry(Work::Read(file(name, 1)), at);
+        backlog.push(vec![read("old", 1), read("middle", 2), read("young", 3)], Timestamp(0));
+        backlog.push(vec![read("live", 4), entry(Work::Index(id("old"), Some(file("old", 1))), 1)], Timestamp(0));
+        // A newer look does not take the promise back.
+        backlog.push(vec![entry(Work::Read(file("old", 2)), 5)], Timestamp(0));
+        let Some(Work::Index(first, Some(seen))) = backlog.next() else { panic!("the promise was not kept") };
+        assert_eq!((first, seen.stat.size), (id("old"), 2));
+        let rest: Vec<String> = std::iter::from_fn(|| take(&mut backlog)).collect();
+        assert_eq!(rest, ["live", "young", "middle"]);
+        assert_eq!(backlog.progress().total, 4);
     }
 
     #[test]
     fn progress_begins_anew_when_everything_was_done() {
         let mut backlog = Backlog::new(2);
-        backlog.push(vec![wake("a")]);
+        backlog.push(vec![wake("a")], Timestamp(1));
         backlog.next();
         backlog.done(&id("a"));
         backlog.done(&id("a"));
-        assert_eq!(backlog.progress(), Progress { done: 1, total: 1, accepted: 1, finished: 1 });
-        backlog.push(vec![wake("b")]);
-        assert_eq!(backlog.progress(), Progress { done: 0, total: 1, accepted: 2, finished: 1 });
+        let Progress { done, total, accepted, finished, .. } = backlog.progress();
+        assert_eq!((done, total, accepted, finished), (1, 1, 1, 1));
+        backlog.push(vec![wake("b")], Timestamp(2));
+        let Progress { done, total, since, accepted, finished, .. } = backlog.progress();
+        assert_eq!((done, total, since, accepted, finished), (0, 1, Some(Timestamp(2)), 2, 1));
     }
 }

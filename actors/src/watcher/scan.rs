@@ -1,8 +1,9 @@
 //! Finding transcripts: names and `stat`, never content.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use baton_events::session::FileIdentity;
 use baton_events::transcript;
@@ -16,14 +17,22 @@ const DEPTH: usize = 6;
 /// Unreachable paths that are named; further ones look alike.
 const UNREACHABLE_MAX: usize = 20;
 
-/// What one look at everything found.
+/// What a look found.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     pub(super) files: Vec<FileSeen>,
-    pub(super) transcripts: u64,
     pub(super) unreachable: Vec<String>,
     pub(super) left_out: u64,
+    /// Files that can be changed by another name, so that their folder is not told.
+    pub(super) elsewhere: BTreeSet<PathBuf>,
+    /// A folder is reached by a link: what happens in it is not told by its name here.
+    pub(super) linked: bool,
+    /// The time of change of each root and of the folders in it, from before they were looked into.
+    pub(super) stamps: Stamps,
 }
+
+/// Times of change of folders: a name was added or removed after an older one.
+pub(super) type Stamps = BTreeMap<PathBuf, Option<SystemTime>>;
 
 /// Looks at every root. A root that is not there has no transcripts.
 pub(super) fn everything(roots: &[Root]) -> Scan {
@@ -35,12 +44,42 @@ pub(super) fn everything(roots: &[Root]) -> Scan {
     scan
 }
 
-/// Looks at some paths.
-pub(super) fn some(roots: &[Root], paths: &[PathBuf]) -> Vec<FileSeen> {
-    paths.iter().filter_map(|path| roots.iter().find_map(|root| see(root, path))).collect()
+/// Looks at what is below a folder of a root.
+pub(super) fn below(roots: &[Root], folder: &Path) -> Scan {
+    let mut scan = Scan::default();
+    for root in roots {
+        if let Ok(path) = folder.strip_prefix(&root.projects)
+            && let depth @ 1.. = DEPTH.saturating_sub(path.components().count())
+        {
+            let is_link = folder.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+            scan.linked |= is_link && folder.is_dir();
+            if folder.is_dir() && path.iter().all(|name| worth_entering(Path::new(name))) {
+                walk(root, folder, depth, &mut BTreeSet::new(), &mut scan);
+            }
+        }
+    }
+    scan
+}
+
+/// Looks at one path.
+pub(super) fn one(roots: &[Root], path: &Path) -> Option<FileSeen> {
+    roots.iter().find_map(|root| see(root, path)).map(|(file, _)| file)
+}
+
+/// Folders whose time of change is another one than it was.
+pub(super) fn changed(stamps: &Stamps) -> Vec<PathBuf> {
+    let is_changed = |(folder, stamp): &(&PathBuf, &Option<SystemTime>)| stamp_of(folder) != **stamp;
+    stamps.iter().filter(is_changed).map(|(folder, _)| folder.clone()).collect()
+}
+
+fn stamp_of(folder: &Path) -> Option<SystemTime> {
+    fs::metadata(folder).and_then(|metadata| metadata.modified()).ok()
 }
 
 fn walk(root: &Root, directory: &Path, depth: usize, visited: &mut BTreeSet<(u64, u64)>, scan: &mut Scan) {
+    if depth + 1 >= DEPTH {
+        scan.stamps.insert(directory.to_owned(), stamp_of(directory));
+    }
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
@@ -55,13 +94,19 @@ fn walk(root: &Root, directory: &Path, depth: usize, visited: &mut BTreeSet<(u64
             false => kind.is_dir(),
         };
         if is_directory {
+            scan.linked |= kind.is_symlink();
             if depth > 1 && worth_entering(&path) && is_new(&path, kind.is_symlink(), visited) {
                 walk(root, &path, depth - 1, visited, scan);
             }
         } else if path.extension().is_some_and(|ending| ending == "jsonl") {
             match see(root, &path) {
                 Some(_) if scan.files.len() >= limits::TRANSCRIPTS => scan.left_out += 1,
-                Some(file) => scan.files.push(file),
+                Some((file, names)) => {
+                    if kind.is_symlink() || names > 1 {
+                        scan.elsewhere.insert(path);
+                    }
+                    scan.files.push(file);
+                }
                 None => {}
             }
         }
@@ -92,8 +137,8 @@ fn is_new(path: &Path, is_link: bool, visited: &mut BTreeSet<(u64, u64)>) -> boo
     }
 }
 
-/// The file at `path`, if it is a transcript of this root. Only regular files: opening a pipe would wait for ever.
-fn see(root: &Root, path: &Path) -> Option<FileSeen> {
+/// The file at `path`, if it is a transcript of this root, and how many names it has. Only regular files: opening a pipe would wait for ever.
+fn see(root: &Root, path: &Path) -> Option<(FileSeen, u64)> {
     let below = path.strip_prefix(&root.projects).ok()?.to_str()?;
     let below = if cfg!(windows) { below.replace('\\', "/") } else { below.to_owned() };
     let located = transcript::classify(root.agent, &below)?;
@@ -101,12 +146,13 @@ fn see(root: &Root, path: &Path) -> Option<FileSeen> {
     if !metadata.is_file() {
         return None;
     }
-    Some(FileSeen {
+    let file = FileSeen {
         session: located.session,
         agent: root.agent,
         kind: located.kind,
         path: files::text(path)?,
         stat: FileStat::of(&metadata),
         identity: files::identity(&metadata),
-    })
+    };
+    Some((file, files::names(&metadata)))
 }

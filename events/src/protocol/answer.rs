@@ -60,6 +60,12 @@ pub struct Freshness {
     pub indexed_now: u64,
     /// Sessions that are still being read and may be missing.
     pub pending: u64,
+    /// The first few of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pending_sessions: Vec<String>,
+    /// Whether the asking session has something new that was left out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub left_out_asking: bool,
     /// Position in the log that the answer covers.
     pub position: u64,
     /// Sessions whose latest content could not be read or stored, the first few: it is missing. `status` says why.
@@ -167,6 +173,9 @@ pub struct Status {
     pub started_at: String,
     /// Directories whose transcripts are read.
     pub roots: Vec<Root>,
+    /// Whether transcripts are still being looked for: then counts say little.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub looking: bool,
     /// Transcripts found on disk.
     pub transcripts: u64,
     /// Sessions by state.
@@ -199,10 +208,20 @@ pub struct Root {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Progress {
-    /// Sessions done since the daemon started.
+    /// Sessions done since there was nothing to do.
     pub done: u64,
     /// Sessions still to do.
     pub pending: u64,
+    /// Bytes of what is done.
+    pub bytes_done: u64,
+    /// Bytes of what is still to do.
+    pub bytes_pending: u64,
+    /// When there was last nothing to do, RFC 3339 UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// Sessions a second since then, while there is something to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sessions_per_second: Option<f64>,
 }
 
 /// The event log.
@@ -269,6 +288,9 @@ pub struct UnindexedRow {
     pub last_activity: Option<String>,
     /// As in [`Row`].
     pub message_count: u64,
+    /// The session that spawned this one, for a subagent's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_session_id: Option<String>,
 }
 
 /// Result of `sync`.
@@ -281,15 +303,24 @@ pub struct Sync {
     pub would_index: u64,
     /// Those that were indexed by this call.
     pub indexed: u64,
+    /// Sessions of their subagents that were or would be indexed with them; not counted above.
+    pub subagents: u64,
     /// Tokens of the transcripts that were or would be indexed, estimated.
     pub tokens_raw: u64,
     /// Tokens of what the filter leaves of them, estimated.
     pub tokens_filtered: u64,
     /// What enriching them with a model would cost, in US dollars.
     pub llm_cost_estimate: f64,
-    /// Sessions that could not be read or stored.
+    /// Sessions that could not be read or stored, the first few.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
+    /// How many those are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failures: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Result of `tracking`.

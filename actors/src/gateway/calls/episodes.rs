@@ -10,10 +10,10 @@ use baton_events::record::SessionId;
 use baton_events::redact::redact;
 use baton_events::session::EpisodeRef;
 
-use super::search::{Ready, ready};
+use super::search::{Ready, asking, ready};
 use super::{Ended, internal};
 use crate::gateway::connection::Out;
-use crate::gateway::{Services, conversation, graph, page, resolve};
+use crate::gateway::{Services, conversation, graph, lazy, page, resolve};
 
 /// What stands at the end of an episode that is too long for an answer.
 const CUT: &str = "\n… cut; `baton show` has the whole";
@@ -28,7 +28,9 @@ pub(in crate::gateway) async fn episodes(
     out: &Out,
 ) -> Result<answer::Episodes, Ended> {
     let behind = asked.cursor.as_deref().map(key).transpose()?;
-    let Ready { freshness, .. } = ready(services, out, None, asked.wait).await?;
+    let asking = asking(&asked.caller, "");
+    let ask = lazy::Ask { project: None, all: asked.wait, asking: asking.as_ref() };
+    let Ready { freshness, .. } = ready(services, out, ask).await?;
     let table = services.table.borrow().clone();
     let groups = resolve::groups(&table, &asked.groups)?;
     let settings = services.settings.borrow().clone();

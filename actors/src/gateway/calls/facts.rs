@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use baton_events::protocol::{FactsParams, Failure, answer};
 
-use super::search::{Ready, ready};
+use super::search::{Ready, asking, ready};
 use super::{Ended, internal};
 use crate::gateway::connection::Out;
-use crate::gateway::{Services, graph, page, resolve};
+use crate::gateway::{Services, graph, lazy, page, resolve};
 use crate::memory::GraphQuery;
 
 /// Facts that fit the words, best first; without words all, the most supported first.
@@ -18,7 +18,9 @@ pub(in crate::gateway) async fn facts(
 ) -> Result<answer::Facts, Ended> {
     let center = graph::center(asked.center.as_deref())?;
     let (offset, limit) = (page::offset(asked.cursor.as_deref())?, page::entries(asked.limit));
-    let Ready { searcher, freshness } = ready(services, out, None, asked.wait).await?;
+    let asking = asking(&asked.caller, &asked.query);
+    let ask = lazy::Ask { project: None, all: asked.wait, asking: asking.as_ref() };
+    let Ready { searcher, freshness } = ready(services, out, ask).await?;
     let table = services.table.borrow().clone();
     let groups = resolve::groups(&table, &asked.groups)?;
     let settings = services.settings.borrow().clone();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_events::protocol::{Failure, SearchParams, answer, code};
+use baton_events::protocol::{Caller, Failure, SearchParams, answer, code};
 use baton_events::record::{Position, SessionId};
 use baton_events::session::Phase;
 
@@ -20,29 +20,38 @@ pub(in crate::gateway) struct Ready {
     pub(in crate::gateway) freshness: answer::Freshness,
 }
 
-/// The lazy step and all that follows before a search of any kind. `project` comes first; with `wait` all history is
-/// read before.
-pub(in crate::gateway) async fn ready(
-    services: &Arc<Services>,
-    out: &Out,
-    project: Option<&str>,
-    wait: bool,
-) -> Result<Ready, Ended> {
-    if wait {
+/// The lazy step and all that follows before a search of any kind. With `all` all history is read before.
+pub(in crate::gateway) async fn ready(services: &Arc<Services>, out: &Out, ask: lazy::Ask<'_>) -> Result<Ready, Ended> {
+    if ask.all {
         lazy::wait_for_history(services, out).await?;
     }
-    let step = lazy::step(services, out, project, wait).await?;
-    let position: Position = lazy::catch_up(services, out, step.position, wait).await?;
+    let _asking = services.pace.asking();
+    let tail = services.journal.tail().position;
+    let step = lazy::step(services, out, ask).await?;
+    let mut position: Position = lazy::catch_up(services, out, step.position, ask.all).await?;
+    if position < tail {
+        // What others have indexed a moment ago is not the answer's to wait for, but for a moment.
+        let budget = services.settings.borrow().lazy_budget;
+        position = services.indexer.caught_up(tail, budget).await.unwrap_or(position);
+    }
     let searcher = services.indexer.searcher().map_err(|error| internal("the memory is not open", error))?;
     let table = services.table.borrow().clone();
     let failed = table.iter().filter(|(_, row)| row.state.phase == Phase::Failed);
     let freshness = answer::Freshness {
         indexed_now: step.indexed,
-        pending: step.pending + u64::from(position < step.position),
+        pending: step.pending + u64::from(position < step.position.max(tail)),
+        pending_sessions: step.pending_sessions,
+        left_out_asking: step.left_out_asking,
         position: position.0,
         failed: failed.map(|(id, _)| id.to_string()).take(resolve::NAMED).collect(),
     };
     Ok(Ready { searcher, freshness })
+}
+
+/// The session that asks, unless the question names it.
+pub(in crate::gateway) fn asking(caller: &Caller, question: &str) -> Option<SessionId> {
+    let id = SessionId::new(caller.agent_session.as_deref()?)?;
+    (!question.contains(id.short())).then_some(id)
 }
 
 pub(in crate::gateway) async fn search(
@@ -56,7 +65,9 @@ pub(in crate::gateway) async fn search(
     let project = || asked.project.as_deref().map(|name| resolve::project(&services.table.borrow().clone(), name));
     // A project whose first session began a moment ago is known only after the step.
     let known = project().and_then(Result::ok);
-    let Ready { searcher, freshness } = ready(services, out, known.as_deref(), asked.wait).await?;
+    let asking = asking(&asked.caller, &asked.query);
+    let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
+    let Ready { searcher, freshness } = ready(services, out, ask).await?;
     let project = project().transpose()?;
     let table = services.table.borrow().clone();
     let settings = services.settings.borrow().clone();
@@ -69,7 +80,8 @@ pub(in crate::gateway) async fn search(
             row.is_none_or(|row| row.state.phase == Phase::Forgotten || settings.excludes(&row.state))
         };
         let (project, favour) = (project.as_deref(), own.as_deref());
-        let query = Query { project, sessions: limit, exclude: &hidden, favour, ..Query::new(&query) };
+        let last = asking.as_ref();
+        let query = Query { project, sessions: limit, exclude: &hidden, favour, last, ..Query::new(&query) };
         let hits = searcher.search(&query).map_err(|error| internal("the search failed", error))?;
         Ok::<_, Failure>(hits.into_iter().map(|hit| answers::hit(&table, hit)).collect())
     });

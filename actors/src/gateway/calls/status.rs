@@ -1,15 +1,27 @@
 //! Daemon, log, memory, roots, counts, problems.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use baton_events::protocol::{self, answer};
 
 use super::Ended;
 use crate::gateway::{Services, answers};
+use crate::watcher::Overview;
+
+/// How long the watcher may keep the answer waiting: it may be looking at everything for the first time.
+const LOOK: Duration = Duration::from_millis(300);
+/// Problems that are told one by one.
+const PROBLEMS: usize = 50;
 
 pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answer::Status, Ended> {
-    let overview = services.watcher.overview().await.unwrap_or_default();
+    let overview = tokio::time::timeout(LOOK, services.watcher.overview()).await.ok().and_then(Result::ok);
+    let looking = overview.as_ref().is_none_or(|overview| !overview.looked);
+    // What was found by then is in the backlog by then.
+    let _ = services.supervisor.settle().await;
+    let overview = overview.unwrap_or_default();
     let table = services.table.borrow().clone();
     let mut sessions = BTreeMap::new();
     for (_, row) in table.iter() {
@@ -47,14 +59,16 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         what: format!("the searchable memory does not follow the log: {what}"),
         fix: "free disk space or fix the permissions of `memory/`; it is tried again every few seconds".to_owned(),
     }));
+    let problems = bounded(problems);
+    let pending = progress.pending();
+    let elapsed_ms = progress.since.map(|since| services.clock.now().since_ms(since)).filter(|_| pending > 0);
     Ok(answer::Status {
         pid: std::process::id(),
         version: services.version.clone(),
         protocol: protocol::VERSION,
         home: services.home.display().to_string(),
         started_at: services.started_at.to_string(),
-        roots: overview
-            .roots
+        roots: roots(services, &overview)
             .iter()
             .map(|(path, exists, notified)| answer::Root {
                 path: path.display().to_string(),
@@ -63,9 +77,19 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
                 named_by: named.get(path).cloned().unwrap_or_default(),
             })
             .collect(),
+        looking,
         transcripts: overview.transcripts,
         sessions,
-        backlog: answer::Progress { done: progress.done, pending: progress.pending() },
+        backlog: answer::Progress {
+            done: progress.done,
+            pending,
+            bytes_done: progress.bytes_done,
+            bytes_pending: progress.bytes_total.saturating_sub(progress.bytes_done),
+            since: progress.since.filter(|_| pending > 0).map(|since| since.to_string()),
+            sessions_per_second: elapsed_ms
+                .filter(|ms| *ms > 0)
+                .map(|ms| rounded(progress.done as f64 * 1e3 / ms as f64)),
+        },
         log: answer::Log { position: tail.0, segments: log.segments, bytes: log.bytes, unreadable: table.skipped() },
         memory: answer::Memory {
             position: memory_position.0,
@@ -74,4 +98,50 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         },
         problems,
     })
+}
+
+/// Where transcripts are looked for, whether that is there, and whether changes are announced.
+fn roots(services: &Services, overview: &Overview) -> Vec<(PathBuf, bool, bool)> {
+    match overview.roots.is_empty() {
+        // The watcher has had no time to tell.
+        true => {
+            let roots = services.roots.now().into_iter();
+            roots.map(|root| (root.projects.clone(), root.projects.is_dir(), false)).collect()
+        }
+        false => overview.roots.clone(),
+    }
+}
+
+/// The first of many, and how many more there are.
+fn bounded(mut problems: Vec<answer::Problem>) -> Vec<answer::Problem> {
+    if problems.len() > PROBLEMS {
+        let more = problems.len() - PROBLEMS;
+        problems.truncate(PROBLEMS);
+        problems.push(answer::Problem {
+            what: format!("and {more} more"),
+            fix: "mend these first; `daemon.log` and `baton sessions --state failed` name the others".to_owned(),
+        });
+    }
+    problems
+}
+
+fn rounded(rate: f64) -> f64 {
+    (rate * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_problems_are_told_as_a_few_and_a_number() {
+        let problems = |count: usize| {
+            let problem = |number| answer::Problem { what: format!("problem {number}"), fix: String::new() };
+            bounded((0..count).map(problem).collect())
+        };
+        assert_eq!(problems(PROBLEMS).len(), PROBLEMS);
+        let told = problems(PROBLEMS + 7);
+        assert_eq!((told.len(), told[PROBLEMS].what.as_str()), (PROBLEMS + 1, "and 7 more"));
+        assert_eq!(told[0].what, "problem 0");
+    }
 }

@@ -1,17 +1,422 @@
 //! A range of history, indexed now or counted.
+//!
+//! The range is of main sessions, newest first. The sessions of their subagents are worked on with them; so are subagents
+//! whose parent nobody knows, when the range is not cut by number. Whatever is done stays done, whoever goes away.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use baton_events::protocol::{SyncParams, answer, code};
+use baton_events::protocol::{Progress, SyncParams, answer, code};
+use baton_events::record::{Position, SessionId, Timestamp};
+use baton_events::session::{CloseReason, Kind, Phase, State};
+use baton_events::tokens;
+use tokio::task::JoinSet;
 
-use super::Ended;
-use crate::gateway::Services;
+use super::{Ended, internal};
+use crate::files::FileSeen;
 use crate::gateway::connection::{Out, failure};
+use crate::gateway::glance::{self, TokenCount};
+use crate::gateway::lazy::wanted::{self, Wanted};
+use crate::gateway::{Services, lazy, resolve};
+use crate::limits;
+use crate::session::{Closed, Outcome};
+use crate::settings::Settings;
+use crate::slot::CallError;
+
+/// How often a waiting client is told how far things are, and looked for.
+const TELL: std::time::Duration = std::time::Duration::from_millis(100);
+const DAY_MS: i64 = 24 * 3_600_000;
 
 pub(in crate::gateway) async fn sync(
-    _asked: SyncParams,
-    _services: &Arc<Services>,
-    _out: &Out,
+    asked: SyncParams,
+    services: &Arc<Services>,
+    out: &Out,
 ) -> Result<answer::Sync, Ended> {
-    Err(failure(code::METHOD_NOT_FOUND, "not built yet").into())
+    let range = range(&asked, services).await?;
+    match asked.dry_run {
+        true => preview(range, services, out).await,
+        false => carry_out(range, services, out).await,
+    }
+}
+
+/// What was chosen.
+struct Range {
+    /// Main sessions.
+    sessions: u64,
+    /// What of them, and of their subagents, is not indexed, newest first.
+    work: Vec<Work>,
+}
+
+/// A session to be indexed.
+struct Work {
+    wanted: Wanted,
+    /// Where it is read from, for a look at all of it.
+    file: Option<FileSeen>,
+    subagent: bool,
+}
+
+/// A session that may be in the range.
+struct Candidate {
+    id: SessionId,
+    at: Timestamp,
+    subagent: bool,
+    parent: Option<SessionId>,
+    wanted: Option<Wanted>,
+    file: Option<FileSeen>,
+}
+
+async fn range(asked: &SyncParams, services: &Arc<Services>) -> Result<Range, Ended> {
+    let grown = services.watcher.refresh().await;
+    let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts not looked at: {error}")))?;
+    let table = services.table.borrow().clone();
+    let (settings, now) = (services.settings.borrow().clone(), services.clock.now());
+    let known = asked.project.as_deref().map(|name| resolve::project(&table, name));
+    let project = match (&known, &asked.project) {
+        (Some(Err(_)), Some(name)) => Some(crate::place::of(name).project),
+        _ => known.as_ref().and_then(|known| known.as_ref().ok().cloned()),
+    };
+
+    let mut candidates = Vec::new();
+    let mut wanted = wanted::all(&table, &settings, now, grown);
+    // To ask for everything is to ask for what has failed too.
+    let has_failed = |state: &State| state.phase == Phase::Failed && settings.reads(state);
+    let listed: BTreeSet<SessionId> = wanted.iter().map(|wanted| wanted.id.clone()).collect();
+    for (id, row) in table.iter().filter(|(id, row)| has_failed(&row.state) && !listed.contains(*id)) {
+        wanted.push(Wanted { id: id.clone(), file: None, bytes: 0, at: row.state.last_activity() });
+    }
+    let in_project = |state: &State| project.as_deref().is_none_or(|project| resolve::is_in(state, project));
+    let mut wanted: std::collections::BTreeMap<SessionId, Wanted> =
+        wanted.into_iter().map(|wanted| (wanted.id.clone(), wanted)).collect();
+    for (id, row) in table.iter() {
+        let state = &row.state;
+        if !settings.reads(state) || state.transcript.is_none() {
+            wanted.remove(id);
+            continue;
+        }
+        // One that was found a moment ago has no place yet: the head of its file says where it works.
+        if state.place.is_none() && wanted.get(id).is_some_and(|wanted| wanted.file.is_some()) {
+            continue;
+        }
+        let wanted = wanted.remove(id);
+        if !in_project(state) {
+            continue;
+        }
+        let at = wanted.as_ref().map_or(state.last_activity(), |wanted| wanted.at.max(state.last_activity()));
+        let file = wanted.as_ref().and_then(|wanted| wanted.file.clone()).or_else(|| known_file(id, state));
+        let (subagent, parent) = (state.is_subagent(), state.parent().cloned());
+        candidates.push(Candidate { id: id.clone(), at, subagent, parent, wanted, file });
+    }
+    // What is left are files of which nothing is known.
+    let new: Vec<Wanted> = wanted.into_values().collect();
+    candidates.extend(judge(new, project.clone(), settings).await?);
+    if let (true, Some(Err(unknown))) = (candidates.is_empty(), known) {
+        return Err(unknown.into());
+    }
+    Ok(choose(candidates, asked, now))
+}
+
+/// Files of which nothing is known, by what their heads say: those of the project that may be read.
+async fn judge(new: Vec<Wanted>, project: Option<String>, settings: Arc<Settings>) -> Result<Vec<Candidate>, Ended> {
+    let judging = tokio::task::spawn_blocking(move || {
+        let judge = |wanted: Wanted| {
+            let file = wanted.file.clone()?;
+            let glance = glance::head(&file).unwrap_or_default();
+            let state = glance::as_state(&glance);
+            let is_in = project.as_deref().is_none_or(|project| resolve::is_in(&state, project));
+            let (subagent, parent) = match &file.kind {
+                Kind::Main => (false, None),
+                Kind::Subagent { parent } => (true, parent.clone().or(glance.parent)),
+            };
+            (is_in && settings.reads(&state)).then_some(Candidate {
+                id: wanted.id.clone(),
+                at: wanted.at,
+                subagent,
+                parent,
+                wanted: Some(wanted),
+                file: Some(file),
+            })
+        };
+        new.into_iter().filter_map(judge).collect()
+    });
+    Ok(judging.await.map_err(|error| internal("looking at transcripts broke", error))?)
+}
+
+fn known_file(id: &SessionId, state: &State) -> Option<FileSeen> {
+    let transcript = state.transcript.as_ref()?;
+    let metadata = std::fs::metadata(&transcript.path).ok()?;
+    Some(FileSeen {
+        session: id.clone(),
+        agent: transcript.agent,
+        kind: transcript.kind.clone(),
+        path: transcript.path.clone(),
+        stat: crate::files::FileStat::of(&metadata),
+        identity: transcript.identity,
+    })
+}
+
+fn choose(mut candidates: Vec<Candidate>, asked: &SyncParams, now: Timestamp) -> Range {
+    let since = asked.days.filter(|days| *days > 0).map(|days| now.plus_ms(-i64::from(days).saturating_mul(DAY_MS)));
+    let most = asked.max_sessions.filter(|most| *most > 0).map_or(usize::MAX, |most| most as usize);
+    candidates.sort_by(|a, b| (b.at, &a.id).cmp(&(a.at, &b.id)));
+    let is_young = |candidate: &Candidate| since.is_none_or(|since| candidate.at >= since);
+    let mains: BTreeSet<SessionId> = candidates
+        .iter()
+        .filter(|candidate| !candidate.subagent && is_young(candidate))
+        .take(most)
+        .map(|candidate| candidate.id.clone())
+        .collect();
+    let known: BTreeSet<SessionId> =
+        candidates.iter().filter(|candidate| !candidate.subagent).map(|candidate| candidate.id.clone()).collect();
+    let is_in = |candidate: &Candidate| match &candidate.parent {
+        _ if !candidate.subagent => mains.contains(&candidate.id),
+        Some(parent) if known.contains(parent) => mains.contains(parent),
+        _ => most == usize::MAX && is_young(candidate),
+    };
+    let sessions = mains.len() as u64;
+    let chosen: Vec<bool> = candidates.iter().map(is_in).collect();
+    let work = candidates
+        .into_iter()
+        .zip(chosen)
+        .filter(|(_, chosen)| *chosen)
+        .filter_map(|(candidate, _)| {
+            let Candidate { wanted, file, subagent, .. } = candidate;
+            Some(Work { wanted: wanted?, file, subagent })
+        })
+        .collect();
+    Range { sessions, work }
+}
+
+/// Tells a client how far things are until they are done. A client that has gone stops them.
+async fn told<T>(
+    services: &Services,
+    out: &Out,
+    what: &str,
+    progress: impl Fn() -> (u64, u64),
+    work: impl Future<Output = T>,
+) -> Result<T, Ended> {
+    let mut tell = tokio::time::interval(TELL);
+    let mut stopping = services.stop.subscribe();
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return Ok(done),
+            _ = tell.tick() => {
+                if out.is_closed() {
+                    return Err(Ended::ClientGone);
+                }
+                let (done, total) = progress();
+                out.progress(&Progress { what: what.to_owned(), done, total });
+            }
+            _ = stopping.wait_for(|stop| *stop) => {
+                let message = "the daemon is stopping; what is done stays, call again for the rest";
+                return Err(failure(code::STOPPING, message).into());
+            }
+        }
+    }
+}
+
+/// Sets a flag when it goes, however that comes.
+struct StopWhenGone(Arc<AtomicBool>);
+
+impl Drop for StopWhenGone {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Reads everything that would be indexed, and stores nothing.
+async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, Ended> {
+    let table = services.table.borrow().clone();
+    let done = Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let stopped = StopWhenGone(Arc::new(AtomicBool::new(false)));
+    let total = range.work.len() as u64;
+    let looking = {
+        let (done, stop) = (done.clone(), stopped.0.clone());
+        tokio::task::spawn_blocking(move || {
+            let mut sum = answer::Sync { sessions: range.sessions, ..answer::Sync::default() };
+            for work in range.work {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                let row = table.get(&work.wanted.id);
+                look(&work, row.map(|row| &row.state), &mut sum);
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+            sum
+        })
+    };
+    let looked = told(services, out, "looking at sessions", || (done.load(Ordering::Relaxed), total), looking).await?;
+    Ok(looked.map_err(|error| internal("looking at transcripts broke", error))?)
+}
+
+/// Adds one session to a preview.
+fn look(work: &Work, state: Option<&State>, sum: &mut answer::Sync) {
+    let owed = state.is_some_and(|state| state.unindexed > 0 || state.phase == Phase::Failed);
+    if let (Some(file), false) = (&work.wanted.file, owed)
+        && glance::beyond(state, file).is_some_and(|glance| glance.conversation == 0)
+    {
+        // Nothing of the conversation has come.
+        return;
+    }
+    let mut kept = TokenCount::default();
+    let read = work.file.as_ref().and_then(|file| Some((file, glance::whole(file, &mut kept)?)));
+    let Some((file, glance)) = read else { return failed(sum, &work.wanted.id) };
+    if glance.conversation > 0 {
+        let tokens = Tokens { raw: tokens::of_bytes(file.stat.size), kept: kept.0 };
+        count(work.subagent, &mut sum.would_index, &mut sum.subagents);
+        add(sum, tokens);
+    }
+}
+
+/// What one session was or would be.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tokens {
+    raw: u64,
+    kept: u64,
+}
+
+fn add(sum: &mut answer::Sync, tokens: Tokens) {
+    sum.tokens_raw += tokens.raw;
+    sum.tokens_filtered += tokens.kept;
+    // To a millionth of a dollar: sums of such parts are not.
+    sum.llm_cost_estimate = ((sum.llm_cost_estimate + tokens::summary_usd(tokens.kept)) * 1e6).round() / 1e6;
+}
+
+fn count(subagent: bool, mains: &mut u64, subagents: &mut u64) {
+    *(if subagent { subagents } else { mains }) += 1;
+}
+
+fn failed(sum: &mut answer::Sync, id: &SessionId) {
+    sum.failures += 1;
+    if sum.failed.len() < resolve::NAMED {
+        sum.failed.push(id.to_string());
+    }
+}
+
+/// Closes everything that is not indexed, some at a time, and waits until searches find it.
+async fn carry_out(range: Range, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, Ended> {
+    let total = range.work.len() as u64;
+    let done = std::sync::atomic::AtomicU64::new(0);
+    let mut sum = answer::Sync { sessions: range.sessions, ..answer::Sync::default() };
+    let mut position = Position(0);
+    let working = async {
+        let mut waiting = range.work.into_iter();
+        // Dropped with the call: what has begun is finished by its session, nothing more is begun.
+        let mut at_work = JoinSet::new();
+        loop {
+            while at_work.len() < limits::LAZY_AT_ONCE
+                && let Some(work) = waiting.next()
+            {
+                let services = services.clone();
+                at_work.spawn(async move {
+                    let closed = close(&services, &work).await;
+                    let tokens = match &closed {
+                        Ok(closed) if is_new(closed) => measure(&services, &work.wanted.id).await,
+                        _ => Tokens::default(),
+                    };
+                    (work, closed, tokens)
+                });
+            }
+            let Some(next) = at_work.join_next().await else { break };
+            done.fetch_add(1, Ordering::Relaxed);
+            let Ok((work, closed, tokens)) = next else {
+                sum.failures += 1;
+                continue;
+            };
+            match closed {
+                Ok(closed) if is_new(&closed) => {
+                    position = position.max(closed.position);
+                    match work.subagent {
+                        true => sum.subagents += 1,
+                        false => (sum.would_index, sum.indexed) = (sum.would_index + 1, sum.indexed + 1),
+                    }
+                    add(&mut sum, tokens);
+                }
+                // There was nothing to index, or it may not be.
+                Ok(Closed { outcome: Outcome::Unchanged | Outcome::Empty | Outcome::Refused(_), .. }) => {}
+                _ => {
+                    sum.would_index += u64::from(!work.subagent);
+                    failed(&mut sum, &work.wanted.id);
+                }
+            }
+        }
+        (sum, position)
+    };
+    let (sum, position) =
+        told(services, out, "indexing sessions", || (done.load(Ordering::Relaxed), total), working).await?;
+    lazy::catch_up(services, out, position, true).await?;
+    Ok(sum)
+}
+
+fn is_new(closed: &Closed) -> bool {
+    matches!(closed.outcome, Outcome::Stored | Outcome::Replaced(_))
+}
+
+async fn close(services: &Services, work: &Work) -> Result<Closed, CallError> {
+    let Wanted { id, file, .. } = &work.wanted;
+    let call = lazy::close_call(CloseReason::Sync);
+    services.supervisor.close(id, file.clone(), call, limits::CLOSE_DEADLINE).await
+}
+
+/// The tokens of a session that was indexed a moment ago.
+async fn measure(services: &Arc<Services>, id: &SessionId) -> Tokens {
+    let Some(row) = services.table.borrow().get(id).cloned() else { return Tokens::default() };
+    let (services, id) = (services.clone(), id.clone());
+    let measured = tokio::task::spawn_blocking(move || {
+        let episode = row.state.episode.as_ref()?;
+        let items = services.indexer.conversation(&id, episode).ok()?;
+        Some(Tokens { raw: tokens::of_bytes(episode.to), kept: tokens::of_items(&items) })
+    });
+    measured.await.ok().flatten().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Main sessions `m1` to `m3`, the first the newest, each a day older; `m1` and `m3` have a subagent, and one has no
+    /// parent that anybody knows.
+    fn candidates() -> Vec<Candidate> {
+        let id = |name: &str| SessionId::new(name).unwrap();
+        let candidate = |name: &str, days_old: i64, parent: Option<&str>| Candidate {
+            id: id(name),
+            at: Timestamp(100 * DAY_MS - days_old * DAY_MS),
+            subagent: name.starts_with('s'),
+            parent: parent.map(id),
+            wanted: Some(Wanted { id: id(name), file: None, bytes: 0, at: Timestamp(0) }),
+            file: None,
+        };
+        vec![
+            candidate("s3", 2, Some("m3")),
+            candidate("m3", 2, None),
+            candidate("m1", 0, None),
+            candidate("s1", 9, Some("m1")),
+            candidate("m2", 1, None),
+            candidate("sx", 1, Some("gone")),
+        ]
+    }
+
+    fn check(days: Option<u32>, max_sessions: Option<u32>, sessions: u64, expected: &[&str]) {
+        let asked = SyncParams { days, max_sessions, ..SyncParams::default() };
+        let range = choose(candidates(), &asked, Timestamp(100 * DAY_MS));
+        let work: Vec<String> = range.work.iter().map(|work| work.wanted.id.to_string()).collect();
+        assert_eq!(
+            (range.sessions, work),
+            (sessions, expected.iter().map(|id| (*id).to_owned()).collect()),
+            "{asked:?}"
+        );
+    }
+
+    #[test]
+    fn a_range_is_of_main_sessions_and_takes_their_subagents_along() {
+        let all = ["m1", "m2", "sx", "m3", "s3", "s1"];
+        check(None, None, 3, &all);
+        check(Some(0), Some(0), 3, &all);
+        check(Some(1), None, 2, &["m1", "m2", "sx", "s1"]);
+        check(None, Some(1), 1, &["m1", "s1"]);
+        check(None, Some(3), 3, &["m1", "m2", "m3", "s3", "s1"]);
+        check(Some(1), Some(5), 2, &["m1", "m2", "s1"]);
+        check(Some(u32::MAX), None, 3, &all);
+    }
 }

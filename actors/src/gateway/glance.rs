@@ -1,0 +1,157 @@
+//! A look into a transcript of which nothing is to be recorded: what a query would find there, for previews and lists.
+
+use baton_events::conversation::Item;
+use baton_events::record::{SessionId, Timestamp};
+use baton_events::session::{Kind, Place, State, TailDigest};
+use baton_events::tokens;
+use baton_events::transcript::{Cursor, NullSink, Sink, Source};
+
+use crate::files::FileSeen;
+use crate::limits;
+use crate::place;
+use crate::reading::{self, Done, Pass, Start};
+
+/// Bytes at the head of a transcript within which it says where it was made.
+const HEAD_BYTES: u64 = 256 * 1024;
+
+/// What a look has shown.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Glance {
+    /// Typed prompts and assistant messages that carry text.
+    pub(super) messages: u64,
+    /// Records of the conversation.
+    pub(super) conversation: u64,
+    /// When the last of them was written.
+    pub(super) last_at: Option<Timestamp>,
+    /// Where the session works.
+    pub(super) place: Option<Place>,
+    /// Whose subagent it says it is.
+    pub(super) parent: Option<SessionId>,
+}
+
+/// What the file has beyond what the session has read. Blocks for disk reads. `None`: it cannot be read.
+pub(super) fn beyond(state: Option<&State>, file: &FileSeen) -> Option<Glance> {
+    let known = state.filter(|state| {
+        let transcript = state.transcript.as_ref();
+        transcript.is_some_and(|transcript| transcript.path == file.path && transcript.identity == file.identity)
+    });
+    let start = match known {
+        Some(state) => Start { cursor: state.read.clone(), tail: state.tail, ..beginning(file) },
+        None => beginning(file),
+    };
+    glance(start, file, u64::MAX, &mut NullSink)
+}
+
+/// What the head of the file says, above all where the session works. Blocks for disk reads.
+pub(super) fn head(file: &FileSeen) -> Option<Glance> {
+    glance(beginning(file), file, HEAD_BYTES, &mut NullSink)
+}
+
+/// All of the file, its items one by one into a sink. Blocks for disk reads.
+pub(super) fn whole(file: &FileSeen, sink: &mut impl Sink) -> Option<Glance> {
+    glance(beginning(file), file, u64::MAX, sink)
+}
+
+fn beginning(file: &FileSeen) -> Start {
+    Start {
+        source: Source { agent: file.agent, subagent: matches!(file.kind, Kind::Subagent { .. }) },
+        path: file.path.clone(),
+        cursor: Cursor::default(),
+        tail: TailDigest::default(),
+    }
+}
+
+fn glance(mut start: Start, file: &FileSeen, enough: u64, sink: &mut impl Sink) -> Option<Glance> {
+    let mut glance = Glance::default();
+    let mut read = 0;
+    loop {
+        let from = start.cursor.offset;
+        match reading::look(&start, enough.min(limits::READ_PASS_BYTES), sink) {
+            Pass::Read(done) => {
+                let Done { cursor, seen, tail, more } = *done;
+                glance.messages += seen.messages;
+                glance.conversation += seen.conversation;
+                glance.last_at = glance.last_at.max(seen.last_conversation_at.or(seen.last_at));
+                glance.parent = glance.parent.take().or(seen.agent_session.as_deref().and_then(SessionId::new));
+                if let (None, Some(cwd)) = (&glance.place, &seen.cwd) {
+                    glance.place = Some(place::of(cwd));
+                }
+                read += cursor.offset - from;
+                (start.cursor, start.tail) = (cursor, tail);
+                if !more || read >= enough {
+                    return Some(glance);
+                }
+            }
+            // It was rewritten: all of it is new.
+            Pass::Rewritten { .. } if start.cursor.offset > 0 && read == 0 => start = beginning(file),
+            Pass::Rewritten { .. } | Pass::Gone | Pass::Unreadable { .. } => return None,
+        }
+    }
+}
+
+/// The state of a session of which nothing is known but what a look has shown, for the rules to judge.
+pub(super) fn as_state(glance: &Glance) -> State {
+    State { place: glance.place.clone(), ..State::default() }
+}
+
+/// Counts tokens of items and keeps none.
+#[derive(Debug, Default)]
+pub(super) struct TokenCount(pub(super) u64);
+
+impl Sink for TokenCount {
+    const TEXT: bool = true;
+
+    fn item(&mut self, item: Item) {
+        self.0 += tokens::of_items(std::slice::from_ref(&item));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_events::conversation::Agent;
+    use baton_events::session::{FileIdentity, Transcript};
+
+    fn record(text: &str) -> String {
+        format!(
+            r#"{{"type":"user","uuid":"u-{text}","sessionId":"s","timestamp":"2026-03-14T09:26:53.589Z","cwd":"/srv/work","message":{{"role":"user","content":"{text}"}}}}"#
+        ) + "\n"
+    }
+
+    #[test]
+    fn a_glance_counts_what_the_session_has_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        std::fs::write(&path, record("one") + &record("two")).unwrap();
+        let metadata = std::fs::metadata(&path).unwrap();
+        let seen = FileSeen {
+            session: SessionId::new("s").unwrap(),
+            agent: Agent::ClaudeCode,
+            kind: Kind::Main,
+            path: path.to_str().unwrap().to_owned(),
+            stat: crate::files::FileStat::of(&metadata),
+            identity: crate::files::identity(&metadata),
+        };
+        let all = beyond(None, &seen).unwrap();
+        assert_eq!((all.messages, all.conversation), (2, 2));
+        assert_eq!(all.place.as_ref().map(|place| place.cwd.as_str()), Some("/srv/work"));
+
+        let Pass::Read(done) = reading::observe(&beginning(&seen)) else { panic!("not read") };
+        let transcript =
+            Transcript { agent: seen.agent, path: seen.path.clone(), identity: seen.identity, kind: Kind::Main };
+        let mut state = State { transcript: Some(transcript), read: done.cursor, tail: done.tail, ..State::default() };
+        assert_eq!(beyond(Some(&state), &seen).map(|glance| glance.conversation), Some(0));
+        std::fs::write(&path, record("one") + &record("two") + &record("three")).unwrap();
+        assert_eq!(beyond(Some(&state), &seen).map(|glance| glance.messages), Some(1));
+        state.tail = TailDigest([9; 16]);
+        assert_eq!(beyond(Some(&state), &seen).map(|glance| glance.messages), Some(3), "rewritten");
+        state.transcript.as_mut().unwrap().identity = FileIdentity { device: 1, inode: 1 };
+        assert_eq!(beyond(Some(&state), &seen).map(|glance| glance.messages), Some(3), "another file");
+
+        let mut tokens = TokenCount::default();
+        assert_eq!(whole(&seen, &mut tokens).map(|glance| glance.messages), Some(3));
+        assert!(tokens.0 > 3, "{tokens:?}");
+        std::fs::remove_file(&path).unwrap();
+        assert!(head(&seen).is_none());
+    }
+}

@@ -1,0 +1,161 @@
+//! What a query would miss: transcripts that have grown, and sessions that were read and not indexed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use baton_events::projection::table::SessionTable;
+use baton_events::record::{SessionId, Timestamp};
+use baton_events::session::{Phase, State, Why};
+
+use super::resolve;
+use crate::files::FileSeen;
+use crate::settings::Settings;
+
+/// A session that a query would index.
+#[derive(Clone, Debug)]
+pub(in crate::gateway) struct Wanted {
+    pub(in crate::gateway) id: SessionId,
+    /// Its file, if that has grown since it was read.
+    pub(in crate::gateway) file: Option<FileSeen>,
+    /// Bytes that are not indexed.
+    pub(in crate::gateway) bytes: u64,
+    /// When it was last at work.
+    pub(in crate::gateway) at: Timestamp,
+}
+
+/// Everything that a query would index, newest first. What may not be read is not among it; what nothing is known of yet
+/// is: its session finds out.
+pub(in crate::gateway) fn all(
+    table: &SessionTable,
+    settings: &Settings,
+    now: Timestamp,
+    grown: Vec<FileSeen>,
+) -> Vec<Wanted> {
+    let mut wanted = BTreeMap::new();
+    for file in grown {
+        let row = table.get(&file.session);
+        if row.is_some_and(|row| !settings.reads(&row.state)) {
+            continue;
+        }
+        let indexed = row.map_or(0, |row| indexed_to(&row.state));
+        let entry = Wanted {
+            id: file.session.clone(),
+            bytes: file.stat.size.saturating_sub(indexed),
+            at: file.stat.modified(),
+            file: Some(file),
+        };
+        wanted.insert(entry.id.clone(), entry);
+    }
+    for (id, row) in table.iter() {
+        let state = &row.state;
+        if is_owed(state, now) && settings.reads(state) && !wanted.contains_key(id) {
+            let bytes = state.read.offset.saturating_sub(indexed_to(state));
+            wanted.insert(id.clone(), Wanted { id: id.clone(), file: None, bytes, at: state.last_activity() });
+        }
+    }
+    let mut wanted: Vec<Wanted> = wanted.into_values().collect();
+    wanted.sort_by_key(|wanted| std::cmp::Reverse(wanted.at));
+    wanted
+}
+
+/// The sessions of a project before all others; the order is the same otherwise. A session of which nothing is known yet
+/// counts as the project's if its transcript lies where those of the project do.
+pub(super) fn project_first(table: &SessionTable, project: &str, wanted: &mut [Wanted]) {
+    let folders: BTreeSet<PathBuf> = table
+        .iter()
+        .filter(|(_, row)| !row.state.is_subagent() && resolve::is_in(&row.state, project))
+        .filter_map(|(_, row)| Path::new(&row.state.transcript.as_ref()?.path).parent().map(Path::to_owned))
+        .collect();
+    let is_asked = |wanted: &Wanted| match (table.get(&wanted.id), &wanted.file) {
+        (Some(row), _) if row.state.place.is_some() => resolve::is_in(&row.state, project),
+        (_, Some(file)) => Path::new(&file.path).ancestors().any(|folder| folders.contains(folder)),
+        _ => false,
+    };
+    wanted.sort_by_cached_key(|wanted| !is_asked(wanted));
+}
+
+/// Up to where the episode of this generation says what the transcript says.
+fn indexed_to(state: &State) -> u64 {
+    state.checked.filter(|checked| checked.generation == state.generation).map_or(0, |checked| checked.to)
+}
+
+/// Whether a session was read further than it is indexed. One whose index has failed waits for its time.
+fn is_owed(state: &State, now: Timestamp) -> bool {
+    match state.phase {
+        Phase::Active | Phase::Inactive | Phase::Unindexed(Why::TimeoutDisabled) => state.counts.messages > 0,
+        Phase::Indexing => true,
+        Phase::Indexed => state.unindexed > 0,
+        Phase::Failed => state.failure.is_none_or(|failure| failure.retry_at <= now),
+        // Its file has grown or come back, or it would not be looked at: the grown ones are wanted in any case.
+        Phase::New | Phase::Unindexed(_) | Phase::Forgotten => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::FileStat;
+    use baton_events::conversation::Agent;
+    use baton_events::record::{Position, SequenceNumber};
+    use baton_events::session::{Event, FileIdentity, Kind, Place};
+
+    fn id(text: &str) -> SessionId {
+        SessionId::new(text).unwrap()
+    }
+
+    fn file(session: &str, path: &str, seconds: i128, size: u64) -> FileSeen {
+        FileSeen {
+            session: id(session),
+            agent: Agent::ClaudeCode,
+            kind: Kind::Main,
+            path: path.to_owned(),
+            stat: FileStat { modified_ns: seconds * 1_000_000_000, size },
+            identity: FileIdentity::default(),
+        }
+    }
+
+    fn table(sessions: &[(&str, &str, &str)]) -> SessionTable {
+        let mut table = SessionTable::default();
+        for (number, (session, path, project)) in (1..).zip(sessions) {
+            let discovered = Event::Discovered {
+                agent: Agent::ClaudeCode,
+                path: (*path).to_owned(),
+                identity: FileIdentity::default(),
+                kind: Kind::Main,
+                at: Timestamp(0),
+            };
+            let place = Place { cwd: (*project).to_owned(), project: (*project).to_owned() };
+            table.apply(Position(number * 2), &id(session), SequenceNumber(1), &discovered);
+            table.apply(Position(number * 2 + 1), &id(session), SequenceNumber(2), &Event::Located { place });
+        }
+        table
+    }
+
+    #[test]
+    fn the_asked_project_comes_first_then_the_newest() {
+        let table = table(&[("known", "/p/-a/known.jsonl", "/a"), ("other", "/p/-b/other.jsonl", "/b")]);
+        let grown = vec![
+            file("known", "/p/-a/known.jsonl", 1, 10),
+            file("brand-new", "/p/-a/brand-new.jsonl", 2, 10),
+            file("other", "/p/-b/other.jsonl", 3, 10),
+        ];
+        let names = |wanted: &[Wanted]| wanted.iter().map(|wanted| wanted.id.to_string()).collect::<Vec<_>>();
+        let mut wanted = all(&table, &Settings::default(), Timestamp(0), grown);
+        assert_eq!(names(&wanted), ["other", "brand-new", "known"]);
+        project_first(&table, "/a", &mut wanted);
+        assert_eq!(names(&wanted), ["brand-new", "known", "other"]);
+    }
+
+    #[test]
+    fn what_may_not_be_read_is_not_wanted() {
+        let mut table = table(&[("stopped", "/p/-a/stopped.jsonl", "/a")]);
+        table.apply(Position(9), &id("stopped"), SequenceNumber(3), &Event::TrackingStopped);
+        let grown = || vec![file("stopped", "/p/-a/stopped.jsonl", 1, 10)];
+        assert!(all(&table, &Settings::default(), Timestamp(0), grown()).is_empty());
+        table.apply(Position(10), &id("stopped"), SequenceNumber(4), &Event::TrackingResumed);
+        assert_eq!(all(&table, &Settings::default(), Timestamp(0), grown()).len(), 1);
+        let mut off = Settings::default();
+        off.policy.tracked = false;
+        assert!(all(&table, &off, Timestamp(0), grown()).is_empty());
+    }
+}

@@ -1,0 +1,90 @@
+//! Conversations that are written and not durable yet: whatever stands here when the disk is free is made durable together,
+//! and then reported to the sessions, so that no event names what is not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_events::record::SessionId;
+use baton_events::session::EffectId;
+use tokio::sync::mpsc;
+use tokio::task::JoinError;
+
+use super::fresh::Fresh;
+use super::job::{self, Prepared};
+use super::under_way::UnderWay;
+use super::{JobOutcome, JobRequest, broken};
+use crate::limits;
+use crate::session;
+
+/// A job whose outcome its session waits for.
+pub(super) struct Standing {
+    session: SessionId,
+    effect: EffectId,
+    reply: session::Handle,
+    under_way: UnderWay,
+}
+
+impl Standing {
+    pub(super) fn of(request: &JobRequest, under_way: UnderWay) -> Self {
+        let (session, effect) = (request.session.clone(), request.job.effect);
+        Self { session, effect, reply: request.reply.clone(), under_way }
+    }
+
+    /// Reports what became of it.
+    pub(super) fn done(self, outcome: JobOutcome) {
+        let manifest = match &outcome {
+            JobOutcome::Complete(complete) => complete.stored.as_ref().map(|stored| stored.manifest),
+            _ => None,
+        };
+        // In this order, so that nothing is collected between the job's end and its session's word.
+        self.under_way.end(&self.session, manifest);
+        self.reply.done(outcome);
+    }
+}
+
+/// Where such conversations wait for the disk. Holds [`limits::STORED_TOGETHER`] of them beside those being stored.
+#[derive(Clone)]
+pub(super) struct Shelf(mpsc::Sender<(Prepared, Standing)>);
+
+impl Shelf {
+    /// An empty shelf, cleared by a task of its own as long as anybody can put something there.
+    /// Before it is cleared it is waited for `gather` whether more comes.
+    pub(super) fn new(fresh: Arc<Fresh>, gather: Duration) -> Self {
+        let (shelf, standing) = mpsc::channel(limits::STORED_TOGETHER);
+        tokio::spawn(clear(standing, fresh, gather));
+        Self(shelf)
+    }
+
+    /// Takes what a job has come to: its conversation waits here for the disk, all else is reported at once. Waits when the
+    /// shelf is full.
+    pub(super) async fn take(&self, come_to: Result<Result<Prepared, JobOutcome>, JoinError>, standing: Standing) {
+        match come_to {
+            // The task that clears the shelf ends only with its runtime.
+            Ok(Ok(prepared)) => drop(self.0.send((prepared, standing)).await),
+            Ok(Err(outcome)) => standing.done(outcome),
+            Err(_) => {
+                let outcome = broken(standing.effect);
+                standing.done(outcome);
+            }
+        }
+    }
+}
+
+async fn clear(mut shelf: mpsc::Receiver<(Prepared, Standing)>, fresh: Arc<Fresh>, gather: Duration) {
+    let mut taken = Vec::with_capacity(limits::STORED_TOGETHER);
+    while shelf.recv_many(&mut taken, limits::STORED_TOGETHER).await > 0 {
+        let until = tokio::time::Instant::now() + gather;
+        while let missing @ 1.. = limits::STORED_TOGETHER.saturating_sub(taken.len())
+            && matches!(tokio::time::timeout_at(until, shelf.recv_many(&mut taken, missing)).await, Ok(1..))
+        {}
+        let (prepared, standing): (Vec<_>, Vec<_>) = taken.drain(..).unzip();
+        tracing::debug!(sessions = standing.len(), "conversations stored together");
+        let fresh = fresh.clone();
+        let stored = tokio::task::spawn_blocking(move || job::store(prepared, &fresh)).await;
+        let mut outcomes = stored.unwrap_or_default().into_iter();
+        for standing in standing {
+            let outcome = outcomes.next().unwrap_or_else(|| broken(standing.effect));
+            standing.done(outcome);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! How work that nobody waits for makes room for what somebody waits for: it takes one processor, begins no further session
+//! while a question is being answered, and gets everything while a person waits for history itself.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::limits;
+
+/// Whether anybody waits for a piece of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// Somebody waits for it.
+    Asked,
+    /// Nobody does.
+    Background,
+}
+
+/// Shared by whoever works and whoever asks.
+#[derive(Clone)]
+pub struct Pace(Arc<Shared>);
+
+struct Shared {
+    /// Readings of transcripts at once, of all kinds.
+    reads: Arc<Semaphore>,
+    /// Processors for what nobody waits for: one, or all while somebody waits for history.
+    background: Arc<Semaphore>,
+    /// Permits that `background` has more while somebody waits for history.
+    more: usize,
+    /// How many wait for history.
+    in_a_hurry: Mutex<usize>,
+    /// How many questions are being answered.
+    asked: watch::Sender<usize>,
+}
+
+/// A question is being answered as long as this lives.
+#[must_use = "the question is over when this is dropped"]
+pub struct Asking(Pace);
+
+/// A person waits for history as long as this lives.
+#[must_use = "the hurry is over when this is dropped"]
+pub struct Hurry(Pace);
+
+/// Room to work in.
+#[derive(Debug)]
+pub struct Room {
+    _background: Option<OwnedSemaphorePermit>,
+    _read: Option<OwnedSemaphorePermit>,
+}
+
+impl Pace {
+    /// For a machine with so many processors.
+    pub fn new(processors: usize) -> Self {
+        Self(Arc::new(Shared {
+            reads: Arc::new(Semaphore::new(limits::READS_AT_ONCE)),
+            background: Arc::new(Semaphore::new(1)),
+            more: processors.saturating_sub(1),
+            in_a_hurry: Mutex::new(0),
+            asked: watch::Sender::new(0),
+        }))
+    }
+
+    /// Room to read a transcript.
+    pub async fn reading(&self, urgency: Urgency) -> Room {
+        let background = match urgency {
+            Urgency::Asked => None,
+            Urgency::Background => self.0.background.clone().acquire_owned().await.ok(),
+        };
+        Room { _background: background, _read: self.0.reads.clone().acquire_owned().await.ok() }
+    }
+
+    /// Room to work in the background.
+    pub async fn background(&self) -> Room {
+        Room { _background: self.0.background.clone().acquire_owned().await.ok(), _read: None }
+    }
+
+    /// A question is being answered.
+    pub fn asking(&self) -> Asking {
+        self.0.asked.send_modify(|count| *count += 1);
+        Asking(self.clone())
+    }
+
+    /// How many questions are being answered, now and whenever that changes.
+    pub fn asked(&self) -> watch::Receiver<usize> {
+        self.0.asked.subscribe()
+    }
+
+    /// Whether a question is being answered now.
+    pub fn is_asked(&self) -> bool {
+        *self.0.asked.borrow() > 0
+    }
+
+    /// A person waits for history.
+    pub fn hurry(&self) -> Hurry {
+        let mut waiting = self.waiting();
+        *waiting += 1;
+        if *waiting == 1 {
+            self.0.background.add_permits(self.0.more);
+        }
+        drop(waiting);
+        Hurry(self.clone())
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, usize> {
+        self.0.in_a_hurry.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.0.0.asked.send_modify(|count| *count -= 1);
+    }
+}
+
+impl Drop for Hurry {
+    fn drop(&mut self) {
+        let mut waiting = self.0.waiting();
+        *waiting -= 1;
+        if *waiting == 0 && self.0.0.more > 0 {
+            let (background, more) = (self.0.0.background.clone(), self.0.0.more);
+            // Those that are at work keep their permits until they are done.
+            let missing = more - background.forget_permits(more);
+            if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                runtime.spawn(async move {
+                    for _ in 0..missing {
+                        if let Ok(permit) = background.acquire().await {
+                            permit.forget();
+                        }
+                    }
+                });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_background_has_one_processor_and_all_while_somebody_waits_for_it() {
+        let pace = Pace::new(3);
+        let free = || pace.0.background.available_permits();
+        assert_eq!(free(), 1);
+        let (one, other) = (pace.hurry(), pace.hurry());
+        assert_eq!(free(), 3);
+        drop(one);
+        assert_eq!(free(), 3, "one still waits");
+        let at_work = [pace.background().await, pace.background().await, pace.background().await];
+        drop(other);
+        drop(at_work);
+        while free() != 1 {
+            tokio::task::yield_now().await;
+        }
+        drop(pace.hurry());
+        assert_eq!(free(), 1);
+    }
+
+    #[tokio::test]
+    async fn what_is_asked_for_does_not_wait_for_the_background() {
+        let pace = Pace::new(1);
+        let _busy = pace.background().await;
+        let _read = pace.reading(Urgency::Asked).await;
+        assert!(!pace.is_asked());
+        let asking = pace.asking();
+        assert!(pace.is_asked());
+        drop(asking);
+        assert!(!pace.is_asked());
+    }
+}

@@ -1,0 +1,220 @@
+//! What is known of each transcript: how it was when its session had read it to the end, and which have changed since.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use baton_events::session::{Phase, State as SessionState, Why};
+
+use crate::files::{self, FileSeen, FileStat};
+use crate::table::TableReader;
+
+pub(super) struct Known {
+    table: TableReader,
+    /// Each transcript by path, as it was when a session had last read it to its end.
+    checked: BTreeMap<String, FileStat>,
+    /// Transcripts that are not as they were then, or that nobody has read, as they were last seen.
+    unread: BTreeMap<String, FileSeen>,
+    /// Files that claim another file's session, as they were when that was found out.
+    second: BTreeMap<String, FileStat>,
+    /// Transcripts that were not read because of the settings, by path; checked as well.
+    passed_over: BTreeSet<String>,
+}
+
+impl Known {
+    pub(super) fn new(table: TableReader) -> Self {
+        Self {
+            table,
+            checked: BTreeMap::new(),
+            unread: BTreeMap::new(),
+            second: BTreeMap::new(),
+            passed_over: BTreeSet::new(),
+        }
+    }
+
+    /// A session has read a file as far as it went when it was seen like this.
+    pub(super) fn checked(&mut self, file: FileSeen) {
+        self.second.remove(&file.path);
+        self.keep(file);
+    }
+
+    /// A file claims a session that is read from another one: nobody reads it.
+    pub(super) fn second(&mut self, file: FileSeen) {
+        self.second.insert(file.path.clone(), file.stat);
+        self.keep(file);
+    }
+
+    /// A file was not read, because the settings say so.
+    pub(super) fn passed_over(&mut self, file: FileSeen) {
+        self.passed_over.insert(file.path.clone());
+        self.keep(file);
+    }
+
+    /// The settings are others: what was passed over is to be seen anew.
+    pub(super) fn reconsider(&mut self) {
+        for path in std::mem::take(&mut self.passed_over) {
+            self.checked.remove(&path);
+        }
+    }
+
+    fn keep(&mut self, file: FileSeen) {
+        // It may have changed since, and been seen.
+        if self.unread.get(&file.path).is_some_and(|unread| unread.stat <= file.stat) {
+            self.unread.remove(&file.path);
+        }
+        self.checked.insert(file.path, file.stat);
+    }
+
+    /// These are all the transcripts there are.
+    pub(super) fn replace(&mut self, files: Vec<FileSeen>) {
+        let present: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        self.checked.retain(|path, _| present.contains(path.as_str()));
+        self.second.retain(|path, _| present.contains(path.as_str()));
+        self.passed_over.retain(|path| present.contains(path.as_str()));
+        self.unread.clear();
+        for file in files {
+            self.see(file);
+        }
+    }
+
+    /// These are all the transcripts there are below a folder. What of them is unread.
+    pub(super) fn replace_below(&mut self, folder: &Path, files: Vec<FileSeen>) -> Vec<FileSeen> {
+        let present: BTreeSet<String> = files.iter().map(|file| file.path.clone()).collect();
+        let is_gone = |path: &str| !present.contains(path) && Path::new(path).starts_with(folder);
+        // Paths below a folder begin with its name, and so do those that stand between them in order.
+        let first = files::text(folder).unwrap_or_default();
+        let checked = self.checked.range(first.clone()..).map(|(path, _)| path);
+        let unread = self.unread.range(first.clone()..).map(|(path, _)| path);
+        let named = checked.take_while(|path| path.starts_with(&first));
+        let named = named.chain(unread.take_while(|path| path.starts_with(&first)));
+        let gone: Vec<String> = named.filter(|path| is_gone(path)).cloned().collect();
+        gone.iter().for_each(|path| self.forget(path));
+        files.into_iter().filter_map(|file| self.see(file)).collect()
+    }
+
+    /// A path was looked at. The file there, if it is unread.
+    pub(super) fn note(&mut self, path: &Path, file: Option<FileSeen>) -> Option<FileSeen> {
+        if file.is_none()
+            && let Some(path) = files::text(path)
+        {
+            self.forget(&path);
+        }
+        self.see(file?)
+    }
+
+    fn forget(&mut self, path: &str) {
+        self.checked.remove(path);
+        self.unread.remove(path);
+        self.second.remove(path);
+        self.passed_over.remove(path);
+    }
+
+    /// The file, if it is unread.
+    fn see(&mut self, file: FileSeen) -> Option<FileSeen> {
+        let is_read = match self.checked.get(&file.path) {
+            Some(stat) => *stat == file.stat,
+            None => self.table.borrow().get(&file.session).is_some_and(|row| is_read(&row.state, &file)),
+        };
+        if is_read {
+            self.unread.remove(&file.path);
+            self.checked.insert(file.path, file.stat);
+            None
+        } else {
+            self.unread.insert(file.path.clone(), file.clone());
+            Some(file)
+        }
+    }
+
+    /// What is unread, newest first.
+    pub(super) fn unread(&mut self) -> Vec<FileSeen> {
+        // Some that nobody had read may have been read meanwhile for another reason.
+        let table = self.table.borrow().clone();
+        let (checked, mut read) = (&self.checked, Vec::new());
+        self.unread.retain(|path, file| {
+            let row = table.get(&file.session).filter(|_| !checked.contains_key(path));
+            let is_read = row.is_some_and(|row| is_read(&row.state, file));
+            if is_read {
+                read.push((path.clone(), file.stat));
+            }
+            !is_read
+        });
+        self.checked.extend(read);
+        let mut unread: Vec<FileSeen> = self.unread.values().cloned().collect();
+        unread.sort_by(|a, b| (b.stat, &b.path).cmp(&(a.stat, &a.path)));
+        unread
+    }
+
+    /// How many transcripts there are.
+    pub(super) fn count(&self) -> u64 {
+        let beside = self.unread.keys().filter(|path| !self.checked.contains_key(*path)).count();
+        (self.checked.len() + beside) as u64
+    }
+
+    /// Files that claim another file's session, by path.
+    pub(super) fn second_files(&self) -> Vec<String> {
+        self.second.keys().cloned().collect()
+    }
+}
+
+/// Whether the session has read this very file to its present end, as far as size and identity tell. Only asked of
+/// files that this process has not seen read.
+fn is_read(state: &SessionState, file: &FileSeen) -> bool {
+    // One that was gone was not read when it went, whatever its size says.
+    state.phase != Phase::Unindexed(Why::Gone)
+        && state.transcript.as_ref().is_some_and(|known| {
+            known.path == file.path && known.identity == file.identity && state.read.offset == file.stat.size
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::TableFold;
+    use baton_events::conversation::Agent;
+    use baton_events::record::SessionId;
+    use baton_events::session::{FileIdentity, Kind};
+
+    fn file(path: &str, modified_ns: i128) -> FileSeen {
+        let stem = Path::new(path).file_stem().unwrap().to_str().unwrap();
+        FileSeen {
+            session: SessionId::new(stem).unwrap(),
+            agent: Agent::ClaudeCode,
+            kind: Kind::Main,
+            path: path.to_owned(),
+            stat: FileStat { modified_ns, size: 1 },
+            identity: FileIdentity::default(),
+        }
+    }
+
+    fn paths(known: &mut Known) -> Vec<String> {
+        known.unread().into_iter().map(|file| file.path).collect()
+    }
+
+    #[test]
+    fn what_was_read_is_unread_when_it_changes_and_forgotten_when_it_goes() {
+        let mut known = Known::new(TableFold::new().1);
+        known.replace(vec![file("/p/a/1.jsonl", 1), file("/p/b/2.jsonl", 2), file("/p/a-b/3.jsonl", 3)]);
+        assert_eq!(paths(&mut known), ["/p/a-b/3.jsonl", "/p/b/2.jsonl", "/p/a/1.jsonl"]);
+        for read in ["/p/a/1.jsonl", "/p/b/2.jsonl", "/p/a-b/3.jsonl"] {
+            known.checked(file(read, 3));
+        }
+        known.replace(vec![file("/p/a/1.jsonl", 3), file("/p/b/2.jsonl", 3), file("/p/a-b/3.jsonl", 3)]);
+        assert_eq!((paths(&mut known).len(), known.count()), (0, 3));
+
+        // It changed while it was being read.
+        known.note(Path::new("/p/a/1.jsonl"), Some(file("/p/a/1.jsonl", 5)));
+        known.checked(file("/p/a/1.jsonl", 4));
+        assert_eq!(paths(&mut known), ["/p/a/1.jsonl"]);
+        known.checked(file("/p/a/1.jsonl", 5));
+        assert!(paths(&mut known).is_empty());
+
+        // A folder of which one file is gone and one is new; its neighbour with a longer name is left alone.
+        known.replace_below(Path::new("/p/a"), vec![file("/p/a/4.jsonl", 6)]);
+        assert_eq!((paths(&mut known), known.count()), (vec!["/p/a/4.jsonl".to_owned()], 3));
+        known.replace_below(Path::new("/p/a"), Vec::new());
+        assert_eq!((paths(&mut known).len(), known.count()), (0, 2));
+        known.note(Path::new("/p/b/2.jsonl"), None);
+        assert_eq!(known.count(), 1);
+        known.second(file("/p/a-b/3.jsonl", 9));
+        assert_eq!(known.second_files(), ["/p/a-b/3.jsonl"]);
+    }
+}

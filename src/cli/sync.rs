@@ -1,0 +1,120 @@
+//! `baton sync`: a range of history, indexed now or counted.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::Sync;
+use baton_events::protocol::{SyncParams, method};
+use clap::Args;
+
+use super::Error;
+use crate::client::{self, Client};
+use crate::environment::Environment;
+use crate::print::{self, Output, Progress};
+
+/// Longest silence of the daemon in the middle of it: it tells its progress ten times a second.
+const SILENT: std::time::Duration = std::time::Duration::from_secs(120);
+
+#[derive(Debug, Args)]
+pub(super) struct Typed {
+    /// Only sessions with activity in the last N days [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    days: Option<u32>,
+    /// At most N sessions, the newest [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_sessions: Option<u32>,
+    /// Only this project: a directory, or a name that fits one project
+    #[arg(long, short, value_name = "P")]
+    project: Option<String>,
+    /// Look and count only; index nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let params = SyncParams {
+        project: typed.project.as_deref().map(super::project),
+        days: typed.days,
+        max_sessions: typed.max_sessions,
+        dry_run: typed.dry_run,
+    };
+    let mut client = Client::connect_or_start(environment)?;
+    client.be_patient(SILENT);
+    let progress = Progress::new();
+    let result = client.call_raw(method::SYNC, &params, |told| progress.show(&told));
+    progress.end();
+    let result = result?;
+    let output = Output::new();
+    let done: Sync = serde_json::from_str(result.get()).map_err(|error| client::Error::Garbled(error.to_string()))?;
+    if typed.json {
+        output.json(&result);
+    } else {
+        tell(&output, &done, typed.dry_run);
+    }
+    Ok(if done.failures > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn tell(output: &Output, done: &Sync, dry_run: bool) {
+    let range = sessions(done.sessions);
+    let (count, verb) = if dry_run { (done.would_index, "to index") } else { (done.indexed, "indexed") };
+    let with = match done.subagents {
+        0 => String::new(),
+        subagents => format!(", and {} of subagents with them", sessions(subagents)),
+    };
+    output.line(&match (count, done.subagents, done.failures) {
+        (0, 0, 0) => format!("{range} in the range; everything is indexed."),
+        _ => format!("{range} in the range, {count} {verb}{with}."),
+    });
+    if done.tokens_raw > 0 {
+        let less = 100.0 - done.tokens_filtered as f64 * 100.0 / done.tokens_raw as f64;
+        output.line(&format!(
+            "About {} tokens of transcript, {} of them kept ({less:.0} % less).",
+            number(done.tokens_raw),
+            number(done.tokens_filtered),
+        ));
+        output.line(&format!(
+            "Indexing costs nothing. Enriching them with gpt-4.1-mini would cost about ${:.2}.",
+            done.llm_cost_estimate
+        ));
+    }
+    if dry_run && count + done.subagents > 0 {
+        print::note("\nNothing was indexed. `baton sync` without --dry-run does it.");
+    }
+    if done.failures > 0 {
+        let names = print::one_line(&done.failed.join(", "), 400);
+        let failures = sessions(done.failures);
+        print::note(&format!("\n{failures} could not be read or stored: {names}. `baton status` says why."));
+    }
+}
+
+fn sessions(count: u64) -> String {
+    if count == 1 { "1 session".to_owned() } else { format!("{} sessions", number(count)) }
+}
+
+/// A number with its thousands apart.
+fn number(number: u64) -> String {
+    let digits = number.to_string();
+    let mut apart = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            apart.push(',');
+        }
+        apart.push(digit);
+    }
+    apart
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        for (value, shown) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(number(value), shown);
+        }
+        assert_eq!((sessions(1), sessions(2_000)), ("1 session".to_owned(), "2,000 sessions".to_owned()));
+    }
+}

@@ -1,0 +1,66 @@
+//! `baton unindexed`: what a query would index.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::Unindexed;
+use baton_events::protocol::{UnindexedParams, method};
+use clap::Args;
+
+use super::Error;
+use crate::client::{self, Client};
+use crate::environment::Environment;
+use crate::print::{self, Output, Style};
+
+#[derive(Debug, Args)]
+pub(super) struct Typed {
+    /// Only this project: a directory, or a name that fits one project
+    #[arg(long, short, value_name = "P")]
+    project: Option<String>,
+    /// Only sessions that somebody works in
+    #[arg(long)]
+    active_only: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let params =
+        UnindexedParams { project: typed.project.as_deref().map(super::project), include_inactive: !typed.active_only };
+    let result = Client::connect_or_start(environment)?.call_raw(method::UNINDEXED, &params, |_| {})?;
+    let output = Output::new();
+    if typed.json {
+        output.json(&result);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let found: Unindexed =
+        serde_json::from_str(result.get()).map_err(|error| client::Error::Garbled(error.to_string()))?;
+    if found.sessions.is_empty() {
+        output.line("Everything is indexed.");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let width = found.sessions.iter().map(|row| shown_id(&row.session_id).chars().count()).max().unwrap_or(8);
+    let heading = format!("{:width$}  {:9}  {:16}  {:>8}  project", "session", "state", "last activity", "messages");
+    output.line(&output.styled(Style::Faint, &heading));
+    for row in &found.sessions {
+        let at = row.last_activity.as_deref().and_then(|at| at.get(..16)).unwrap_or("").replace('T', " ");
+        let left = output.width().saturating_sub(width + 43).max(12);
+        output.line(&format!(
+            "{:width$}  {:9}  {at:16}  {:>8}  {}",
+            shown_id(&row.session_id),
+            print::one_line(&row.state, 12),
+            row.message_count,
+            print::one_line(row.project.as_deref().unwrap_or("-"), left),
+        ));
+    }
+    let (noun, verb) = if found.count == 1 { ("session", "is") } else { ("sessions", "are") };
+    print::note(&format!(
+        "\n{} {noun} {verb} not indexed to the end; the next search or `baton sync` does it.",
+        found.count
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn shown_id(id: &str) -> String {
+    id.chars().take(if id.starts_with("agent-") { 24 } else { 8 }).collect()
+}
