@@ -212,6 +212,26 @@ impl Label {
 }
 
 impl Relation {
+    /// Every relation.
+    pub const ALL: [Self; 11] = [
+        Self::InProject,
+        Self::Modified,
+        Self::Read,
+        Self::Ran,
+        Self::Used,
+        Self::FailedWith,
+        Self::ResolvedBy,
+        Self::AddedPackage,
+        Self::OnBranch,
+        Self::Fetched,
+        Self::Mentioned,
+    ];
+
+    /// The relation of a name in answers.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|relation| relation.as_str() == name)
+    }
+
     /// The name in answers: `FAILED_WITH`.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -120,7 +120,7 @@ pub(super) fn fact(fact: Fact) -> answer::Fact {
             ("session_ids", ids(&fact.latest)),
             ("lines", serde_json::to_value(lines(&fact.latest)).unwrap_or_default()),
         ]),
-        name: fact.relation,
+        name: fact.relation.as_str().to_owned(),
     }
 }
 

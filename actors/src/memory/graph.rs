@@ -7,7 +7,7 @@
 mod center;
 mod group;
 
-use baton_events::graph::Label;
+use baton_events::graph::{Label, Relation, fact_uuid, node_uuid};
 use baton_events::record::{SessionId, Timestamp};
 use tantivy::TantivyDocument;
 use uuid::Uuid;
@@ -77,7 +77,7 @@ pub struct Fact {
     /// The same fact of the same group always has the same one.
     pub uuid: Uuid,
     /// How source and target bear on each other.
-    pub relation: String,
+    pub relation: Relation,
     /// The entity it begins at.
     pub source: Uuid,
     /// The entity it ends at.
@@ -135,8 +135,7 @@ pub(super) fn documents(
         document.add_u64(fields.kind, kind::ASSERTION);
         document.add_u64(fields.source, key(said.source));
         document.add_u64(fields.target, key(said.target));
-        document.add_text(fields.source_uuid, said.source.to_string());
-        document.add_text(fields.target_uuid, said.target.to_string());
+        document.add_bytes(fields.ends, &[said.source.into_bytes(), said.target.into_bytes()].concat());
         document.add_text(fields.title, said.relation.as_str());
         document.add_text(fields.text, &said.fact);
         document.add_text(fields.fact, drafter.tokens(&[said.relation.as_str(), &said.fact]));
@@ -157,7 +156,6 @@ fn document(fields: &Fields, entry: &Entry<'_>, place: &str, ordinal: usize, uui
     document.add_u64(fields.ordinal, ordinal as u64);
     document.add_text(fields.graph_of, entry.session.as_str());
     document.add_u64(fields.subject, key(uuid));
-    document.add_text(fields.own_uuid, uuid.to_string());
     document.add_text(fields.uuid, entry.episode_uuid.to_string());
     document.add_u64(fields.line, line);
     document.add_i64(fields.created, entry.indexed_at.0);
@@ -185,10 +183,10 @@ impl Searcher {
         let mut found = Vec::with_capacity(query.limit.min(ranked.len()));
         for subject in page {
             let group = group::read(&snapshot, *subject, query.exclude)?;
-            let Some(newest) = group.newest(&snapshot)? else { continue };
+            let (Some(newest), Some(label)) = (group.newest(&snapshot)?, group.label) else { continue };
             found.push(Node {
-                uuid: newest.uuid,
-                label: group.label.unwrap_or(Label::Session),
+                uuid: node_uuid(&group.group_id, label, &newest.title),
+                label,
                 name: newest.title,
                 detail: newest.text,
                 group_id: group.group_id.clone(),
@@ -221,9 +219,10 @@ impl Searcher {
             let group = group::read(&snapshot, *subject, query.exclude)?;
             let members = group.latest(&snapshot, GROUP_EPISODES)?;
             let Some(newest) = members.first() else { continue };
+            let Some(relation) = Relation::parse(&newest.title) else { continue };
             found.push(Fact {
-                uuid: newest.uuid,
-                relation: newest.title.clone(),
+                uuid: fact_uuid(&group.group_id, relation, newest.source, newest.target),
+                relation,
                 source: newest.source,
                 target: newest.target,
                 fact: newest.text.clone(),

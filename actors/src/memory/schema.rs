@@ -105,12 +105,8 @@ pub(super) struct Fields {
     pub(super) created: Field,
     /// Mentions: how often.
     pub(super) count: Field,
-    /// Mentions and assertions, stored: the whole uuid of the entity or fact.
-    pub(super) own_uuid: Field,
-    /// Assertions, stored: the whole uuid of the source.
-    pub(super) source_uuid: Field,
-    /// Assertions, stored: the whole uuid of the target.
-    pub(super) target_uuid: Field,
+    /// Assertions, stored: the uuids of source and target, 16 bytes each. Other uuids are made of what is stored.
+    pub(super) ends: Field,
 }
 
 /// The schema, and its fields by name.
@@ -164,9 +160,7 @@ pub(super) fn build() -> (Schema, Fields) {
         seen: schema.add_i64_field(column::SEEN, number()),
         created: schema.add_i64_field(column::CREATED, number()),
         count: schema.add_u64_field(column::COUNT, number()),
-        own_uuid: schema.add_text_field("own_uuid", STORED),
-        source_uuid: schema.add_text_field("source_uuid", STORED),
-        target_uuid: schema.add_text_field("target_uuid", STORED),
+        ends: schema.add_bytes_field("ends", STORED),
     };
     (schema.build(), fields)
 }

@@ -277,6 +277,9 @@ fn labels_have_names() {
     for label in Label::ALL {
         assert_eq!(Label::parse(&label.as_str().to_lowercase()), Some(label));
     }
+    for relation in Relation::ALL {
+        assert_eq!(Relation::parse(relation.as_str()), Some(relation));
+    }
     assert_eq!(Label::parse("Entity"), None);
     assert!(Label::ALL.is_sorted());
 }

@@ -180,7 +180,6 @@ pub(super) struct Group {
 
 /// What a member stores.
 pub(super) struct Member {
-    pub(super) uuid: Uuid,
     pub(super) title: String,
     pub(super) text: String,
     pub(super) source: Uuid,
@@ -232,14 +231,14 @@ impl Group {
 fn member(snapshot: &Snapshot, session: &str, address: DocAddress) -> Result<Member, Error> {
     let fields = &snapshot.fields;
     let document: TantivyDocument = snapshot.searcher.doc(address)?;
-    let uuid = |field| text(&document, field).parse().unwrap_or_default();
+    let ends = document.get_first(fields.ends).and_then(|value| value.as_bytes()).unwrap_or_default();
+    let end = |at: usize| ends.get(at..at + 16).and_then(|end| Uuid::from_slice(end).ok()).unwrap_or_default();
     Ok(Member {
-        uuid: uuid(fields.own_uuid),
         title: text(&document, fields.title).to_owned(),
         text: text(&document, fields.text).to_owned(),
-        source: uuid(fields.source_uuid),
-        target: uuid(fields.target_uuid),
-        episode: uuid(fields.uuid),
+        source: end(0),
+        target: end(16),
+        episode: text(&document, fields.uuid).parse().unwrap_or_default(),
         session: SessionId::new(session),
         line: document.get_first(fields.line).and_then(|value| value.as_u64()).unwrap_or(0),
     })

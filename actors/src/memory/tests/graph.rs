@@ -63,7 +63,7 @@ fn a_fact_is_the_group_of_its_assertions() {
     let found = memory.facts(&GraphQuery { text: "modified", ..NONE }).found;
     assert_eq!(found.len(), 1);
     let fact = &found[0];
-    assert_eq!((fact.uuid, fact.relation.as_str()), (one.graph.assertions[0].uuid, "MODIFIED"));
+    assert_eq!((fact.uuid, fact.relation), (one.graph.assertions[0].uuid, Relation::Modified));
     assert_eq!((fact.source, fact.target), (one.graph.mentions[0].uuid, file("/srv/shop", "x.rs")));
     assert_eq!(fact.fact, "session a modified x.rs");
     assert_eq!((fact.valid_at, fact.sessions), (Some(Timestamp(7)), 2));
