@@ -166,7 +166,7 @@ fn a_giant_keeps_no_answer_waiting_and_is_named() {
     world.transcript("-work-small", &id(2)).prompt("a small armadillo");
 
     let found = world.json(&["search", "armadillo", "--no-wait"]);
-    assert_eq!(found["hits"][0]["session_id"], *id(2), "{found}");
+    assert!(found["hits"].to_string().contains(&id(2)), "{found}");
     let fresh = &found["freshness"];
     assert_eq!((&fresh["indexed_now"], &fresh["pending"]), (&1.into(), &1.into()), "{fresh}");
     assert_eq!(list(&fresh["pending_sessions"]), [Value::from(id(1))]);
