@@ -16,6 +16,8 @@ use super::{Corpus, Error, House, Outcome, Table, corpus, io_error, latency, pro
 /// How often something is searched for meanwhile.
 const ASK: Duration = Duration::from_secs(15);
 
+/// Longest pause between two lines: a session that is worked in, not one that waits for its person.
+const PAUSE: Duration = Duration::from_secs(10);
 /// How long the daemon is left alone before: what its last work left behind is done then.
 const SETTLE: Duration = Duration::from_secs(5);
 
@@ -60,24 +62,29 @@ pub(super) fn measure(house: &mut House, claude: &Path, seed: u64, duration: Dur
     let mut file = file.map_err(io_error("create", &path))?;
     let (since, mut asked) = (Instant::now(), Duration::ZERO);
     let (mut lines, mut bytes, mut searches) = (0, 0, 0);
-    for (at_ms, line) in &live.lines {
-        let due = Duration::from_millis(u64::try_from(at_ms - began_ms).unwrap_or(0));
-        if due > duration {
-            break;
-        }
-        while since.elapsed() < due {
-            let next = due.min(asked + ASK);
-            std::thread::sleep(next.saturating_sub(since.elapsed()));
+    let mut wait = |until: Duration| -> Result<(), Error> {
+        while since.elapsed() < until {
+            std::thread::sleep(until.min(asked + ASK).saturating_sub(since.elapsed()));
             if since.elapsed() >= asked + ASK {
                 asked += ASK;
                 searches += 1;
                 ask(house, server.as_mut())?;
             }
         }
+        Ok(())
+    };
+    let (mut due, mut before_ms) = (Duration::ZERO, began_ms);
+    for (at_ms, line) in &live.lines {
+        due += Duration::from_millis(u64::try_from(at_ms - before_ms).unwrap_or(0)).min(PAUSE);
+        before_ms = *at_ms;
+        if due > duration {
+            break;
+        }
+        wait(due)?;
         file.write_all(line.as_bytes()).map_err(io_error("append to", &path))?;
         (lines, bytes) = (lines + 1, bytes + line.len() as u64);
     }
-    std::thread::sleep(duration.saturating_sub(since.elapsed()));
+    wait(duration)?;
     let seconds = since.elapsed().as_secs_f64();
     let cpu = |pid, before| process::cpu_seconds(pid).map(|after| 100.0 * (after - before) / seconds);
     let daemon_cpu_percent =
@@ -85,7 +92,7 @@ pub(super) fn measure(house: &mut House, claude: &Path, seed: u64, duration: Dur
     let mcp_cpu_percent = server.as_ref().zip(mcp_before).and_then(|(server, before)| cpu(server.pid(), before));
     was_read(house, &path)?;
     Ok(Outcome::Measured(Live {
-        how: "Lines of a session of the corpus are appended with its own pauses between them, and something is searched \
+        how: "Lines of a session of the corpus are appended with its own pauses between them (at most 10 s), and something is searched \
               for every 15 s, through `baton mcp` where there is one; processor time from /proc.",
         seconds,
         pace: 1,
