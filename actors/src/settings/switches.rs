@@ -1,16 +1,23 @@
 //! Which projects are tracked: the switches of single projects, and those that are never read.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use baton_events::session::Place;
 
-use super::pattern::{Fit, Pattern};
+use super::pattern::{Fit, Pattern, normal};
 
 /// What the configuration says of projects.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Switches {
     projects: Vec<(Pattern, bool)>,
     exclude: Vec<Pattern>,
+    /// Which of `projects` a path is, or a name: every session is asked for by every call, so the many that are no
+    /// globs are looked up.
+    paths: BTreeMap<String, usize>,
+    names: BTreeMap<String, usize>,
+    /// Those of `projects` that are.
+    globs: Vec<usize>,
 }
 
 /// What of the configuration stops a session. Said with the way out.
@@ -53,7 +60,15 @@ impl fmt::Display for Stop {
 impl Switches {
     /// With the switches of projects, and those that are never read.
     pub fn new(projects: Vec<(Pattern, bool)>, exclude: Vec<Pattern>) -> Self {
-        Self { projects, exclude }
+        let mut switches = Self { projects, exclude, ..Self::default() };
+        for (at, (pattern, _)) in switches.projects.iter().enumerate() {
+            let known = if pattern.is_bare() { &mut switches.names } else { &mut switches.paths };
+            known.extend(pattern.literals().map(|literal| (literal.to_owned(), at)));
+            if pattern.is_glob() {
+                switches.globs.push(at);
+            }
+        }
+        switches
     }
 
     /// The switches of projects as they were written.
@@ -86,10 +101,16 @@ impl Switches {
     }
 
     fn of(&self, place: &Place) -> Option<(&Pattern, bool)> {
-        let fitting = |(pattern, enabled): &'_ (Pattern, bool)| pattern.fits(place).map(|fit: Fit| (fit, *enabled));
-        let best =
-            self.projects.iter().enumerate().filter_map(|(at, project)| fitting(project).map(|(fit, _)| (fit, at)));
-        best.max().map(|(_, at)| (&self.projects[at].0, self.projects[at].1))
+        let (project, cwd) = (normal(&place.project), normal(&place.cwd));
+        let above =
+            |path| std::iter::successors(Some(path), |path: &&str| path.rsplit_once('/').map(|(above, _)| above));
+        let paths = above(&*project).chain(above(&*cwd)).filter_map(|path| self.paths.get(path));
+        let names = project.split('/').chain(cwd.split('/')).filter_map(|name| self.names.get(name));
+        let covering = paths.chain(names).map(|at| (self.projects[*at].0.covering(), *at));
+        let exact = self.paths.get(&*project).or_else(|| self.names.get(&*project)).map(|at| (Fit::Exact, *at));
+        let globs = self.globs.iter().filter_map(|at| Some((self.projects[*at].0.fits(place)?, *at)));
+        let (_, at) = covering.chain(exact).chain(globs).max()?;
+        Some((&self.projects[at].0, self.projects[at].1))
     }
 
     /// Whether where a session works decides whether it is tracked.
@@ -129,5 +150,20 @@ mod tests {
         }
         assert_eq!(switches.stop_of(None, true), None);
         assert_eq!(switches.stop_of(None, false), Some(Stop::Global));
+    }
+
+    /// Ten thousand sessions under four thousand switches: what a call may ask for.
+    #[test]
+    fn many_switches_are_looked_up() {
+        let switch =
+            |number: usize| (Pattern::new(&format!("/srv/project-{number}")).unwrap(), number.is_multiple_of(2));
+        let switches = Switches::new((0..4000).map(switch).collect(), Vec::new());
+        assert_eq!((switches.globs.len(), switches.paths.len()), (0, 4000));
+        for session in 0..10_000 {
+            let path = format!("/srv/project-{}/deep/below/it", session % 5000);
+            let place = Place { cwd: format!("{path}/sub"), project: path };
+            let stopped = switches.stop_of(Some(&place), true).is_some();
+            assert_eq!(stopped, session % 5000 < 4000 && session % 2 == 1, "{session}");
+        }
     }
 }
