@@ -12,6 +12,8 @@ pub(super) enum Takes {
     Amount { most: f64, unit: &'static str },
     /// A text that is not empty.
     Text,
+    /// The name of an environment variable.
+    Variable,
     /// A list of directories.
     Directories,
     /// A list of globs.
@@ -63,6 +65,11 @@ const fn whole(least: u64, most: u64, unit: &'static str) -> Takes {
 /// The object whose members are switches of projects.
 pub(super) const PROJECTS: &str = "session_tracking.projects";
 
+/// Longest name of a variable.
+pub(super) const VARIABLE_CHARS: usize = 64;
+/// Longest unknown key that is compared with the known ones: a longer one is like none.
+const COMPARED_CHARS: usize = 200;
+
 const YEAR_S: u64 = 366 * 24 * 3600;
 
 /// Every key, in the order in which it is shown; the former ones last.
@@ -83,12 +90,12 @@ pub(super) const KEYS: &[Key] = &[
     later("hooks.timeout_ms", whole(1, 600_000, "milliseconds"), "null"),
     later("memory.embedding.base_url", Takes::Text, "null"),
     later("memory.embedding.model", Takes::Text, "null"),
-    later("memory.embedding.api_key_env", Takes::Text, "null"),
+    later("memory.embedding.api_key_env", Takes::Variable, "null"),
     later("memory.embedding.dimensions", whole(1, 65_536, "dimensions"), "null"),
     later("llm.enabled", Takes::Switch, "false"),
     later("llm.base_url", Takes::Text, "null"),
     later("llm.model", Takes::Text, "\"gpt-4.1-mini\""),
-    later("llm.api_key_env", Takes::Text, "\"OPENAI_API_KEY\""),
+    later("llm.api_key_env", Takes::Variable, "\"OPENAI_API_KEY\""),
     later("llm.api_key_file", Takes::Text, "null"),
     later("llm.max_output_tokens", whole(1, 1_000_000, "tokens"), "2000"),
     later("llm.timeout_ms", whole(1, 3_600_000, "milliseconds"), "null"),
@@ -155,6 +162,9 @@ impl Key {
             Takes::Whole { least, most, unit } => format!("a whole number of {unit} from {least} to {most}"),
             Takes::Amount { most, unit } => format!("a number of {unit} from 0 to {most}"),
             Takes::Text => "a text".to_owned(),
+            Takes::Variable => {
+                format!("the name of an environment variable (letters, digits and _, at most {VARIABLE_CHARS})")
+            }
             Takes::Directories => "a list of absolute directories".to_owned(),
             Takes::Globs => "a list of paths or globs".to_owned(),
             Takes::Prices => "an object of prices by model".to_owned(),
@@ -171,6 +181,9 @@ pub(super) fn is_object(name: &str) -> bool {
 
 /// The known key that is most like an unknown one, if one is like it at all.
 pub(super) fn nearest(unknown: &str) -> Option<&'static str> {
+    if unknown.chars().nth(COMPARED_CHARS).is_some() {
+        return None;
+    }
     let last = |name: &'_ str| name.rsplit('.').next().unwrap_or_default().to_owned();
     let distance = |known: &str| {
         let whole = strsim::damerau_levenshtein(unknown, known);
@@ -220,6 +233,7 @@ mod tests {
             ("session_tracking.lazy_index.budget", Some("session_tracking.lazy_index.budget_ms")),
             ("database", None),
             ("x", None),
+            (&format!("{}.enabled", "x".repeat(200)), None),
         ] {
             assert_eq!(nearest(unknown), known, "{unknown}");
         }

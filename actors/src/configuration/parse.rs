@@ -14,6 +14,8 @@ use crate::settings::pattern::Pattern;
 const LIST_MAX: usize = 256;
 /// Switches of projects.
 const PROJECTS_MAX: usize = 4096;
+/// Of these, globs: each is tried on each session.
+const GLOBS_MAX: usize = 256;
 /// Remarks of one kind that are told; a file that is something else altogether would give thousands.
 const REMARKS_MAX: usize = 50;
 
@@ -101,8 +103,8 @@ impl Reader<'_> {
         let mut first: BTreeMap<&str, usize> = BTreeMap::new();
         for member in &members {
             if let Some(line) = first.insert(&member.name, member.line()) {
-                let what =
-                    format!("{:?} is there twice, in lines {line} and {}; remove one", member.name, member.line());
+                let key = shown(&member.name);
+                let what = format!("{key} is there twice, in lines {line} and {}; remove one", member.line());
                 self.mistake(Some(member.line()), what);
             }
         }
@@ -119,6 +121,7 @@ impl Reader<'_> {
                 Some(key) => self.key(key, &member),
                 None if full == PROJECTS => self.projects(&member.value),
                 None if key::is_object(&full) => self.object(&member.value, &full),
+                None if self.parsed.warnings.len() >= REMARKS_MAX => {}
                 None => {
                     let near = key::nearest(&full).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
                     self.warn(member.line(), format!("{} is no key{near}", shown(&full)));
@@ -173,19 +176,24 @@ impl Reader<'_> {
     }
 
     fn projects(&mut self, node: &Node<'_>) {
+        let mut globs = 0;
         for project in self.members(node, PROJECTS) {
             let (name, line) = (format!("{PROJECTS}.{}", shown(&project.name)), project.line());
             if self.parsed.projects.len() >= PROJECTS_MAX {
                 return self.mistake(Some(line), format!("{PROJECTS} has more than {PROJECTS_MAX} members; use globs"));
             }
-            let pattern = expand(&project.name, self.lookup).and_then(|path| Pattern::new(&path));
-            let pattern = match pattern {
+            let pattern = match pattern(&project.name, self.lookup) {
+                Ok(pattern) if pattern.is_glob() && globs >= GLOBS_MAX => {
+                    let what = format!("{PROJECTS} has more than {GLOBS_MAX} globs; name directories, or join some");
+                    return self.mistake(Some(line), what);
+                }
                 Ok(pattern) => pattern,
                 Err(why) => {
                     self.mistake(Some(line), format!("{name} is no path or glob: {why}"));
                     continue;
                 }
             };
+            globs += usize::from(pattern.is_glob());
             for member in self.members(&project.value, &name) {
                 match (member.name.as_str(), member.value.value()) {
                     ("enabled", Some(Value::Bool(enabled))) => self.parsed.projects.push(ProjectSwitch {
@@ -210,7 +218,11 @@ impl Reader<'_> {
 
 /// Whether a key takes a value; the value as it counts.
 pub(super) fn check(key: &Key, node: &Node<'_>) -> Result<Value, String> {
-    let wrong = || format!("{} must be {}, not {}", key.name, key.allowed(), short(node));
+    let wrong = || match key.takes {
+        // Where the name of a secret belongs, what stands there instead is mostly the secret.
+        Takes::Variable => format!("{} must be {}", key.name, key.allowed()),
+        _ => format!("{} must be {}, not {}", key.name, key.allowed(), short(node)),
+    };
     let value = node.value().ok_or_else(wrong)?;
     let texts = |least: usize| {
         let texts = value.as_array().filter(|texts| texts.len() >= least && texts.len() <= LIST_MAX);
@@ -223,12 +235,25 @@ pub(super) fn check(key: &Key, node: &Node<'_>) -> Result<Value, String> {
             Takes::Whole { least, most, .. } => value.as_u64().is_some_and(|number| (least..=most).contains(&number)),
             Takes::Amount { most, .. } => value.as_f64().is_some_and(|number| (0.0..=most).contains(&number)),
             Takes::Text => is_text(),
+            Takes::Variable => value.as_str().is_some_and(is_variable),
             Takes::Directories => texts(1),
             Takes::Globs => texts(0),
             Takes::Prices => value.is_object(),
             Takes::Anything => true,
         };
     if fits { Ok(value) } else { Err(wrong()) }
+}
+
+fn is_variable(name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.len() <= key::VARIABLE_CHARS
+        && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(is_part)
+}
+
+/// A path or glob as it is written, with what it means on this disk.
+pub(super) fn pattern(text: &str, lookup: Lookup<'_>) -> Result<Pattern, String> {
+    Ok(Pattern::new(&expand(text, lookup)?)?.through_links())
 }
 
 /// A text with `~`, `$NAME` and `${NAME}` replaced.
@@ -272,6 +297,7 @@ fn short(node: &Node<'_>) -> String {
         Some(b'{') => "an object".to_owned(),
         Some(b'[') => "this list".to_owned(),
         Some(b'"') if text.len() > 40 => "this text".to_owned(),
+        _ if text.len() > 40 => "this".to_owned(),
         _ => baton_events::redact::redact(text).into_owned(),
     }
 }

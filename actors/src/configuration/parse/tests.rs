@@ -118,6 +118,49 @@ fn each_kind_of_mistake_is_told_with_its_line_and_what_is_allowed() {
 }
 
 #[test]
+fn what_stands_where_a_variables_name_belongs_is_not_repeated() {
+    for (value, is_taken) in [
+        ("OPENAI_API_KEY", true),
+        ("_x9", true),
+        ("9x", false),
+        ("hunter2-is-secret", false),
+        ("has space", false),
+        (&"x".repeat(65), false),
+    ] {
+        let found = mistakes(&format!("{{\"llm\": {{\"api_key_env\": \"{value}\"}}}}"));
+        assert_eq!(found.is_empty(), is_taken, "{found}");
+        assert!(is_taken || (found.contains("name of an environment variable") && !found.contains(value)), "{found}");
+    }
+}
+
+#[test]
+fn a_name_that_is_there_twice_is_told_without_secrets_and_in_a_line() {
+    let key = format!("sk-ant-api03-{}", "a1B2c3D4e5F6".repeat(4));
+    for name in [key, "x".repeat(10_000)] {
+        let found = mistakes(&format!("{{\"{name}\": 1, \"{name}\": 2}}"));
+        assert!(found.contains("is there twice") && !found.contains(&name) && found.len() < 300, "{found}");
+    }
+}
+
+#[test]
+fn a_file_of_unknown_keys_is_told_of_in_a_moment() {
+    let members: Vec<String> = (0..20_000).map(|n| format!("\"unknown_key_number_{n}\":\n{n}")).collect();
+    let parsed = parsed(&format!("{{{}}}", members.join(",\n")));
+    assert_eq!((parsed.warnings.len(), parsed.warnings[49].line), (REMARKS_MAX, Some(99)));
+}
+
+#[test]
+fn globs_of_projects_are_bounded_and_directories_are_not() {
+    let text = |star: &str, count: usize| {
+        let members: Vec<String> = (0..count).map(|n| format!("\"/srv/p{n}{star}\": {{\"enabled\": false}}")).collect();
+        format!("{{\"session_tracking\": {{\"projects\": {{{}}}}}}}", members.join(","))
+    };
+    assert_eq!(mistakes(&text("*", GLOBS_MAX)), "");
+    assert!(mistakes(&text("*", GLOBS_MAX + 1)).contains("more than 256 globs"));
+    assert_eq!(mistakes(&text("", 2_000)), "");
+}
+
+#[test]
 fn what_does_not_count_is_warned_about_with_what_does() {
     for (text, told) in [
         ("{\"sesion_tracking\": {}}", ""),
