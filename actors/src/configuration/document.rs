@@ -18,6 +18,7 @@ const NO_KEY: &str = "a key in double quotes belongs here; remove the comma befo
 pub(super) struct Node<'a> {
     document: &'a str,
     raw: &'a RawValue,
+    line: usize,
 }
 
 /// A key and its value.
@@ -26,6 +27,7 @@ pub(super) struct Member<'a> {
     pub(super) name: String,
     /// Byte where the key begins.
     pub(super) at: usize,
+    line: usize,
     pub(super) value: Node<'a>,
 }
 
@@ -39,7 +41,7 @@ pub(super) struct NotJson {
 impl<'a> Node<'a> {
     /// The whole text as one value.
     pub(super) fn parse(document: &'a str) -> Result<Self, NotJson> {
-        let raw = serde_json::from_str(document).map_err(|error| {
+        let raw: &RawValue = serde_json::from_str(document).map_err(|error| {
             let told = error.to_string();
             let reason = match told.split(" at line ").next() {
                 Some("key must be a string") => NO_KEY.to_owned(),
@@ -47,13 +49,13 @@ impl<'a> Node<'a> {
             };
             NotJson { line: error.line().max(1), reason }
         })?;
-        Ok(Self { document, raw })
+        let line = Lines { document, at: 0, line: 1 }.of(raw);
+        Ok(Self { document, raw, line })
     }
 
     /// First byte.
     pub(super) fn start(&self) -> usize {
-        // The raw value is a part of the document: it was borrowed from it.
-        self.text().as_ptr() as usize - self.document.as_ptr() as usize
+        start_of(self.document, self.raw)
     }
 
     /// Byte after the last one.
@@ -63,7 +65,7 @@ impl<'a> Node<'a> {
 
     /// Line of the first byte, from 1.
     pub(super) fn line(&self) -> usize {
-        line_of(self.document, self.start())
+        self.line
     }
 
     /// As it is written.
@@ -79,11 +81,12 @@ impl<'a> Node<'a> {
     /// The members of an object in their order, with those that come twice; `None` for anything else.
     pub(super) fn members(&self) -> Option<Vec<Member<'a>>> {
         let Members(members) = self.text().starts_with('{').then(|| serde_json::from_str(self.text()).ok())??;
-        let node = |raw| Node { document: self.document, raw };
+        let mut lines = self.lines();
         let named = members.into_iter().map(|(key, value): (&'a RawValue, &'a RawValue)| {
             // A key is a JSON string; one with a lone surrogate has no text, and is none that we know.
             let name = serde_json::from_str(key.get()).unwrap_or_else(|_| key.get().to_owned());
-            Member { name, at: node(key).start(), value: node(value) }
+            let (at, line) = (start_of(self.document, key), lines.of(key));
+            Member { name, at, line, value: Node { document: self.document, raw: value, line: lines.of(value) } }
         });
         Some(named.collect())
     }
@@ -91,19 +94,43 @@ impl<'a> Node<'a> {
     /// The elements of a list; `None` for anything else.
     pub(super) fn elements(&self) -> Option<Vec<Node<'a>>> {
         let Elements(elements) = self.text().starts_with('[').then(|| serde_json::from_str(self.text()).ok())??;
-        Some(elements.into_iter().map(|raw| Node { document: self.document, raw }).collect())
+        let mut lines = self.lines();
+        Some(elements.into_iter().map(|raw| Node { document: self.document, raw, line: lines.of(raw) }).collect())
+    }
+
+    fn lines(&self) -> Lines<'a> {
+        Lines { document: self.document, at: self.start(), line: self.line }
     }
 }
 
 impl Member<'_> {
     /// Line of the key, from 1.
     pub(super) fn line(&self) -> usize {
-        line_of(self.value.document, self.at)
+        self.line
     }
 }
 
-fn line_of(text: &str, at: usize) -> usize {
-    1 + text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count()
+/// Counts lines from one part to the next: each byte of an object once, however many members it has.
+struct Lines<'a> {
+    document: &'a str,
+    at: usize,
+    line: usize,
+}
+
+impl Lines<'_> {
+    /// The line of a part that does not lie before the last one.
+    fn of(&mut self, raw: &RawValue) -> usize {
+        let at = start_of(self.document, raw);
+        let between = self.document.as_bytes().get(self.at..at).unwrap_or_default();
+        self.line += between.iter().filter(|byte| **byte == b'\n').count();
+        self.at = at;
+        self.line
+    }
+}
+
+/// First byte of a part: it was borrowed from the document.
+fn start_of(document: &str, raw: &RawValue) -> usize {
+    raw.get().as_ptr() as usize - document.as_ptr() as usize
 }
 
 struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);

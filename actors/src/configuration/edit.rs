@@ -1,54 +1,112 @@
 //! Setting a key in a configuration text and leaving everything else as it is: comments, order, unknown keys, spaces.
 
+use std::collections::BTreeMap;
+
 use super::document::Node;
 
-/// Sets what `path` leads to, making the objects on the way. The text must be JSON, with an object at the top and
-/// wherever the path leads through; the error says where it is not.
-pub(super) fn set(text: &str, path: &[&str], value: &serde_json::Value) -> Result<String, String> {
-    let text = if text.trim().is_empty() { "{}\n" } else { text };
-    let mut node = Node::parse(text).map_err(|error| format!("line {}: not JSON: {}", error.line, error.reason))?;
-    for (depth, name) in path.iter().enumerate() {
-        let members = node.members().ok_or_else(|| format!("line {}: not an object", node.line()))?;
-        let Some(member) = members.iter().find(|member| member.name == *name) else {
-            return Ok(insert(
-                text,
-                &node,
-                members.last().map(|member| (member.at, member.value.end())),
-                &path[depth..],
-                value,
-            ));
-        };
-        node = member.value;
+/// What is to be set in an object, in the order in which it came.
+#[derive(Debug, Default)]
+pub(super) struct Changes<'v> {
+    members: Vec<(String, Change<'v>)>,
+    places: BTreeMap<String, usize>,
+}
+
+#[derive(Debug)]
+enum Change<'v> {
+    Set(&'v serde_json::Value),
+    Within(Changes<'v>),
+}
+
+impl<'v> Changes<'v> {
+    /// Sets what `path` leads to; of two for one path the last counts.
+    pub(super) fn set(&mut self, path: &[&str], value: &'v serde_json::Value) {
+        let Some((name, rest)) = path.split_first() else { return };
+        let at = *self.places.entry((*name).to_owned()).or_insert(self.members.len());
+        if at == self.members.len() {
+            self.members.push(((*name).to_owned(), Change::Within(Self::default())));
+        }
+        match (&mut self.members[at].1, rest) {
+            (change, []) => *change = Change::Set(value),
+            (Change::Within(changes), rest) => changes.set(rest, value),
+            (change, rest) => {
+                let mut changes = Self::default();
+                changes.set(rest, value);
+                *change = Change::Within(changes);
+            }
+        }
     }
-    Ok(replaced(text, node.start(), node.end(), &value.to_string()))
 }
 
-fn replaced(text: &str, from: usize, to: usize, by: &str) -> String {
-    format!("{}{by}{}", &text[..from], &text[to..])
+/// Sets what `path` leads to, as [`apply`].
+pub(super) fn set(text: &str, path: &[&str], value: &serde_json::Value) -> Result<String, String> {
+    let mut changes = Changes::default();
+    changes.set(path, value);
+    apply(text, &changes)
 }
 
-/// Puts a new member at the end of an object, on a line of its own unless the object stands on one line with others.
-fn insert(
-    text: &str,
-    object: &Node<'_>,
-    last: Option<(usize, usize)>,
-    path: &[&str],
-    value: &serde_json::Value,
-) -> String {
+/// Makes all changes, and the objects on the way. The text must be JSON, with an object at the top and wherever a path
+/// leads through; the error says where it is not. Each object is read once, however many changes there are.
+pub(super) fn apply(text: &str, changes: &Changes<'_>) -> Result<String, String> {
+    let text = if text.trim().is_empty() { "{}\n" } else { text };
+    let node = Node::parse(text).map_err(|error| format!("line {}: not JSON: {}", error.line, error.reason))?;
+    let mut pieces = Vec::new();
+    within(text, &node, changes, &mut pieces)?;
+    pieces.sort_by_key(|piece| (piece.from, piece.to));
+    let (mut edited, mut done) = (String::with_capacity(text.len()), 0);
+    for piece in pieces {
+        edited += &text[done..piece.from];
+        edited += &piece.by;
+        done = piece.to;
+    }
+    Ok(edited + &text[done..])
+}
+
+/// What stands from one byte to another gives way to this.
+struct Piece {
+    from: usize,
+    to: usize,
+    by: String,
+}
+
+fn within(text: &str, object: &Node<'_>, changes: &Changes<'_>, pieces: &mut Vec<Piece>) -> Result<(), String> {
+    if changes.members.is_empty() {
+        return Ok(());
+    }
+    let members = object.members().ok_or_else(|| format!("line {}: not an object", object.line()))?;
+    let mut known: BTreeMap<&str, &Node<'_>> = BTreeMap::new();
+    for member in &members {
+        known.entry(&member.name).or_insert(&member.value);
+    }
+    let mut added = Vec::new();
+    for (name, change) in &changes.members {
+        match (known.get(name.as_str()), change) {
+            (Some(node), Change::Set(value)) => {
+                pieces.push(Piece { from: node.start(), to: node.end(), by: value.to_string() });
+            }
+            (Some(node), Change::Within(changes)) => within(text, node, changes, pieces)?,
+            (None, change) => added.push((name.as_str(), change)),
+        }
+    }
+    if added.is_empty() {
+        return Ok(());
+    }
     let indent = indent_at(text, object.start());
-    match last {
+    let (from, to, separator, indent, end) = match members.last().map(|last| (last.at, last.value.end())) {
+        // On a line of its own unless the object stands on one line with others.
         Some((at, end)) if text[object.start()..at].contains('\n') => {
             let indent = indent_at(text, at);
-            let member = member(path, value, &indent);
-            replaced(text, end, end, &format!(",\n{indent}{member}"))
+            (end, end, format!(",\n{indent}"), indent, String::new())
         }
-        Some((_, end)) => replaced(text, end, end, &format!(", {}", member(path, value, &indent))),
+        Some((_, end)) => (end, end, ", ".to_owned(), indent, String::new()),
         None => {
             let inner = format!("{indent}  ");
-            let member = member(path, value, &inner);
-            replaced(text, object.start(), object.end(), &format!("{{\n{inner}{member}\n{indent}}}"))
+            (object.start(), object.end(), format!(",\n{inner}"), inner, format!("\n{indent}}}"))
         }
-    }
+    };
+    let told: Vec<String> = added.into_iter().map(|(name, change)| member(name, change, &indent)).collect();
+    let before = if end.is_empty() { separator.clone() } else { format!("{{\n{indent}") };
+    pieces.push(Piece { from, to, by: format!("{before}{}{end}", told.join(&separator)) });
+    Ok(())
 }
 
 /// The white space that the line of a byte begins with.
@@ -58,14 +116,16 @@ fn indent_at(text: &str, at: usize) -> String {
 }
 
 /// `"a": {"b": value}`, with a line for each object.
-fn member(path: &[&str], value: &serde_json::Value, indent: &str) -> String {
-    let Some((name, rest)) = path.split_first() else { return String::new() };
-    let name = serde_json::Value::from(*name);
-    if rest.is_empty() {
-        return format!("{name}: {value}");
+fn member(name: &str, change: &Change<'_>, indent: &str) -> String {
+    let name = serde_json::Value::from(name);
+    match change {
+        Change::Set(value) => format!("{name}: {value}"),
+        Change::Within(changes) => {
+            let inner = format!("{indent}  ");
+            let told: Vec<String> = changes.members.iter().map(|(name, change)| member(name, change, &inner)).collect();
+            format!("{name}: {{\n{inner}{}\n{indent}}}", told.join(&format!(",\n{inner}")))
+        }
     }
-    let inner = format!("{indent}  ");
-    format!("{name}: {{\n{inner}{}\n{indent}}}", member(rest, value, &inner))
 }
 
 #[cfg(test)]
@@ -95,6 +155,22 @@ mod tests {
             let read: serde_json::Value = serde_json::from_str(&edited).unwrap();
             assert_eq!(path.iter().fold(&read, |read, name| &read[name]), &value);
             assert_eq!(set(&edited, path, &value).unwrap(), edited, "twice is once");
+        }
+    }
+
+    #[test]
+    fn many_keys_are_set_at_once() {
+        let (a, b) = (json!(1), json!(2));
+        for (text, expected) in [
+            ("", "{\n  \"s\": {\n    \"on\": 2,\n    \"p\": {\n      \"x\": 1\n    }\n  },\n  \"l\": 2\n}\n"),
+            ("{\"s\": {\"on\": 0}, \"l\": 0}", "{\"s\": {\"on\": 2, \"p\": {\n  \"x\": 1\n}}, \"l\": 2}"),
+            ("{\n \"s\": {}\n}", "{\n \"s\": {\n   \"on\": 2,\n   \"p\": {\n     \"x\": 1\n   }\n },\n \"l\": 2\n}"),
+        ] {
+            let mut changes = Changes::default();
+            for (path, value) in [(&["s", "on"][..], &a), (&["s", "p", "x"], &a), (&["l"], &b), (&["s", "on"], &b)] {
+                changes.set(path, value);
+            }
+            assert_eq!(apply(text, &changes).unwrap(), expected, "{text}");
         }
     }
 

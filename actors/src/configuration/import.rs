@@ -1,15 +1,21 @@
 //! The original's `graphiti.config.json`, key by key: what has a successor is taken, of everything else it is said what
 //! became of it.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::document::Node;
 use super::edit;
 use super::key::{Key, PROJECTS, Takes, Use};
 use super::parse::{self, Lookup};
+use crate::settings::pattern::escaped;
 
 /// Keys that one import tells about; a file with more is something else.
 const KEYS_MAX: usize = 2_000;
+
+/// Longest value that is repeated in a message.
+const SHOWN_BYTES: usize = 200;
 
 /// What became of one key.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,13 +85,27 @@ pub(super) fn import(
     if root.members().is_none() {
         return Err("the file to import is no object {…}".to_owned());
     }
-    let mut importer = Importer { text: text.to_owned(), force, lookup, told };
+    let now = serde_json::from_str(text).unwrap_or_default();
+    let mut importer = Importer { now, edits: BTreeMap::new(), order: Vec::new(), force, lookup, told };
     importer.object(&root, "");
-    Ok(importer.text)
+    let mut changes = edit::Changes::default();
+    for path in &importer.order {
+        changes.set(&path.iter().map(String::as_str).collect::<Vec<_>>(), &importer.edits[path]);
+    }
+    let edited = if importer.order.is_empty() { text.to_owned() } else { edit::apply(text, &changes)? };
+    match parse::parse(&edited, lookup).mistakes.into_iter().next() {
+        Some(mistake) if !importer.order.is_empty() => Err(mistake.what),
+        _ => Ok(edited),
+    }
 }
 
+/// Collects what is to be set, so that the text is edited and parsed once and not for each key.
 struct Importer<'a> {
-    text: String,
+    /// What is set before.
+    now: Value,
+    /// What will be, by path.
+    edits: BTreeMap<Vec<String>, Value>,
+    order: Vec<Vec<String>>,
     force: bool,
     lookup: Lookup<'a>,
     told: &'a mut Vec<Imported>,
@@ -194,7 +214,7 @@ impl Importer<'_> {
         });
         let enabled = find("session_tracking_enabled").or(nested).and_then(|node| node.value()?.as_bool());
         match (root, enabled) {
-            (Some(root), Some(enabled)) => self.take_project(key, &root, enabled),
+            (Some(root), Some(enabled)) => self.take_project(key, &escaped(&root), enabled),
             (None, _) => {
                 self.tell(key, None, None, Outcome::Dropped, "has no project_root, so nobody can tell whose it is");
             }
@@ -209,32 +229,25 @@ impl Importer<'_> {
     }
 
     fn take(&mut self, key: &str, became: &str, path: &[&str], value: Value, note: &str) {
-        let set = Node::parse(&self.text).ok().and_then(|root| find(root, path));
-        if let Some(set) = set.filter(|set| !self.force && *set != value) {
+        let owned: Vec<String> = path.iter().map(|name| (*name).to_owned()).collect();
+        let before = || path.iter().try_fold(&self.now, |now, name| now.get(name));
+        let set = self.edits.get(&owned).or_else(before);
+        if let Some(set) = set.filter(|set| !self.force && **set != value) {
+            let set =
+                Some(set.to_string()).filter(|set| set.len() <= SHOWN_BYTES).unwrap_or("something else".to_owned());
             let message = format!("config.json says {set} already; --force takes this one");
             return self.tell(key, Some(became), Some(value), Outcome::Kept, &message);
         }
-        let edited = edit::set(&self.text, path, &value).and_then(|edited| {
-            // What would make the whole file wrong is not taken.
-            match parse::parse(&edited, self.lookup).mistakes.into_iter().next() {
-                Some(mistake) => Err(mistake.what),
-                None => Ok(edited),
-            }
-        });
-        match edited {
-            Ok(edited) => {
-                self.text = edited;
-                self.tell(key, Some(became), Some(value), Outcome::Taken, note);
-            }
-            Err(why) => self.tell(key, Some(became), None, Outcome::Wrong, &why),
+        // What would make the whole file wrong is not taken.
+        let alone = edit::set("", path, &value).unwrap_or_default();
+        if let Some(mistake) = parse::parse(&alone, self.lookup).mistakes.into_iter().next() {
+            return self.tell(key, Some(became), None, Outcome::Wrong, &mistake.what);
         }
+        if self.edits.insert(owned.clone(), value.clone()).is_none() {
+            self.order.push(owned);
+        }
+        self.tell(key, Some(became), Some(value), Outcome::Taken, note);
     }
-}
-
-fn find(root: Node<'_>, path: &[&str]) -> Option<Value> {
-    let Some((first, rest)) = path.split_first() else { return root.value() };
-    let next = root.members()?.into_iter().find(|member| member.name == *first)?;
-    find(next.value, rest)
 }
 
 /// What a taken key does here that it did not do there.
@@ -344,5 +357,18 @@ mod tests {
             let error = import(original, "", false, &lookup, &mut Vec::new()).unwrap_err();
             assert!(error.contains(why), "{error}");
         }
+    }
+
+    #[test]
+    fn thousands_of_projects_are_taken_at_once() {
+        let members = (0..2_500).map(|n| {
+            format!("\"host__{n}\": {{\"project_root\": \"/srv/p{n}\", \"session_tracking_enabled\": false}}")
+        });
+        let original = format!("{{\"projects\": {{{}}}}}", members.collect::<Vec<_>>().join(",\n"));
+        // Each of them parsing the whole file again would take minutes.
+        let (text, told) = run(&original, "{\"_mine\": 1}", false);
+        let parsed = parse::parse(&text, &lookup);
+        assert_eq!((parsed.projects.len(), told.len(), &parsed.mistakes), (2_500, KEYS_MAX, &vec![]));
+        assert!(text.starts_with("{\"_mine\": 1"), "{}", &text[..50]);
     }
 }
