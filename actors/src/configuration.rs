@@ -1,7 +1,9 @@
 //! The one configuration of a home: read, watched, written by the daemon alone, and told with the origin of each value.
 //!
 //! A file with a mistake never counts and never stops anything: what held before goes on holding, over a restart too,
-//! because the last good text is kept beside it. Whoever asks something of the daemon has it look at the file first, so
+//! because the last good text is kept beside it. So it is with a file that vanishes, as editors have it for a moment, until
+//! that copy is deleted too. Where there is no good copy, nobody knows what a mistaken file was to keep from being read:
+//! tracking is off until it is mended. Whoever asks something of the daemon has it look at the file first, so
 //! that an edit holds for the very next command; and it looks by itself every few seconds.
 
 mod document;
@@ -37,7 +39,12 @@ enum Source {
     Defaults,
     File,
     LastGoodCopy,
+    /// The file has a mistake and there is no good copy: nothing is read.
+    Stopped,
 }
+
+/// How often an import begins anew because somebody has edited the file.
+const IMPORT_TRIES: usize = 3;
 
 type OwnedLookup = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
@@ -100,7 +107,7 @@ impl Configuration {
             lookup,
             held: Mutex::new(held),
         };
-        configuration.begin();
+        configuration.take_in(&mut configuration.lock());
         configuration
     }
 
@@ -117,6 +124,11 @@ impl Configuration {
         }
     }
 
+    /// Whether [`Self::look`] has something to do or to wait for: one `stat`, and no wait.
+    pub fn is_stale(&self) -> bool {
+        self.held.try_lock().map_or(true, |held| self.place.stamp() != held.stamp)
+    }
+
     /// Each key with its value and origin, what is warned about, and what is wrong.
     pub fn shown(&self) -> Shown {
         let held = self.lock();
@@ -128,6 +140,16 @@ impl Configuration {
         self.lock().mistakes.clone()
     }
 
+    /// What to do about [`Self::mistakes`], and what holds until then.
+    pub fn fix(&self) -> &'static str {
+        match self.lock().source {
+            Source::Stopped => {
+                "mend it; until then session tracking is off, because no good configuration is known that could hold"
+            }
+            _ => "mend it; until then the last good configuration holds (`baton config` shows it)",
+        }
+    }
+
     /// Sets the global switch.
     pub fn enable(&self, enabled: bool) -> Result<(), WriteError> {
         self.edit(|_, text| edit::set(text, &["session_tracking", "enabled"], &enabled.into()))
@@ -136,10 +158,9 @@ impl Configuration {
     /// Sets the switch of a project, given as a path or glob. One that is there under another spelling is set.
     pub fn enable_project(&self, project: &str, enabled: bool) -> Result<(), WriteError> {
         self.edit(|held, text| {
-            let pattern = parse::expand(project, &self.lookup)
-                .and_then(|path| crate::settings::pattern::Pattern::new(&path))
+            let pattern = parse::pattern(project, &self.lookup)
                 .map_err(|why| format!("{project:?} is no path or glob: {why}"))?;
-            let written = held.parsed.projects.iter().rev().find(|known| known.pattern == pattern);
+            let written = held.parsed.projects.iter().rev().find(|known| known.pattern.is_same(&pattern));
             let name = written.map_or(project, |known| &known.written);
             edit::set(text, &["session_tracking", "projects", name, "enabled"], &enabled.into())
         })
@@ -148,14 +169,22 @@ impl Configuration {
     /// Takes in what a file of the original has a successor for. Keys that are set stay as they are, unless `force`;
     /// with `dry_run` nothing is written.
     pub fn import(&self, original: &str, force: bool, dry_run: bool) -> Result<Vec<Imported>, WriteError> {
-        let mut told = Vec::new();
-        let mut held = self.lock();
-        let text = self.text_to_edit(&mut held)?;
-        let edited = import::import(original, &text, force, &self.lookup, &mut told).map_err(WriteError::Refused)?;
-        if !dry_run && edited != text {
-            self.write(&mut held, &edited)?;
+        for _ in 0..IMPORT_TRIES {
+            let text = self.text_to_edit(&mut self.lock())?;
+            // Without the lock: others go on meanwhile.
+            let mut told = Vec::new();
+            let edited =
+                import::import(original, &text, force, &self.lookup, &mut told).map_err(WriteError::Refused)?;
+            if dry_run || edited == text {
+                return Ok(told);
+            }
+            let mut held = self.lock();
+            if self.text_to_edit(&mut held)? == text {
+                self.write(&mut held, &edited)?;
+                return Ok(told);
+            }
         }
-        Ok(told)
+        Err(WriteError::Refused("it keeps changing meanwhile; try again".to_owned()))
     }
 
     fn edit(&self, change: impl FnOnce(&Held, &str) -> Result<String, String>) -> Result<(), WriteError> {
@@ -170,10 +199,15 @@ impl Configuration {
         if self.place.stamp() != held.stamp {
             self.take_in(held);
         }
+        let found = self.place.read();
+        if found == Found::Nothing {
+            // One that has vanished is begun again with what holds.
+            return Ok(self.good_copy().map(|(text, _)| text).unwrap_or_default());
+        }
         if let Some(mistake) = held.mistakes.first() {
             return Err(WriteError::Mistaken(mistake.clone()));
         }
-        match self.place.read() {
+        match found {
             Found::Text(text) => Ok(text),
             Found::Nothing => Ok(String::new()),
             Found::Unusable { line, why } => Err(WriteError::Mistaken(Remark { line, what: why })),
@@ -192,20 +226,32 @@ impl Configuration {
         Ok(())
     }
 
-    /// The first reading: a file with a mistake gives way to the last good copy.
-    fn begin(&self) {
-        let mut held = self.lock();
-        self.take_in(&mut held);
-        if held.mistakes.is_empty() {
+    /// The last good text, if it is one.
+    fn good_copy(&self) -> Option<(String, Parsed)> {
+        let Found::Text(text) = self.place.read_copy() else { return None };
+        let parsed = parse::parse(&text, &self.lookup);
+        parsed.mistakes.is_empty().then_some((text, parsed))
+    }
+
+    /// The file does not count: what held goes on holding, or the last good copy, or nothing is read.
+    fn fall_back(&self, held: &mut Held, mistakes: Vec<Remark>) {
+        for mistake in &mistakes {
+            tracing::warn!(line = mistake.line, "configuration mistaken, the last good one holds if there is one");
+        }
+        let line = mistakes.iter().find_map(|mistake| mistake.line).unwrap_or(1);
+        held.mistakes = mistakes;
+        if matches!(held.source, Source::File | Source::LastGoodCopy) {
+            held.source = Source::LastGoodCopy;
             return;
         }
-        if let Found::Text(text) = self.place.read_copy() {
-            let parsed = parse::parse(&text, &self.lookup);
-            if parsed.mistakes.is_empty() {
-                (held.parsed, held.source) = (parsed, Source::LastGoodCopy);
-                self.publish(&held);
+        (held.parsed, held.source) = match self.good_copy() {
+            Some((_, parsed)) => (parsed, Source::LastGoodCopy),
+            None => {
+                let off = ("session_tracking.enabled", (false.into(), line));
+                (Parsed { values: [off].into(), ..Parsed::default() }, Source::Stopped)
             }
-        }
+        };
+        self.publish(held);
     }
 
     fn take_in(&self, held: &mut Held) {
@@ -213,6 +259,11 @@ impl Configuration {
         held.stamp = self.place.stamp();
         let (parsed, text) = match self.place.read() {
             Found::Text(text) => (parse::parse(&text, &self.lookup), Some(text)),
+            Found::Nothing if self.place.read_copy() != Found::Nothing => {
+                let what = "it is gone, and what it said goes on holding; put it back, or delete config.last-good.json too \
+                            to have the defaults; a switch that is set writes it anew";
+                (Parsed { mistakes: vec![Remark { line: None, what: what.to_owned() }], ..Parsed::default() }, None)
+            }
             Found::Nothing => (Parsed::default(), None),
             Found::Unusable { line, why } => {
                 let mistakes = vec![Remark { line, what: format!("it {why}") }];
@@ -220,14 +271,7 @@ impl Configuration {
             }
         };
         if !parsed.mistakes.is_empty() {
-            for mistake in &parsed.mistakes {
-                tracing::warn!(line = mistake.line, "configuration mistaken, the last good one holds");
-            }
-            held.mistakes = parsed.mistakes;
-            if held.source == Source::File {
-                held.source = Source::LastGoodCopy;
-            }
-            return;
+            return self.fall_back(held, parsed.mistakes);
         }
         (held.parsed, held.mistakes) = (parsed, Vec::new());
         let kept = match &text {
@@ -240,7 +284,7 @@ impl Configuration {
             }
             None => {
                 held.source = Source::Defaults;
-                self.place.remove_copy()
+                Ok(())
             }
         };
         if let Err(error) = kept {

@@ -32,7 +32,7 @@ pub struct ShownValue {
     pub key: String,
     /// What holds.
     pub value: Value,
-    /// `default`, `environment`, `config.json:LINE` or `last good copy`.
+    /// `default`, `environment`, `config.json:LINE`, `last good copy`, or what a mistake has stopped.
     pub origin: String,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
     policy.check_interval_ms = ms("session_tracking.check_interval", policy.check_interval_ms);
     // Read by the same rules when the text was parsed: none is refused here.
     let globs = texts("session_tracking.exclude").unwrap_or_default();
-    let exclude = globs.into_iter().filter_map(|glob| Pattern::new(glob).ok()).collect();
+    let exclude = globs.into_iter().filter_map(|glob| Some(Pattern::new(glob).ok()?.through_links())).collect();
     let projects = parsed.projects.iter().map(|project| (project.pattern.clone(), project.enabled)).collect();
     let filtering = |name: &str, otherwise: bool| switch(&format!("session_tracking.filtering.{name}"), otherwise);
     let shown = base.filtering;
@@ -113,6 +113,7 @@ pub(super) fn shown(path: &Path, parsed: &Parsed, source: Source, mistakes: &[Re
 fn origin_of(source: Source, line: usize) -> String {
     match source {
         Source::LastGoodCopy => "last good copy".to_owned(),
+        Source::Stopped => "until config.json is mended".to_owned(),
         _ => format!("{}:{line}", super::file::NAME),
     }
 }

@@ -121,15 +121,56 @@ fn a_mistake_keeps_what_held_while_running_and_over_a_restart() {
     let error = configuration.enable(false).unwrap_err();
     assert!(matches!(&error, WriteError::Mistaken(_)) && error.to_string().contains("line 2"), "{error}");
 
-    // Mended; and without a file the defaults hold again, and there is nothing to go back to.
+    // Mended.
     world.write(&timeout(61));
     configuration.look();
     assert_eq!((timeout_of(&configuration), configuration.mistakes()), (61, vec![]));
-    fs::remove_file(world.temp.path().join("config.json")).unwrap();
+}
+
+#[test]
+fn a_file_that_vanishes_lifts_nothing_until_its_copy_is_deleted_too() {
+    let world = World::new();
+    let path = |name: &str| world.temp.path().join(name);
+    let text = "{\"session_tracking\": {\"inactivity_timeout\": 61, \"exclude\": [\"/srv/private\"]}}";
+    world.write(text);
+    let configuration = world.open();
+    fs::remove_file(path("config.json")).unwrap();
     configuration.look();
-    assert_eq!(timeout_of(&configuration), 1800);
-    world.write("{");
-    assert_eq!(timeout_of(&world.open()), 1800);
+    for configuration in [&configuration, &world.open()] {
+        let excluded = configuration.settings().borrow().switches.exclude().count();
+        assert_eq!((timeout_of(configuration), excluded), (61, 1));
+        let told = configuration.mistakes()[0].to_string();
+        assert!(told.contains("it is gone") && told.contains("config.last-good.json"), "{told}");
+    }
+    // A switch begins it anew with what holds.
+    configuration.enable(false).unwrap();
+    assert!(world.text().contains("/srv/private") && world.text().contains("false"), "{}", world.text());
+    assert_eq!(configuration.mistakes(), []);
+
+    fs::remove_file(path("config.json")).unwrap();
+    configuration.look();
+    fs::remove_file(path("config.last-good.json")).unwrap();
+    configuration.look();
+    assert_eq!((timeout_of(&configuration), configuration.mistakes()), (1800, vec![]));
+}
+
+#[test]
+fn a_mistake_without_a_good_copy_stops_tracking_until_it_is_mended() {
+    let world = World::new();
+    world.write("{\n\"session_tracking\": {\"exclude\": \"/srv/private\"}}");
+    let configuration = world.open();
+    let tracked = || configuration.settings().borrow().policy.tracked;
+    assert!(!tracked() && configuration.mistakes()[0].line == Some(2));
+    assert!(configuration.fix().contains("session tracking is off"), "{}", configuration.fix());
+    assert_eq!(shown(&configuration, "session_tracking.enabled").0, "false");
+    configuration.look();
+    assert!(!tracked());
+    let error = configuration.enable(true).unwrap_err();
+    assert!(error.to_string().contains("line 2"), "{error}");
+    world.write("{\n\"session_tracking\": {\"exclude\": [\"/srv/private\"]}}");
+    configuration.look();
+    assert!(tracked() && configuration.mistakes().is_empty());
+    assert!(configuration.fix().contains("last good"));
 }
 
 #[test]

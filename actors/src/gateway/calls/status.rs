@@ -39,7 +39,8 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     let mut problems = answers::problems(&overview, &table, &degraded);
     problems.extend(services.configuration.mistakes().iter().map(|mistake| answer::Problem {
         what: mistake.to_string(),
-        fix: "mend it; until then the last good configuration holds (`baton config` shows it)".to_owned(),
+        // With no good copy it is another one.
+        fix: services.configuration.fix().to_owned(),
     }));
     problems.extend(services.roots.refused().into_iter().map(|refused| answer::Problem {
         what: format!("{}, named by {}, is not read: {}", refused.config_dir, refused.named_by, refused.why),
