@@ -55,7 +55,11 @@ pub(super) async fn call(
         return Err(stopping().into());
     }
     // Whoever has edited the configuration and asks has it taken in.
-    services.configuration.look();
+    if services.configuration.is_stale() {
+        let configuration = services.configuration.clone();
+        // Reading and parsing is nothing for a thread that others need.
+        let _ = tokio::task::spawn_blocking(move || configuration.look()).await;
+    }
     let called = dispatch(name, raw, services, out).await;
     match called {
         // Whatever it was, this is why: actors end one after another.
