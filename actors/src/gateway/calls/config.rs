@@ -21,14 +21,14 @@ pub(in crate::gateway) async fn config(asked: ConfigParams, services: &Arc<Servi
         }
     };
     let shown = services.configuration.shown();
-    let told = |remarks: &[Remark]| remarks.iter().map(ToString::to_string).collect();
+    let told = |remarks: &[Remark]| remarks.iter().map(|remark| redact(&remark.to_string()).into_owned()).collect();
     Ok(answer::Config {
         path: shown.path.display().to_string(),
         values: shown
             .values
             .iter()
             .map(|value| answer::ConfigValue {
-                key: value.key.clone(),
+                key: redact(&value.key).into_owned(),
                 value: clean(&value.value),
                 origin: value.origin.clone(),
             })
@@ -38,11 +38,11 @@ pub(in crate::gateway) async fn config(asked: ConfigParams, services: &Arc<Servi
         imported: imported
             .into_iter()
             .map(|imported| answer::ImportedKey {
-                key: imported.key,
-                became: imported.became,
+                key: redact(&imported.key).into_owned(),
+                became: imported.became.map(|became| redact(&became).into_owned()),
                 value: imported.value.as_ref().map(clean),
                 outcome: imported.outcome.as_str().to_owned(),
-                message: imported.message,
+                message: redact(&imported.message).into_owned(),
             })
             .collect(),
     })
@@ -63,7 +63,21 @@ fn clean(value: &serde_json::Value) -> serde_json::Value {
     match value {
         Value::String(text) => Value::String(redact(text).into_owned()),
         Value::Array(values) => values.iter().map(clean).collect(),
-        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), clean(value))).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| (redact(name).into_owned(), clean(value))).collect()
+        }
         plain => plain.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_shown_neither_as_a_value_nor_as_a_name() {
+        let key = format!("sk-ant-api03-{}", "a1B2c3D4e5F6".repeat(4));
+        let told = clean(&serde_json::json!({"m": [key, {&key: 1}]})).to_string();
+        assert!(!told.contains(&key), "{told}");
     }
 }
