@@ -79,6 +79,51 @@ fn a_mistake_stops_nothing_and_is_named_until_it_is_mended() {
 }
 
 #[test]
+fn a_first_file_with_a_mistake_and_one_that_vanishes_let_nothing_be_read() {
+    let world = World::new();
+    world.transcript("-private", &id(1)).prompt("the aye-aye in private");
+    let excluding = "{\"session_tracking\": {\"exclude\": [\"/srv/-private\"]}}";
+    write(&world, &excluding.replace('[', "").replace(']', ""));
+    assert_eq!(world.found("private"), [""; 0]);
+    let problems = world.problems();
+    assert!(problems.contains("line 1") && problems.contains("session tracking is off"), "{problems}");
+    write(&world, excluding);
+    assert_eq!(world.found("private"), [""; 0]);
+    assert!(!world.problems().contains("config.json"));
+
+    fs::remove_file(world.home().join("config.json")).unwrap();
+    assert_eq!(world.found("private"), [""; 0], "at once");
+    assert!(world.problems().contains("config.last-good.json"), "{}", world.problems());
+    world.stop();
+    assert_eq!(world.found("private"), [""; 0], "over a restart");
+    fs::remove_file(world.home().join("config.last-good.json")).unwrap();
+    assert_eq!(world.found("private"), [id(1)], "said twice");
+}
+
+#[test]
+fn a_directory_that_looks_like_a_glob_is_switched_alone() {
+    let world = World::new();
+    for name in ["app[12]", "co$t", "app1"] {
+        fs::create_dir_all(world.path("work").join(name)).unwrap();
+    }
+    let work = fs::canonicalize(world.path("work")).unwrap();
+    let path = |name: &str| work.join(name).to_str().unwrap().to_owned();
+    for name in ["app[12]", "co$t"] {
+        world.ok(&["session-tracking", "disable", "--project", &path(name)]);
+        world.ok(&["session-tracking", "disable", "--project", &path(name)]);
+    }
+    let told = world.json(&["session-tracking", "status"]);
+    assert_eq!(told["projects"].as_object().unwrap().len(), 2, "{told}");
+    for (number, name) in ["app[12]", "co$t", "app1"].into_iter().enumerate() {
+        let transcript = world.transcript("-any", &id(number as u32)).in_directory(&path(name));
+        { transcript }.prompt("the fossa");
+    }
+    assert_eq!(world.found("fossa"), [id(2)]);
+    world.ok(&["session-tracking", "enable", "--project", &path("app[12]")]);
+    assert_eq!(world.found("fossa").len(), 2);
+}
+
+#[test]
 fn a_timeout_that_is_changed_while_the_daemon_runs_is_followed() {
     let held = Held::new();
     let me = id(1);

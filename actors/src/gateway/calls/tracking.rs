@@ -12,6 +12,7 @@ use super::{Ended, config, internal};
 use crate::gateway::connection::failure;
 use crate::gateway::{Services, lazy, resolve};
 use crate::place;
+use crate::settings::pattern::escaped;
 
 /// Open sessions that are listed; `active_sessions` counts them all.
 const LISTED: usize = 500;
@@ -23,6 +24,10 @@ pub(in crate::gateway) async fn tracking(
     let table = services.table.borrow().clone();
     if let Some(enabled) = asked.enabled {
         let project = asked.project.as_deref().map(|text| switch_of(&table, text)).transpose()?;
+        let project = project.map(|meant| match meant {
+            Meant::Project(path) => escaped(&path),
+            Meant::Glob(glob) => glob,
+        });
         let configuration = services.configuration.clone();
         let writing = tokio::task::spawn_blocking(move || match project {
             Some(project) => configuration.enable_project(&project, enabled),
@@ -35,7 +40,11 @@ pub(in crate::gateway) async fn tracking(
     let table = services.table.borrow().clone();
     let settings = services.settings.borrow().clone();
     let project = match &asked.project {
-        Some(text) => Some(resolve::project(&table, text).or_else(|_| switch_of(&table, text))?),
+        Some(text) => Some(resolve::project(&table, text).or_else(|_| {
+            switch_of(&table, text).map(|meant| match meant {
+                Meant::Project(text) | Meant::Glob(text) => text,
+            })
+        })?),
         None => None,
     };
     let mut open: Vec<_> = table
@@ -58,20 +67,29 @@ pub(in crate::gateway) async fn tracking(
                 last_activity: state.last_conversation_at.map(|at| at.to_string()),
             })
             .collect(),
-        projects: settings.switches.projects().map(|(pattern, on)| (pattern.to_owned(), on)).collect(),
-        exclude: settings.switches.exclude().map(str::to_owned).collect(),
+        projects: settings.switches.projects().map(|(pattern, on)| (redact(pattern).into_owned(), on)).collect(),
+        exclude: settings.switches.exclude().map(|pattern| redact(pattern).into_owned()).collect(),
     })
 }
 
-/// The project whose switch a text means: one that is known, a directory, or a glob as it is written.
-fn switch_of(table: &SessionTable, text: &str) -> Result<String, Failure> {
-    if text.contains(['*', '?', '[']) {
-        return Ok(text.to_owned());
+/// What a text means whose switch is asked for.
+enum Meant {
+    /// This directory, however it is named.
+    Project(String),
+    /// A glob as it is written.
+    Glob(String),
+}
+
+/// A project that is known, a directory, or else a glob: a directory may have a name that looks like one.
+fn switch_of(table: &SessionTable, text: &str) -> Result<Meant, Failure> {
+    let is_known = || table.iter().any(|(_, row)| row.state.place.as_ref().is_some_and(|place| place.project == text));
+    if text.contains(['*', '?', '[']) && !is_known() && !(Path::new(text).is_absolute() && Path::new(text).is_dir()) {
+        return Ok(Meant::Glob(text.to_owned()));
     }
     match resolve::project(table, text) {
-        Ok(project) => Ok(project),
+        Ok(project) => Ok(Meant::Project(project)),
         // A directory in which nobody has worked yet.
-        Err(_) if Path::new(text).is_absolute() => Ok(place::of(text).project),
+        Err(_) if Path::new(text).is_absolute() => Ok(Meant::Project(place::of(text).project)),
         Err(unknown) => Err(failure(code::NOT_FOUND, format!("{}; give its directory", unknown.message))),
     }
 }
