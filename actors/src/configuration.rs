@@ -191,7 +191,8 @@ impl Configuration {
         let mut held = self.lock();
         let text = self.text_to_edit(&mut held)?;
         let edited = change(&held, &text).map_err(WriteError::Refused)?;
-        if edited == text { Ok(()) } else { self.write(&mut held, &edited) }
+        // A mistake that is passed over here is that the file is gone.
+        if edited == text && held.mistakes.is_empty() { Ok(()) } else { self.write(&mut held, &edited) }
     }
 
     /// The text as it is on disk, unless it has a mistake: writing into that could make two of one.
@@ -202,7 +203,11 @@ impl Configuration {
         let found = self.place.read();
         if found == Found::Nothing {
             // One that has vanished is begun again with what holds.
-            return Ok(self.good_copy().map(|(text, _)| text).unwrap_or_default());
+            return match (self.good_copy(), held.mistakes.first()) {
+                (Some((text, _)), _) => Ok(text),
+                (None, Some(mistake)) => Err(WriteError::Mistaken(mistake.clone())),
+                (None, None) => Ok(String::new()),
+            };
         }
         if let Some(mistake) = held.mistakes.first() {
             return Err(WriteError::Mistaken(mistake.clone()));

@@ -146,6 +146,9 @@ fn a_file_that_vanishes_lifts_nothing_until_its_copy_is_deleted_too() {
     configuration.enable(false).unwrap();
     assert!(world.text().contains("/srv/private") && world.text().contains("false"), "{}", world.text());
     assert_eq!(configuration.mistakes(), []);
+    fs::remove_file(path("config.json")).unwrap();
+    configuration.enable(false).unwrap();
+    assert!(world.text().contains("/srv/private"), "with nothing to change too: {}", world.text());
 
     fs::remove_file(path("config.json")).unwrap();
     configuration.look();
