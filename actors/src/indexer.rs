@@ -7,6 +7,7 @@
 mod episode;
 mod fresh;
 mod job;
+mod leave;
 mod left_out;
 mod projector;
 mod shelf;
@@ -29,11 +30,13 @@ use crate::limits;
 use crate::memory::Searcher;
 use crate::pace::{Pace, Urgency};
 use crate::session;
+use crate::settings::SettingsReader;
 use crate::slot::{CallError, Slot};
 use crate::table::TableReader;
 
 pub use episode::Error as EpisodeError;
 use fresh::Fresh;
+use leave::Leave;
 use left_out::LeftOut;
 use projector::{Port, Projector};
 use shelf::{Shelf, Standing};
@@ -44,8 +47,10 @@ use under_way::UnderWay;
 pub struct Options {
     /// The log that the memory follows.
     pub journal: Arc<dyn Journal>,
-    /// Which episode is current.
+    /// Which episode is current, and which jobs are owed.
     pub table: TableReader,
+    /// What is stopped: a job that has waited meanwhile is let go.
+    pub settings: SettingsReader,
     /// Conversations.
     pub chunks: Arc<ChunkStore>,
     /// Directory of the memory.
@@ -97,6 +102,11 @@ pub enum JobOutcome {
         /// The file as it is now.
         identity: FileIdentity,
     },
+    /// When its turn came it was owed no more, or its session was stopped: nothing was read.
+    LetGo {
+        /// The job.
+        effect: EffectId,
+    },
 }
 
 impl JobOutcome {
@@ -104,7 +114,7 @@ impl JobOutcome {
     pub fn effect(&self) -> EffectId {
         match self {
             Self::Complete(complete) => complete.effect,
-            Self::Failed { effect, .. } | Self::Rewritten { effect, .. } => *effect,
+            Self::Failed { effect, .. } | Self::Rewritten { effect, .. } | Self::LetGo { effect } => *effect,
         }
     }
 }
@@ -143,6 +153,11 @@ impl Handle {
     /// Somebody waits for a session's job, which was handed out when nobody did.
     pub(crate) fn hurry(&self, session: &SessionId) {
         self.slot.cast(Msg::Hurry(session.clone()));
+    }
+
+    /// No event will name what a job has stored: it can go.
+    pub(crate) fn unwanted(&self, session: &SessionId, effect: EffectId) {
+        self.slot.cast(Msg::Unwanted(session.clone(), effect));
     }
 
     fn port(&self) -> Result<Port, CallError> {
@@ -198,6 +213,8 @@ pub(crate) enum Msg {
     Prepared(SessionId),
     /// The memory has taken in a newer episode of the session: what it no longer names can go.
     Collect(SessionId),
+    /// Nor does an event name what this job has stored.
+    Unwanted(SessionId, EffectId),
     /// It has gone.
     Collected,
     /// The memory's thread is gone: start over with a new one.
@@ -291,6 +308,10 @@ impl Actor for IndexerActor {
             Msg::Collect(session) => {
                 state.superseded.insert(session);
             }
+            Msg::Unwanted(session, effect) => {
+                state.under_way.disown(&session, effect);
+                state.superseded.insert(session);
+            }
             Msg::Collected => state.collecting = false,
             Msg::MemoryBroke => return Err("the memory broke".into()),
         }
@@ -351,14 +372,18 @@ impl State {
         Some(request)
     }
 
+    fn leave(&self) -> Leave {
+        Leave { table: self.options.table.clone(), settings: self.options.settings.clone() }
+    }
+
     /// One job that somebody waits for: at work while there is a processor for it, then waiting for the disk beside others.
     fn begin(&self, request: Box<JobRequest>, myself: ActorRef<Msg>) {
         let (chunks, at_work, shelf) = (self.options.chunks.clone(), self.at_work.clone(), self.asked_shelf.clone());
-        let under_way = self.under_way.clone();
+        let (under_way, leave) = (self.under_way.clone(), self.leave());
         tokio::spawn(async move {
             let standing = Standing::of(&request, under_way);
             let room = at_work.acquire_owned().await;
-            let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks)).await;
+            let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks, &leave)).await;
             drop(room);
             shelf.take(prepared, standing).await;
             let _ = myself.send_message(Msg::Finished);
@@ -369,13 +394,13 @@ impl State {
     fn begin_behind(&mut self, request: Box<JobRequest>, myself: ActorRef<Msg>) {
         let hurried = Arc::new(Notify::new());
         self.preparing.insert(request.session.clone(), hurried.clone());
-        let under_way = self.under_way.clone();
+        let (under_way, leave) = (self.under_way.clone(), self.leave());
         let (chunks, fresh, shelf) = (self.options.chunks.clone(), self.fresh.clone(), self.shelf.clone());
         let pace = self.options.pace.clone();
         tokio::spawn(async move {
             let (session, standing) = (request.session.clone(), Standing::of(&request, under_way));
             let room = background(&pace, &fresh, &hurried).await;
-            let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks)).await;
+            let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks, &leave)).await;
             drop(room);
             shelf.take(prepared, standing).await;
             let _ = myself.send_message(Msg::Prepared(session));

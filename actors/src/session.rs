@@ -456,6 +456,7 @@ impl State {
     async fn done(&mut self, outcome: JobOutcome) -> Result<(), AppendError> {
         if self.in_flight != Some(outcome.effect()) {
             tracing::debug!(session = %self.id, "result of a job that is no longer wanted");
+            self.options.indexer.unwanted(&self.id, outcome.effect());
             return Ok(());
         }
         self.in_flight = None;
@@ -464,6 +465,7 @@ impl State {
                 let effect = complete.effect;
                 if let Err(rejection) = self.submit(&Command::Complete(*complete), None).await? {
                     tracing::warn!(session = %self.id, ?effect, %rejection, "result of an index job refused");
+                    self.options.indexer.unwanted(&self.id, effect);
                 }
             }
             JobOutcome::Failed { effect, why, reason } => {
@@ -472,8 +474,19 @@ impl State {
                 let _ = self.submit(&Command::Fail { effect, why }, None).await?;
             }
             JobOutcome::Rewritten { identity, .. } => self.begin_anew(identity).await?,
+            JobOutcome::LetGo { .. } => self.let_go(),
         }
         Ok(())
+    }
+
+    /// A switch has stopped the job before it began: it is owed until that is lifted, and nobody waits that long.
+    fn let_go(&mut self) {
+        if self.policy().tracked {
+            return;
+        }
+        for waiter in std::mem::take(&mut self.waiting) {
+            let _ = waiter.reply.send(self.closed(Outcome::Refused(Rejection::SwitchedOff)));
+        }
     }
 
     /// The job found a file that no longer continues what was observed: observe it anew, and repeat the wish.

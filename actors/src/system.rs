@@ -124,6 +124,7 @@ impl System {
         let memory = indexer::Options {
             journal: journal.clone(),
             table: table.clone(),
+            settings: settings.clone(),
             chunks,
             memory: home.join("memory"),
             jobs_at_once: processors,

@@ -37,7 +37,7 @@ fn timeout_fallback() {
 /// A daemon in this process whose clock stands still until it is moved.
 pub(crate) struct Held {
     pub(crate) world: World,
-    runtime: Runtime,
+    pub(crate) runtime: Runtime,
     system: Option<System>,
     pub(crate) clock: Arc<ManualClock>,
 }

@@ -2,13 +2,13 @@
 //! meanwhile is found by the next query.
 
 use baton_actors::session::Outcome;
-use baton_events::session::{CloseReason, Phase, Rejection};
+use baton_events::session::{CloseReason, Phase, Rejection, Why};
 use serde_json::{Value, json};
 
 use crate::record::Log;
 use crate::sockets::Raw;
 use crate::time::{Held, after};
-use crate::world::{World, id, text};
+use crate::world::{World, files_below, id, text};
 
 const PROJECT: &str = "/srv/-work-one";
 
@@ -261,4 +261,47 @@ fn a_projects_switch_overrides_the_global_one_both_ways() {
     }
     let unknown = world.run(&["session-tracking", "disable", "--project", "nothing-like-it"]);
     assert!(unknown.code == 1 && unknown.err.contains("no project \"nothing-like-it\""), "{}", unknown.err);
+}
+
+/// A stop that comes while an index job waits for its turn: nothing is read for it, and nothing stored.
+fn a_job_that_waits_is_let_go(kind: Kind) {
+    let held = Held::new();
+    let (me, other) = (id(1), id(2));
+    let mut transcript = held.open_session(&me);
+    let episode = held.state(&me).unwrap().episode.unwrap().uuid;
+    let stored = || files_below(&held.world.home().join("blobs").join(&me));
+    let before = stored();
+
+    // Its time is over when it is tracked again, and nobody waits for the index that this brings about.
+    Kind::Session.stop(&held.world, &me);
+    transcript.set_time(after(20));
+    transcript.prompt("the wombat came in secret").reply("nobody saw it");
+    held.at(3_600);
+    let pace = held.system().services().pace.clone();
+    let busy = held.runtime.block_on(pace.background());
+    Kind::Session.lift(&held.world, &me);
+    held.wait_for(&me, |state| state.phase == Phase::Indexing);
+
+    kind.stop(&held.world, &me);
+    drop(busy);
+    // What comes after it has had its turn, and what it would have stored lies with it.
+    held.world.transcript("-other", &other).at(after(30)).prompt("the numbat in the open");
+    held.wait_for(&other, |state| state.phase == Phase::Indexed);
+    assert_eq!(stored(), before, "{kind:?}");
+    let state = held.state(&me).unwrap();
+    let expected = if matches!(kind, Kind::Session) { Phase::Unindexed(Why::Untracked) } else { Phase::Indexing };
+    assert_eq!((state.phase, state.episode.map(|episode| episode.uuid)), (expected, Some(episode)), "{kind:?}");
+
+    kind.lift(&held.world, &me);
+    assert_eq!(held.world.found("wombat"), [me.as_str()], "{kind:?}");
+}
+
+#[test]
+fn a_stop_reaches_a_job_that_was_handed_out() {
+    a_job_that_waits_is_let_go(Kind::Session);
+}
+
+#[test]
+fn a_switch_reaches_a_job_that_was_handed_out() {
+    a_job_that_waits_is_let_go(Kind::Project);
 }

@@ -14,6 +14,7 @@ use baton_events::session::{Complete, FailureWhy, FileIdentity, Stored, TailDige
 use baton_events::transcript::{Cursor, OpenCalls, Source};
 
 use super::fresh::Fresh;
+use super::leave::Leave;
 use super::{JobOutcome, JobRequest, episode};
 use crate::chunks::{self, Batch, ChunkStore, Header};
 use crate::reading::{self, Done, Pass, Start};
@@ -37,9 +38,12 @@ struct Written {
     items: Vec<Item>,
 }
 
-/// Reads, filters, hashes and writes. `Err` is the outcome of a job that ends here.
-pub(super) fn prepare(request: &JobRequest, chunks: &ChunkStore) -> Result<Prepared, JobOutcome> {
+/// Reads, filters, hashes and writes, if there is leave to. `Err` is the outcome of a job that ends here.
+pub(super) fn prepare(request: &JobRequest, chunks: &ChunkStore, leave: &Leave) -> Result<Prepared, JobOutcome> {
     let effect = request.job.effect;
+    if !leave.holds(request) {
+        return Err(JobOutcome::LetGo { effect });
+    }
     index(request, chunks).map_err(|stop| match stop {
         Stop::Failed(why, reason) => JobOutcome::Failed { effect, why, reason },
         Stop::Rewritten(identity) => JobOutcome::Rewritten { effect, identity },

@@ -32,12 +32,12 @@ impl Standing {
 
     /// Reports what became of it.
     pub(super) fn done(self, outcome: JobOutcome) {
-        let manifest = match &outcome {
-            JobOutcome::Complete(complete) => complete.stored.as_ref().map(|stored| stored.manifest),
+        let stored = match &outcome {
+            JobOutcome::Complete(complete) => complete.stored.as_ref().map(|stored| (self.effect, stored.manifest)),
             _ => None,
         };
         // In this order, so that nothing is collected between the job's end and its session's word.
-        self.under_way.end(&self.session, manifest);
+        self.under_way.end(&self.session, stored);
         self.reply.done(outcome);
     }
 }

@@ -178,8 +178,7 @@ impl State {
         if let Err(rejection) = self.submit(&Command::Untrack, None).await? {
             return Ok(Switched::Refused(rejection));
         }
-        // A job that runs is of no use any more.
-        self.in_flight = None;
+        // A job that was handed out finds that it is owed no more; one that runs is refused, and what it stored collected.
         Ok(Switched::Done { already: self.aggregate().version() == before })
     }
 }
