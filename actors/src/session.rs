@@ -360,7 +360,8 @@ impl State {
 
     async fn index(&mut self, seen: Option<FileSeen>) -> Result<(), AppendError> {
         if let Some(file) = seen {
-            if self.aggregate().state().transcript.is_none() && !self.may_discover(&file).await {
+            let is_new = self.aggregate().state().transcript.is_none();
+            if self.is_at_rest() || (is_new && !self.may_discover(&file).await) {
                 return Ok(());
             }
             if self.discover(&file).await? {

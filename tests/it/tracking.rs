@@ -1,14 +1,17 @@
 //! Stopped means that no layer touches a session until the stop is lifted: its last episode serves, and what grew
 //! meanwhile is found by the next query.
 
+use baton_actors::files::{self, FileSeen, FileStat};
 use baton_actors::session::Outcome;
+use baton_events::conversation::Agent;
+use baton_events::record::SessionId;
 use baton_events::session::{CloseReason, Phase, Rejection, Why};
 use serde_json::{Value, json};
 
 use crate::record::Log;
 use crate::sockets::Raw;
 use crate::time::{Held, after};
-use crate::world::{World, files_below, id, text};
+use crate::world::{DEADLINE, World, files_below, id, text};
 
 const PROJECT: &str = "/srv/-work-one";
 
@@ -304,4 +307,43 @@ fn a_stop_reaches_a_job_that_was_handed_out() {
 #[test]
 fn a_switch_reaches_a_job_that_was_handed_out() {
     a_job_that_waits_is_let_go(Kind::Project);
+}
+
+#[test]
+fn a_stopped_session_is_not_moved_to_another_file() {
+    let held = Held::new();
+    let (world, me) = (&held.world, id(1));
+    // Stopped before anything of it was read.
+    world.ok(&["session-tracking", "disable"]);
+    world.transcript("-work-one", &me).prompt("the wombat came in secret");
+    Kind::Session.stop(world, &me);
+    world.ok(&["session-tracking", "enable"]);
+    let path = |folder: &str| world.projects().join(folder).join(format!("{me}.jsonl"));
+    let before = held.state(&me).unwrap();
+    assert_eq!(before.transcript.as_ref().unwrap().path, path("-work-one").to_str().unwrap());
+
+    world.transcript("-work-two", &me).prompt("the wombat came in secret").reply("nobody saw it");
+    std::fs::remove_file(path("-work-one")).unwrap();
+    world.ok(&["sessions"]);
+    world.close_fails(&[&me]);
+    let metadata = std::fs::metadata(path("-work-two")).unwrap();
+    let seen = FileSeen {
+        session: SessionId::new(&me).unwrap(),
+        agent: Agent::ClaudeCode,
+        kind: baton_events::session::Kind::Main,
+        path: path("-work-two").to_str().unwrap().to_owned(),
+        stat: FileStat::of(&metadata),
+        identity: files::identity(&metadata),
+    };
+    let supervisor = &held.system().services().supervisor;
+    held.runtime.block_on(async {
+        let session = supervisor.resolve(seen.session.clone()).await.unwrap();
+        session.seen(seen.clone());
+        session.index(Some(seen));
+        session.taken_in(DEADLINE).await.unwrap();
+    });
+    assert_eq!(held.state(&me).unwrap(), before);
+
+    Kind::Session.lift(world, &me);
+    assert_eq!(world.found("wombat"), [me.as_str()], "what came meanwhile is found when the stop is over");
 }

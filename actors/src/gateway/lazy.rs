@@ -5,9 +5,10 @@ pub(super) mod wanted;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Progress, code};
 use baton_events::record::{CommandId, Position, SessionId};
-use baton_events::session::CloseReason;
+use baton_events::session::{CloseReason, State};
 use tokio::task::{JoinError, JoinSet};
 use uuid::Uuid;
 
@@ -19,6 +20,7 @@ use super::resolve;
 use crate::files::FileSeen;
 use crate::limits;
 use crate::session::{CloseCall, Closed, Outcome};
+use crate::settings::Settings;
 use crate::slot::CallError;
 
 /// How often a waiting client is told how far things are.
@@ -51,16 +53,17 @@ impl Step {
 /// there are not too many of them.
 pub(super) async fn look(services: &Services) {
     if let Ok(grown) = services.watcher.refresh().await {
-        let (unread, rest) = new_ones(services, grown);
+        let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+        let (unread, rest) = new_ones(&table, &settings, grown);
         services.supervisor.seen(rest);
         take_in(services, unread).await;
     }
 }
 
-/// The newest files of sessions of which nothing was read, and the others.
-fn new_ones(services: &Services, files: Vec<FileSeen>) -> (Vec<FileSeen>, Vec<FileSeen>) {
-    let table = services.table.borrow().clone();
-    let is_new = |file: &FileSeen| table.get(&file.session).is_none_or(|row| row.state.read.offset == 0);
+/// The newest files of sessions of which nothing was read, and may be, and the others.
+fn new_ones(table: &SessionTable, settings: &Settings, files: Vec<FileSeen>) -> (Vec<FileSeen>, Vec<FileSeen>) {
+    let is_unread = |state: &State| state.read.offset == 0 && settings.reads(state);
+    let is_new = |file: &FileSeen| table.get(&file.session).is_none_or(|row| is_unread(&row.state));
     let (mut new, mut rest): (Vec<_>, Vec<_>) = files.into_iter().partition(is_new);
     rest.extend(new.split_off(new.len().min(limits::DISCOVERED_AT_ONCE)));
     (new, rest)
@@ -320,7 +323,10 @@ pub(super) async fn catch_up(services: &Services, out: &Out, position: Position,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use baton_events::record::Timestamp;
+    use crate::files::FileStat;
+    use baton_events::conversation::Agent;
+    use baton_events::record::{SequenceNumber, Timestamp};
+    use baton_events::session::{Event, FileIdentity, Kind};
 
     #[test]
     fn what_fits_is_read_and_a_giant_blocks_nobody() {
@@ -332,5 +338,35 @@ mod tests {
         assert_eq!((names(first), names(beyond)), (vec!["a".into(), "c".into()], vec!["giant".into(), "b".into()]));
         let (first, beyond) = split(chosen, 1_000, 1);
         assert_eq!((first.len(), beyond.len()), (1, 3));
+    }
+
+    fn file(session: &str) -> FileSeen {
+        FileSeen {
+            session: SessionId::new(session).unwrap(),
+            agent: Agent::ClaudeCode,
+            kind: Kind::Main,
+            path: format!("/p/{session}.jsonl"),
+            stat: FileStat::default(),
+            identity: FileIdentity::default(),
+        }
+    }
+
+    #[test]
+    fn a_stopped_session_is_not_new_however_little_was_read_of_it() {
+        let (mut table, settings) = (SessionTable::default(), Settings::default());
+        let id = SessionId::new("stopped").unwrap();
+        let discovered = Event::Discovered {
+            agent: Agent::ClaudeCode,
+            path: "/p/other.jsonl".to_owned(),
+            identity: FileIdentity::default(),
+            kind: Kind::Main,
+            at: Timestamp(0),
+        };
+        let new = |table: &SessionTable| new_ones(table, &settings, vec![file("stopped")]).0.len();
+        assert_eq!(new(&table), 1);
+        table.apply(Position(1), &id, SequenceNumber(1), &discovered);
+        assert_eq!(new(&table), 1);
+        table.apply(Position(2), &id, SequenceNumber(2), &Event::TrackingStopped);
+        assert_eq!(new(&table), 0);
     }
 }

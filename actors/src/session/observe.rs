@@ -17,7 +17,7 @@ use crate::reading::{self, Pass, Start};
 
 impl State {
     pub(super) async fn seen(&mut self, myself: &ActorRef<Msg>, file: FileSeen) -> Result<(), AppendError> {
-        if self.aggregate().state().transcript.is_none() && !self.may_discover(&file).await {
+        if self.is_at_rest() || (self.aggregate().state().transcript.is_none() && !self.may_discover(&file).await) {
             return Ok(());
         }
         if !self.discover(&file).await? {
@@ -34,6 +34,11 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// Whether nothing is to be taken in, not even where its file lies: what has come meanwhile is found when that is over.
+    pub(super) fn is_at_rest(&self) -> bool {
+        matches!(self.aggregate().state().phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked))
     }
 
     /// Whether the file is the one this session is read from.
@@ -78,8 +83,7 @@ impl State {
     async fn read_on(&mut self) -> Result<Option<CloseReason>, AppendError> {
         let mut void = None;
         let seen = self.dirty.take();
-        let resting = matches!(self.aggregate().state().phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked));
-        if resting {
+        if self.is_at_rest() {
             self.checked(seen);
             return Ok(void);
         }
