@@ -120,7 +120,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>) -> Result<Range, En
 async fn judge(new: Vec<Wanted>, project: Option<String>, settings: Arc<Settings>) -> Result<Vec<Candidate>, Ended> {
     let judging = tokio::task::spawn_blocking(move || {
         let judge = |wanted: Wanted| {
-            let file = wanted.file.clone()?;
+            let file = wanted.file.clone().filter(|file| wanted::may_look(&settings, None, file))?;
             let glance = glance::head(&file).unwrap_or_default();
             let state = glance::as_state(&glance);
             let is_in = project.as_deref().is_none_or(|project| resolve::is_in(&state, project));

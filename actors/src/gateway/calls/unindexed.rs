@@ -31,12 +31,16 @@ pub(in crate::gateway) async fn unindexed(
         _ => known.as_ref().and_then(|known| known.as_ref().ok().cloned()),
     };
     // The same table all the way: sessions go on reading meanwhile.
-    let known_then = table.clone();
+    let (known_then, settings_then) = (table.clone(), settings.clone());
     let looking = tokio::task::spawn_blocking(move || {
-        let table = known_then;
+        let (table, settings) = (known_then, settings_then);
         let mut left = LOOKED_AT_BYTES;
         let mut look = |wanted: Wanted| {
             let row = table.get(&wanted.id);
+            let state = row.map(|row| &row.state);
+            if wanted.file.as_ref().is_some_and(|file| !wanted::may_look(&settings, state, file)) {
+                return None;
+            }
             let glance = wanted.file.as_ref().and_then(|file| {
                 let unread = file.stat.size.saturating_sub(row.map_or(0, |row| row.state.read.offset));
                 if unread > left {
@@ -45,9 +49,9 @@ pub(in crate::gateway) async fn unindexed(
                 left -= unread;
                 glance::beyond(row.map(|row| &row.state), file).map(Looked::All)
             });
-            (wanted, glance)
+            Some((wanted, glance))
         };
-        wanted.drain(..).map(&mut look).collect::<Vec<_>>()
+        wanted.drain(..).filter_map(&mut look).collect::<Vec<_>>()
     });
     let looked = looking.await.map_err(|error| internal("looking at transcripts broke", error))?;
     let mut rows = Vec::new();

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 
 use baton_events::projection::table::SessionTable;
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::session::{Phase, State, Why};
+use baton_events::session::{Kind, Phase, State, Why};
+use baton_events::transcript::Source;
 
 use super::resolve;
 use crate::files::FileSeen;
+use crate::place;
+use crate::reading::{self, Peek};
 use crate::settings::Settings;
 
 /// A session that a query would index.
@@ -31,10 +34,10 @@ pub(in crate::gateway) fn all(
     now: Timestamp,
     grown: Vec<FileSeen>,
 ) -> Vec<Wanted> {
-    let mut wanted = BTreeMap::new();
+    let (mut wanted, unknown) = (BTreeMap::new(), State::default());
     for file in grown {
         let row = table.get(&file.session);
-        if row.is_some_and(|row| !settings.reads(&row.state)) {
+        if !settings.reads(row.map_or(&unknown, |row| &row.state)) {
             continue;
         }
         let indexed = row.map_or(0, |row| indexed_to(&row.state));
@@ -56,6 +59,25 @@ pub(in crate::gateway) fn all(
     let mut wanted: Vec<Wanted> = wanted.into_values().collect();
     wanted.sort_by_key(|wanted| std::cmp::Reverse(wanted.at));
     wanted
+}
+
+/// Whether all of a file may be looked at. Where projects decide and nobody knows yet where its session works, the file's
+/// head says so, and one that does not say it yet is left alone. Blocks for disk reads.
+pub(in crate::gateway) fn may_look(settings: &Settings, state: Option<&State>, file: &FileSeen) -> bool {
+    let unknown = State::default();
+    let state = state.unwrap_or(&unknown);
+    if state.place.is_some() || !settings.switches.depend_on_project() {
+        return settings.reads(state);
+    }
+    let source = Source { agent: file.agent, subagent: file.kind != Kind::Main };
+    let place = match reading::peek(source, &file.path) {
+        Peek::Cwd(cwd) => Some(place::of(&cwd)),
+        Peek::Nowhere => None,
+        Peek::NotYet => return false,
+        // There is nothing to be seen of it, but that.
+        Peek::Unreadable => return true,
+    };
+    settings.stop_of(&State { place, forced: state.forced, ..State::default() }).is_none()
 }
 
 /// The sessions of a project before all others; the order is the same otherwise. A session of which nothing is known yet
@@ -95,9 +117,10 @@ fn is_owed(state: &State, now: Timestamp) -> bool {
 mod tests {
     use super::*;
     use crate::files::FileStat;
+    use crate::settings::{Switches, pattern::Pattern};
     use baton_events::conversation::Agent;
     use baton_events::record::{Position, SequenceNumber};
-    use baton_events::session::{Event, FileIdentity, Kind, Place};
+    use baton_events::session::{Event, FileIdentity, Place};
 
     fn id(text: &str) -> SessionId {
         SessionId::new(text).unwrap()
@@ -157,5 +180,42 @@ mod tests {
         let mut off = Settings::default();
         off.policy.tracked = false;
         assert!(all(&table, &off, Timestamp(0), grown()).is_empty());
+        let unknown = || vec![file("unknown", "/p/-a/unknown.jsonl", 1, 10)];
+        assert!(all(&table, &off, Timestamp(0), unknown()).is_empty(), "nothing could let it be read");
+        off.switches = Switches::new(vec![(Pattern::new("/b").unwrap(), true)], Vec::new());
+        assert_eq!(all(&table, &off, Timestamp(0), unknown()).len(), 1, "it may be of the project that is on");
+    }
+
+    #[test]
+    fn a_file_is_looked_at_only_if_its_head_says_that_it_may_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        let written = file("s", path.to_str().unwrap(), 1, 10);
+        let mut settings = Settings::default();
+        let state = |place: Option<&str>| State {
+            place: place.map(|at| Place { cwd: at.to_owned(), project: at.to_owned() }),
+            ..State::default()
+        };
+        let said = |cwd: &str| {
+            format!(
+                r#"{{"type":"user","uuid":"u","sessionId":"s","timestamp":"2026-03-14T09:26:53.589Z"{cwd},"message":{{"role":"user","content":"x"}}}}"#
+            ) + "\n"
+        };
+        settings.switches = Switches::new(Vec::new(), vec![Pattern::new("/srv/private").unwrap()]);
+        for (content, known, expected) in [
+            (said(r#","cwd":"/srv/private""#), None, false),
+            (said(r#","cwd":"/srv/public""#), None, true),
+            (said(""), None, true),
+            (String::new(), None, false),
+            (said(r#","cwd":"/srv/private""#), Some("/srv/public"), true),
+            (said(r#","cwd":"/srv/public""#), Some("/srv/private"), false),
+        ] {
+            std::fs::write(&path, &content).unwrap();
+            let known = known.map(|at| state(Some(at)));
+            assert_eq!(may_look(&settings, known.as_ref(), &written), expected, "{content} {known:?}");
+        }
+        settings.policy.tracked = false;
+        std::fs::write(&path, said("")).unwrap();
+        assert!(!may_look(&settings, None, &written), "it is of no project, and everything else is off");
     }
 }
