@@ -76,8 +76,8 @@ pub const LAZY_AT_ONCE: usize = 16;
 /// Unread bytes that a query which does not wait for history still reads first.
 pub const LAZY_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Sessions that such a query reads first at most: each costs some waits for the disk, however small. More than a few have
-/// something new at once only while history is read.
+/// Sessions that were read and not indexed which such a query indexes first at most: each costs some waits for the disk,
+/// however small. Those with unread bytes are bounded by [`LAZY_BYTES`] alone.
 pub const LAZY_SESSIONS: usize = 32;
 
 /// How long a change of a file is gathered before it is looked at: one turn of an agent writes several lines.

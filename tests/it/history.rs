@@ -15,6 +15,9 @@ use serde_json::Value;
 use crate::record::Log;
 use crate::world::{DEADLINE, World, id, list, say, wait};
 
+/// Bytes of each session that say nothing: more of them than a query reads whatever it takes lie in two thousand.
+const NOISE_BYTES: usize = 20 * 1024;
+
 /// Sessions over long ago, in some projects, each with a word of its own.
 fn history(world: &World, sessions: u32) {
     for number in 1..=sessions {
@@ -24,7 +27,8 @@ fn history(world: &World, sessions: u32) {
             one.prompt_record(&format!("the question number{number}x about the okapi")),
             one.reply_record("an answer that says nothing new"),
         ];
-        one.write(records.map(|record| format!("{record}\n")).concat().as_bytes());
+        let noise = serde_json::json!({"type": "progress", "data": "x".repeat(NOISE_BYTES)});
+        one.write((records.map(|record| format!("{record}\n")).concat() + &format!("{noise}\n")).as_bytes());
     }
 }
 

@@ -128,9 +128,10 @@ pub(super) struct Ask<'a> {
     pub(super) asking: Option<&'a SessionId>,
 }
 
-/// Indexes what has grown, the asked project first, then the newest. Unread bytes up to [`limits::LAZY_BYTES`], in
-/// [`limits::LAZY_SESSIONS`] sessions at most, are read whatever it takes, then as many as the configured budget of time allows, with `all` everything; what did not fit goes to
-/// the backlog, before everything else there.
+/// Indexes what has grown, the asked project first, then the newest. Unread bytes up to [`limits::LAZY_BYTES`] are read
+/// whatever it takes, and with them [`limits::LAZY_SESSIONS`] sessions at most that were read and not indexed; then as many
+/// as the configured budget of time allows, with `all` everything. What did not fit goes to the backlog, before everything
+/// else there.
 pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> Result<Step, Ended> {
     let grown = services.watcher.refresh().await;
     let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts not looked at: {error}")))?;
@@ -152,13 +153,15 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> R
     Closing::new(services, out, step, first, beyond, until).run().await
 }
 
-/// Those that are read whatever it takes: so many at most, and as fit into so many bytes; and the others. The order stays.
+/// Those that are read whatever it takes, as fit into so many bytes, with so many at most that have not grown; and the
+/// others. The order stays.
 fn split(chosen: Vec<Wanted>, fit: u64, most: usize) -> (Vec<Wanted>, Vec<Wanted>) {
     let (mut bytes, mut left) = (0_u64, most);
     chosen.into_iter().partition(|wanted| {
-        let fits = left > 0 && bytes.saturating_add(wanted.bytes) <= fit;
+        let takes = usize::from(wanted.file.is_none());
+        let fits = left >= takes && bytes.saturating_add(wanted.bytes) <= fit;
         if fits {
-            (bytes, left) = (bytes + wanted.bytes, left - 1);
+            (bytes, left) = (bytes + wanted.bytes, left - takes);
         }
         fits
     })
@@ -349,6 +352,20 @@ mod tests {
             stat: FileStat::default(),
             identity: FileIdentity::default(),
         }
+    }
+
+    #[test]
+    fn unread_bytes_that_fit_are_read_in_however_many_sessions_they_lie() {
+        let wanted = |number: usize, file: Option<FileSeen>| Wanted {
+            id: SessionId::new(&format!("s{number}")).unwrap(),
+            file,
+            bytes: 10,
+            at: Timestamp(0),
+        };
+        let grown = (0..500).map(|number| wanted(number, Some(file(&format!("s{number}")))));
+        let read = (500..600).map(|number| wanted(number, None));
+        let (first, beyond) = split(grown.chain(read).collect(), 10_000, limits::LAZY_SESSIONS);
+        assert_eq!((first.len(), beyond.len()), (500 + limits::LAZY_SESSIONS, 100 - limits::LAZY_SESSIONS));
     }
 
     #[test]
