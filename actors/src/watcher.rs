@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_events::conversation::Agent;
+use baton_events::session::Place;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 
 use crate::files::FileSeen;
@@ -25,7 +26,7 @@ use crate::supervisor;
 use crate::table::TableReader;
 
 use changes::{Changes, Taken};
-use known::Known;
+use known::{Known, Until};
 use scan::{Scan, Stamps};
 
 /// A directory whose transcripts are read.
@@ -76,9 +77,10 @@ impl Handle {
         self.0.cast(Msg::Checked(file));
     }
 
-    /// A session has not read a file, because these settings say so: others may say otherwise.
-    pub fn passed_over(&self, file: FileSeen, under: Arc<Settings>) {
-        self.0.cast(Msg::PassedOver(file, under));
+    /// A session that works there, as far as is known, has not read a file, because these settings say so: others may say
+    /// otherwise.
+    pub fn passed_over(&self, file: FileSeen, under: Arc<Settings>, place: Option<Place>) {
+        self.0.cast(Msg::PassedOver(file, under, place));
     }
 
     /// Every transcript whose session's id begins with this text, whether read or not.
@@ -126,7 +128,7 @@ pub(crate) enum Msg {
     Reconfigured,
     Find(String, RpcReplyPort<Vec<FileSeen>>),
     Checked(FileSeen),
-    PassedOver(FileSeen, Arc<Settings>),
+    PassedOver(FileSeen, Arc<Settings>, Option<Place>),
     SecondFile(FileSeen),
     Overview(RpcReplyPort<Overview>),
 }
@@ -186,9 +188,11 @@ impl Actor for WatcherActor {
             Msg::Find(id, reply) => {
                 let _ = reply.send(state.find(&id).await);
             }
-            Msg::PassedOver(file, under) => {
+            Msg::PassedOver(file, under, place) => {
                 if Arc::ptr_eq(&under, &state.options.settings.borrow()) && !state.is_reconfigured() {
-                    state.known.passed_over(file);
+                    // Where projects decide, one that does not say yet where it works may still say so.
+                    let is_settled = place.is_some() || !under.switches.depend_on_project();
+                    state.known.passed_over(file, if is_settled { Until::OtherSettings } else { Until::Change });
                 }
             }
             Msg::Checked(file) => state.known.checked(file),

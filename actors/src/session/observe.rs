@@ -90,7 +90,7 @@ impl State {
         let settings = self.options.settings.borrow().clone();
         if self.stop_under(&settings, None).await.is_some() {
             if let Some(file) = seen {
-                self.options.watcher.passed_over(file, settings);
+                self.options.watcher.passed_over(file, settings, self.aggregate().state().place.clone());
             }
             return Ok(void);
         }

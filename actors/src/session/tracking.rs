@@ -77,7 +77,7 @@ impl State {
                 let state = baton_events::session::State { place, forced: state.forced, ..Default::default() };
                 let stopped = settings.stop_of(&state).is_some();
                 if stopped {
-                    self.options.watcher.passed_over(file.clone(), settings);
+                    self.options.watcher.passed_over(file.clone(), settings, state.place);
                 }
                 !stopped
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use baton_events::session::{Phase, State as SessionState, Why};
+use baton_events::session::{FileIdentity, Phase, State as SessionState, Why};
 
 use crate::files::{self, FileSeen, FileStat};
 use crate::table::TableReader;
@@ -16,8 +16,30 @@ pub(super) struct Known {
     unread: BTreeMap<String, FileSeen>,
     /// Files that claim another file's session, as they were when that was found out.
     second: BTreeMap<String, FileStat>,
-    /// Transcripts that were not read because of the settings, by path; checked as well.
-    passed_over: BTreeSet<String>,
+    /// Transcripts that were not read because of the settings, by path, as they were then; checked as well.
+    passed_over: BTreeMap<String, PassedOver>,
+}
+
+/// Until when a transcript need not be looked at again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// Until it changes.
+    Change,
+    /// Until the settings do: however it grows, it is known where its session works.
+    OtherSettings,
+}
+
+struct PassedOver {
+    until: Until,
+    identity: FileIdentity,
+    size: u64,
+}
+
+impl PassedOver {
+    /// Whether the file, as it is now, is passed over still: it is the same one, and has only grown.
+    fn covers(&self, file: &FileSeen) -> bool {
+        self.until == Until::OtherSettings && self.identity == file.identity && self.size <= file.stat.size
+    }
 }
 
 impl Known {
@@ -27,13 +49,14 @@ impl Known {
             checked: BTreeMap::new(),
             unread: BTreeMap::new(),
             second: BTreeMap::new(),
-            passed_over: BTreeSet::new(),
+            passed_over: BTreeMap::new(),
         }
     }
 
     /// A session has read a file as far as it went when it was seen like this.
     pub(super) fn checked(&mut self, file: FileSeen) {
         self.second.remove(&file.path);
+        self.passed_over.remove(&file.path);
         self.keep(file);
     }
 
@@ -44,15 +67,16 @@ impl Known {
     }
 
     /// A file was not read, because the settings say so.
-    pub(super) fn passed_over(&mut self, file: FileSeen) {
-        self.passed_over.insert(file.path.clone());
+    pub(super) fn passed_over(&mut self, file: FileSeen, until: Until) {
+        let passed_over = PassedOver { until, identity: file.identity, size: file.stat.size };
+        self.passed_over.insert(file.path.clone(), passed_over);
         self.keep(file);
     }
 
     /// The settings are others: what was passed over is to be seen anew.
     pub(super) fn reconsider(&mut self) {
-        for path in std::mem::take(&mut self.passed_over) {
-            self.checked.remove(&path);
+        for path in std::mem::take(&mut self.passed_over).keys() {
+            self.checked.remove(path);
         }
     }
 
@@ -69,7 +93,7 @@ impl Known {
         let present: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
         self.checked.retain(|path, _| present.contains(path.as_str()));
         self.second.retain(|path, _| present.contains(path.as_str()));
-        self.passed_over.retain(|path| present.contains(path.as_str()));
+        self.passed_over.retain(|path, _| present.contains(path.as_str()));
         self.unread.clear();
         for file in files {
             self.see(file);
@@ -110,8 +134,9 @@ impl Known {
 
     /// The file, if it is unread.
     fn see(&mut self, file: FileSeen) -> Option<FileSeen> {
+        let is_passed_over = self.passed_over.get(&file.path).is_some_and(|passed_over| passed_over.covers(&file));
         let is_read = match self.checked.get(&file.path) {
-            Some(stat) => *stat == file.stat,
+            Some(stat) => *stat == file.stat || is_passed_over,
             None => self.table.borrow().get(&file.session).is_some_and(|row| is_read(&row.state, &file)),
         };
         if is_read {
@@ -171,7 +196,7 @@ mod tests {
     use crate::table::TableFold;
     use baton_events::conversation::Agent;
     use baton_events::record::SessionId;
-    use baton_events::session::{FileIdentity, Kind};
+    use baton_events::session::Kind;
 
     fn file(path: &str, modified_ns: i128) -> FileSeen {
         let stem = Path::new(path).file_stem().unwrap().to_str().unwrap();
@@ -216,5 +241,31 @@ mod tests {
         assert_eq!(known.count(), 1);
         known.second(file("/p/a-b/3.jsonl", 9));
         assert_eq!(known.second_files(), ["/p/a-b/3.jsonl"]);
+    }
+
+    #[test]
+    fn what_is_passed_over_for_its_project_is_not_looked_at_again_because_it_grows() {
+        let at = |modified_ns, size, inode| {
+            let mut file = file("/p/a/1.jsonl", modified_ns);
+            (file.stat.size, file.identity.inode) = (size, inode);
+            file
+        };
+        let see = |known: &mut Known, file| known.note(Path::new("/p/a/1.jsonl"), Some(file)).is_some();
+        for (until, file, expected) in [
+            (Until::OtherSettings, at(2, 20, 1), false),
+            (Until::Change, at(2, 20, 1), true),
+            (Until::OtherSettings, at(2, 5, 1), true),
+            (Until::OtherSettings, at(2, 20, 2), true),
+        ] {
+            let mut known = Known::new(TableFold::new().1);
+            known.passed_over(at(1, 10, 1), until);
+            assert_eq!(see(&mut known, file.clone()), expected, "{until:?} {file:?}");
+            known.reconsider();
+            assert!(see(&mut known, file), "the settings are others");
+        }
+        let mut known = Known::new(TableFold::new().1);
+        known.passed_over(at(1, 10, 1), Until::OtherSettings);
+        known.checked(at(1, 10, 1));
+        assert!(see(&mut known, at(2, 20, 1)), "it was read after all, because somebody forced it");
     }
 }
