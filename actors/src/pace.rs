@@ -23,6 +23,8 @@ pub struct Pace(Arc<Shared>);
 struct Shared {
     /// Readings of transcripts at once, of all kinds.
     reads: Arc<Semaphore>,
+    /// Calls that look at many transcripts: one.
+    looks: Arc<Semaphore>,
     /// Processors for what nobody waits for: one, or all while somebody waits for history.
     background: Arc<Semaphore>,
     /// Permits that `background` has more while somebody waits for history.
@@ -44,7 +46,8 @@ pub struct Hurry(Pace);
 /// Room to work in.
 #[derive(Debug)]
 pub struct Room {
-    _background: Option<OwnedSemaphorePermit>,
+    /// Of the background, or of the calls that look at many transcripts.
+    _turn: Option<OwnedSemaphorePermit>,
     _read: Option<OwnedSemaphorePermit>,
 }
 
@@ -53,6 +56,7 @@ impl Pace {
     pub fn new(processors: usize) -> Self {
         Self(Arc::new(Shared {
             reads: Arc::new(Semaphore::new(limits::READS_AT_ONCE)),
+            looks: Arc::new(Semaphore::new(1)),
             background: Arc::new(Semaphore::new(1)),
             more: processors.saturating_sub(1),
             in_a_hurry: Mutex::new(0),
@@ -66,12 +70,18 @@ impl Pace {
             Urgency::Asked => None,
             Urgency::Background => self.0.background.clone().acquire_owned().await.ok(),
         };
-        Room { _background: background, _read: self.0.reads.clone().acquire_owned().await.ok() }
+        Room { _turn: background, _read: self.0.reads.clone().acquire_owned().await.ok() }
+    }
+
+    /// Room to look at many transcripts for one answer: one call at a time.
+    pub async fn looking(&self) -> Room {
+        let turn = self.0.looks.clone().acquire_owned().await.ok();
+        Room { _turn: turn, _read: self.0.reads.clone().acquire_owned().await.ok() }
     }
 
     /// Room to work in the background.
     pub async fn background(&self) -> Room {
-        Room { _background: self.0.background.clone().acquire_owned().await.ok(), _read: None }
+        Room { _turn: self.0.background.clone().acquire_owned().await.ok(), _read: None }
     }
 
     /// A question is being answered.
@@ -161,6 +171,9 @@ mod tests {
         let pace = Pace::new(1);
         let _busy = pace.background().await;
         let _read = pace.reading(Urgency::Asked).await;
+        let look = pace.looking().await;
+        assert_eq!(pace.0.looks.available_permits(), 0, "one at a time");
+        drop(look);
         assert!(!pace.is_asked());
         let asking = pace.asking();
         assert!(pace.is_asked());

@@ -4,6 +4,7 @@ mod close;
 mod config;
 mod episodes;
 mod facts;
+mod looking;
 mod nodes;
 mod search;
 mod sessions;
@@ -86,7 +87,7 @@ async fn dispatch(
         method::SHOW => result(&show::show(&params(raw)?, services).await?),
         method::CLOSE => result(&close::close(params(raw)?, services).await?),
         method::STATUS => result(&status::status(services).await?),
-        method::UNINDEXED => result(&unindexed::unindexed(params(raw)?, services).await?),
+        method::UNINDEXED => result(&unindexed::unindexed(params(raw)?, services, out).await?),
         method::SYNC => result(&sync::sync(params(raw)?, services, out).await?),
         method::TRACKING => result(&tracking::tracking(params(raw)?, services).await?),
         method::TRACK => result(&track::track(params(raw)?, services).await?),

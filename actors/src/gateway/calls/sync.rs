@@ -5,15 +5,16 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
-use baton_events::protocol::{Progress, SyncParams, answer, code};
+use baton_events::protocol::{SyncParams, answer, code};
 use baton_events::record::{Position, SessionId, Timestamp};
 use baton_events::session::{CloseReason, Kind, Phase, State};
 use baton_events::tokens;
 use tokio::task::JoinSet;
 
-use super::{Ended, internal};
+use super::Ended;
+use super::looking::{self, Looking, told};
 use crate::files::FileSeen;
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::glance::{self, TokenCount};
@@ -24,8 +25,6 @@ use crate::session::{Closed, Outcome};
 use crate::settings::Settings;
 use crate::slot::CallError;
 
-/// How often a waiting client is told how far things are, and looked for.
-const TELL: std::time::Duration = std::time::Duration::from_millis(100);
 const DAY_MS: i64 = 24 * 3_600_000;
 
 pub(in crate::gateway) async fn sync(
@@ -33,7 +32,7 @@ pub(in crate::gateway) async fn sync(
     services: &Arc<Services>,
     out: &Out,
 ) -> Result<answer::Sync, Ended> {
-    let range = range(&asked, services).await?;
+    let range = range(&asked, services, out).await?;
     match asked.dry_run {
         true => preview(range, services, out).await,
         false => carry_out(range, services, out).await,
@@ -66,7 +65,7 @@ struct Candidate {
     file: Option<FileSeen>,
 }
 
-async fn range(asked: &SyncParams, services: &Arc<Services>) -> Result<Range, Ended> {
+async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Result<Range, Ended> {
     let grown = services.watcher.refresh().await;
     let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts not looked at: {error}")))?;
     let table = services.table.borrow().clone();
@@ -103,43 +102,53 @@ async fn range(asked: &SyncParams, services: &Arc<Services>) -> Result<Range, En
             continue;
         }
         let at = wanted.as_ref().map_or(state.last_activity(), |wanted| wanted.at.max(state.last_activity()));
-        let file = wanted.as_ref().and_then(|wanted| wanted.file.clone()).or_else(|| known_file(id, state));
+        let file = wanted.as_ref().and_then(|wanted| wanted.file.clone());
         let (subagent, parent) = (state.is_subagent(), state.parent().cloned());
         candidates.push(Candidate { id: id.clone(), at, subagent, parent, wanted, file });
     }
     // What is left are files of which nothing is known.
     let new: Vec<Wanted> = wanted.into_values().collect();
-    candidates.extend(judge(new, project.clone(), settings).await?);
+    let total = (candidates.len() + new.len()) as u64;
+    let rows = table.clone();
+    let looked = looking::look(services, out, total, move |looking| {
+        for candidate in &mut candidates {
+            if !looking.next() {
+                return Vec::new();
+            }
+            let state = rows.get(&candidate.id).map(|row| &row.state);
+            candidate.file = candidate.file.take().or_else(|| known_file(&candidate.id, state?));
+        }
+        candidates.extend(judge(new, project.as_deref(), &settings, looking));
+        candidates
+    });
+    let candidates = looked.await?;
     if let (true, Some(Err(unknown))) = (candidates.is_empty(), known) {
         return Err(unknown.into());
     }
     Ok(choose(candidates, asked, now))
 }
 
-/// Files of which nothing is known, by what their heads say: those of the project that may be read.
-async fn judge(new: Vec<Wanted>, project: Option<String>, settings: Arc<Settings>) -> Result<Vec<Candidate>, Ended> {
-    let judging = tokio::task::spawn_blocking(move || {
-        let judge = |wanted: Wanted| {
-            let file = wanted.file.clone().filter(|file| wanted::may_look(&settings, None, file))?;
-            let glance = glance::head(&file).unwrap_or_default();
-            let state = glance::as_state(&glance);
-            let is_in = project.as_deref().is_none_or(|project| resolve::is_in(&state, project));
-            let (subagent, parent) = match &file.kind {
-                Kind::Main => (false, None),
-                Kind::Subagent { parent } => (true, parent.clone().or(glance.parent)),
-            };
-            (is_in && settings.reads(&state)).then_some(Candidate {
-                id: wanted.id.clone(),
-                at: wanted.at,
-                subagent,
-                parent,
-                wanted: Some(wanted),
-                file: Some(file),
-            })
+/// Files of which nothing is known, by what their heads say: those of the project that may be read. Blocks for disk reads.
+fn judge(new: Vec<Wanted>, project: Option<&str>, settings: &Settings, looking: &Looking) -> Vec<Candidate> {
+    let judge = |wanted: Wanted| {
+        let file = wanted.file.clone().filter(|file| wanted::may_look(settings, None, file))?;
+        let glance = glance::head(&file).unwrap_or_default();
+        let state = glance::as_state(&glance);
+        let is_in = project.is_none_or(|project| resolve::is_in(&state, project));
+        let (subagent, parent) = match &file.kind {
+            Kind::Main => (false, None),
+            Kind::Subagent { parent } => (true, parent.clone().or(glance.parent)),
         };
-        new.into_iter().filter_map(judge).collect()
-    });
-    Ok(judging.await.map_err(|error| internal("looking at transcripts broke", error))?)
+        (is_in && settings.reads(&state)).then_some(Candidate {
+            id: wanted.id.clone(),
+            at: wanted.at,
+            subagent,
+            parent,
+            wanted: Some(wanted),
+            file: Some(file),
+        })
+    };
+    new.into_iter().take_while(|_| looking.next()).filter_map(judge).collect()
 }
 
 fn known_file(id: &SessionId, state: &State) -> Option<FileSeen> {
@@ -187,67 +196,19 @@ fn choose(mut candidates: Vec<Candidate>, asked: &SyncParams, now: Timestamp) ->
     Range { sessions, work }
 }
 
-/// Tells a client how far things are until they are done. A client that has gone stops them.
-async fn told<T>(
-    services: &Services,
-    out: &Out,
-    what: &str,
-    progress: impl Fn() -> (u64, u64),
-    work: impl Future<Output = T>,
-) -> Result<T, Ended> {
-    let mut tell = tokio::time::interval(TELL);
-    let mut stopping = services.stop.subscribe();
-    tokio::pin!(work);
-    loop {
-        tokio::select! {
-            done = &mut work => return Ok(done),
-            _ = tell.tick() => {
-                if out.is_closed() {
-                    return Err(Ended::ClientGone);
-                }
-                let (done, total) = progress();
-                out.progress(&Progress { what: what.to_owned(), done, total });
-            }
-            _ = stopping.wait_for(|stop| *stop) => {
-                let message = "the daemon is stopping; what is done stays, call again for the rest";
-                return Err(failure(code::STOPPING, message).into());
-            }
-        }
-    }
-}
-
-/// Sets a flag when it goes, however that comes.
-struct StopWhenGone(Arc<AtomicBool>);
-
-impl Drop for StopWhenGone {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// Reads everything that would be indexed, and stores nothing.
 async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, Ended> {
     let table = services.table.borrow().clone();
-    let done = Arc::new(std::sync::atomic::AtomicU64::new(0));
-    let stopped = StopWhenGone(Arc::new(AtomicBool::new(false)));
     let total = range.work.len() as u64;
-    let looking = {
-        let (done, stop) = (done.clone(), stopped.0.clone());
-        tokio::task::spawn_blocking(move || {
-            let mut sum = answer::Sync { sessions: range.sessions, ..answer::Sync::default() };
-            for work in range.work {
-                if stop.load(Ordering::Relaxed) {
-                    break;
-                }
-                let row = table.get(&work.wanted.id);
-                look(&work, row.map(|row| &row.state), &mut sum);
-                done.fetch_add(1, Ordering::Relaxed);
-            }
-            sum
-        })
-    };
-    let looked = told(services, out, "looking at sessions", || (done.load(Ordering::Relaxed), total), looking).await?;
-    Ok(looked.map_err(|error| internal("looking at transcripts broke", error))?)
+    let looked = looking::look(services, out, total, move |looking| {
+        let mut sum = answer::Sync { sessions: range.sessions, ..answer::Sync::default() };
+        for work in range.work.into_iter().take_while(|_| looking.next()) {
+            let row = table.get(&work.wanted.id);
+            look(&work, row.map(|row| &row.state), &mut sum);
+        }
+        sum
+    });
+    looked.await
 }
 
 /// Adds one session to a preview.

@@ -130,7 +130,7 @@ impl Call<'_> {
             project: self.place("project_namespace"),
             include_inactive: self.arguments.flag("include_inactive"),
         };
-        let listed = unindexed::unindexed(asked, self.services).await?;
+        let listed = unindexed::unindexed(asked, self.services, self.out).await?;
         cut(&listed, "sessions", "name a project_namespace to see fewer; `baton unindexed` lists all")
     }
 

@@ -6,8 +6,8 @@ use baton_events::protocol::{UnindexedParams, answer, code};
 use baton_events::record::Timestamp;
 use baton_events::redact::redact;
 
-use super::{Ended, internal};
-use crate::gateway::connection::failure;
+use super::{Ended, looking};
+use crate::gateway::connection::{Out, failure};
 use crate::gateway::glance::{self, Glance};
 use crate::gateway::lazy::wanted::{self, Wanted};
 use crate::gateway::{Services, resolve};
@@ -18,12 +18,13 @@ const LOOKED_AT_BYTES: u64 = 256 * 1024 * 1024;
 pub(in crate::gateway) async fn unindexed(
     asked: UnindexedParams,
     services: &Arc<Services>,
+    out: &Out,
 ) -> Result<answer::Unindexed, Ended> {
     let grown = services.watcher.refresh().await;
     let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts not looked at: {error}")))?;
     let (table, settings, now) =
         (services.table.borrow().clone(), services.settings.borrow().clone(), services.clock.now());
-    let mut wanted = wanted::all(&table, &settings, now, grown);
+    let wanted = wanted::all(&table, &settings, now, grown);
     let known = asked.project.as_deref().map(|name| resolve::project(&table, name));
     // The first session of a project may be among those that nothing is known of yet.
     let project = match (&known, &asked.project) {
@@ -32,7 +33,8 @@ pub(in crate::gateway) async fn unindexed(
     };
     // The same table all the way: sessions go on reading meanwhile.
     let (known_then, settings_then) = (table.clone(), settings.clone());
-    let looking = tokio::task::spawn_blocking(move || {
+    let total = wanted.len() as u64;
+    let looked = looking::look(services, out, total, move |looking| {
         let (table, settings) = (known_then, settings_then);
         let mut left = LOOKED_AT_BYTES;
         let mut look = |wanted: Wanted| {
@@ -51,9 +53,9 @@ pub(in crate::gateway) async fn unindexed(
             });
             Some((wanted, glance))
         };
-        wanted.drain(..).filter_map(&mut look).collect::<Vec<_>>()
+        wanted.into_iter().take_while(|_| looking.next()).filter_map(&mut look).collect::<Vec<_>>()
     });
-    let looked = looking.await.map_err(|error| internal("looking at transcripts broke", error))?;
+    let looked = looked.await?;
     let mut rows = Vec::new();
     for (wanted, looked) in looked {
         // One that was found a moment ago has no place yet: what was looked at says where it works.
