@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::daemon::READY;
-use crate::environment::Environment;
+use crate::environment::{self, Environment};
 use crate::print::Waiting;
 
 /// How long a daemon may take to be ready: it opens its log first.
@@ -79,6 +79,7 @@ pub(crate) fn hello(environment: &Environment, client: &str) -> Hello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         client: client.to_owned(),
         claude_config_dir: environment.claude_config_dir.to_str().map(str::to_owned),
+        works_in: environment::works_in(),
     }
 }
 
@@ -133,7 +134,7 @@ impl Client {
             }
             std::thread::sleep(LOOK);
         }
-        Daemon::start(environment, &["--detached"], Stdio::null())?.leave();
+        Daemon::start(&environment.for_daemon(), &["--detached"], Stdio::null())?.leave();
         Self::connect(environment)?.ok_or_else(|| Error::NotStarted("it ended at once; see `daemon.log`".to_owned()))
     }
 

@@ -43,6 +43,18 @@ impl Environment {
         vec![Root::claude_code(&self.claude_config_dir)]
     }
 
+    /// What a daemon is started with that outlives this process: a directory of Claude Code that lies where this process
+    /// works may have come with the project, and is for the daemon to judge when it is named. Then the user's own is read.
+    pub fn for_daemon(&self) -> Self {
+        let home = env::home_dir().filter(|home| home.is_absolute());
+        match home {
+            Some(home) if comes_with(&self.claude_config_dir, &works_in(), &home) => {
+                Self { home: self.home.clone(), claude_config_dir: home.join(".claude") }
+            }
+            _ => self.clone(),
+        }
+    }
+
     /// The log file of the daemon.
     pub fn log_file(&self) -> PathBuf {
         self.home.join("daemon.log")
@@ -77,6 +89,22 @@ pub fn agent() -> Caller {
     Caller { agent_session, directory: project.or(directory) }
 }
 
+/// Where this process works: its directory, and the project that its agent names.
+pub fn works_in() -> Vec<String> {
+    let directories = [agent().directory, caller().directory];
+    let mut directories: Vec<String> = directories.into_iter().flatten().collect();
+    directories.dedup();
+    directories
+}
+
+/// Whether a directory lies where somebody works. Where the home lies nothing comes with: there everything does.
+fn comes_with(directory: &Path, works_in: &[String], home: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let (directory, home) = (real(directory), real(home));
+    let mut works_in = works_in.iter().map(|place| real(Path::new(place)));
+    works_in.any(|place| place.is_absolute() && directory.starts_with(&place) && !home.starts_with(&place))
+}
+
 fn has_transcript(directory: &Path, depth: usize) -> bool {
     let Ok(entries) = std::fs::read_dir(directory) else { return false };
     entries.flatten().any(|entry| {
@@ -96,5 +124,28 @@ fn directory(variable: &'static str, below_home: &str) -> Result<PathBuf, Error>
         None => {
             env::home_dir().filter(|home| home.is_absolute()).map(|home| home.join(below_home)).ok_or(Error::NoHome)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_comes_with_where_one_works_unless_that_is_home() {
+        let check = |directory: &str, works_in: &[&str], expected: bool| {
+            let places: Vec<String> = works_in.iter().map(|place| (*place).to_owned()).collect();
+            let comes = comes_with(Path::new(directory), &places, Path::new("/nowhere/home/u"));
+            assert_eq!(comes, expected, "{directory} in {works_in:?}");
+        };
+        check("/nowhere/app/.evil", &["/nowhere/app"], true);
+        check("/nowhere/app", &["/nowhere/app"], true);
+        check("/nowhere/app/.evil", &["/nowhere/elsewhere", "/nowhere/app"], true);
+        check("/nowhere/apple", &["/nowhere/app"], false);
+        check("/nowhere/home/u/.claude", &["/nowhere/app"], false);
+        check("/nowhere/home/u/.claude", &["/nowhere/home/u"], false);
+        check("/nowhere/home/u/.claude", &["/"], false);
+        check("/nowhere/app/.evil", &["", "."], false);
+        check("/nowhere/app/.evil", &[], false);
     }
 }

@@ -2,14 +2,16 @@
 //! configuration names instead of both.
 //!
 //! A client says where its agent writes. A repository's settings can make it say so: therefore a directory is taken only
-//! when it is this user's alone and no part of a work tree, at most [`ROOTS_MAX`] of them; and it is recorded, so that a
-//! restart knows it, and shown with who named it.
+//! when it is this user's alone and lies in no work tree, in no tracked project and not where the client works, at most
+//! [`ROOTS_MAX`] of them; and it is recorded, so that a restart knows it, and shown with who named it. A project that is
+//! found later counts as well: then what lies in it is read no more.
 
 mod admission;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use baton_events::conversation::Agent;
 use baton_events::envelope::NewRecord;
@@ -18,6 +20,7 @@ use baton_events::record::{Metadata, SequenceNumber, StreamId};
 use baton_events::schema;
 use tokio::sync::watch;
 
+use self::admission::{Admitted, Grounds};
 use crate::clock::Clock;
 use crate::journal::Journal;
 use crate::settings::SettingsReader;
@@ -28,6 +31,11 @@ use crate::watcher::Root;
 const REFUSED_MAX: usize = 16;
 /// Longest path that is looked at.
 const PATH_BYTES: usize = 4096;
+
+/// Places of one client that are looked at.
+const PLACES_MAX: usize = 4;
+/// Longest look at a directory that is named: a file system that does not answer keeps nobody waiting.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// A directory that was not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +51,8 @@ pub struct Refused {
 /// See the module.
 pub struct Roots {
     own: Vec<Root>,
+    /// The directories of `own`, as they are written and without links above them.
+    homes: Vec<PathBuf>,
     settings: SettingsReader,
     table: TableReader,
     journal: Arc<dyn Journal>,
@@ -59,6 +69,8 @@ struct Known {
     version: SequenceNumber,
     /// Recorded ones that are no longer as they must be.
     lapsed: Vec<String>,
+    /// Where the transcripts of recorded ones really lie.
+    transcripts: BTreeMap<String, PathBuf>,
     refused: BTreeMap<String, Refused>,
 }
 
@@ -86,14 +98,20 @@ impl Roots {
                 }
             }
         }
+        let homes = homes_of(&own);
+        // Projects are looked at by whoever asks for the roots: they change.
+        let grounds = Grounds { own: homes.clone(), ..Grounds::default() };
         for root in known.state.roots.clone() {
-            if let Err(why) = admission::check(Path::new(&root.config_dir), &[]) {
-                known.lapsed.push(root.config_dir.clone());
-                known.refuse(Refused { config_dir: root.config_dir, named_by: root.named_by, why });
+            match admission::check(Path::new(&root.config_dir), &grounds) {
+                Ok(admitted) => drop(known.transcripts.insert(root.config_dir, admitted.transcripts)),
+                Err(why) => {
+                    known.lapsed.push(root.config_dir.clone());
+                    known.refuse(Refused { config_dir: root.config_dir, named_by: root.named_by, why });
+                }
             }
         }
         let (known, adding, changed) = (Mutex::new(known), tokio::sync::Mutex::default(), watch::Sender::new(0));
-        Self { own, settings, table, journal, clock, known, adding, changed }
+        Self { own, homes, settings, table, journal, clock, known, adding, changed }
     }
 
     /// The roots as they are now.
@@ -108,8 +126,12 @@ impl Roots {
             return directories.iter().map(|projects| (root(projects), "config.json".to_owned())).collect();
         }
         let own = self.own.iter().map(|root| (root.clone(), "default".to_owned()));
+        let overtaken = self.overtaken();
         let known = self.lock();
-        let named = known.state.roots.iter().filter(|root| !known.lapsed.contains(&root.config_dir));
+        let is_read = |root: &&NamedRoot| {
+            !known.lapsed.contains(&root.config_dir) && overtaken.iter().all(|gone| gone.config_dir != root.config_dir)
+        };
+        let named = known.state.roots.iter().filter(is_read);
         own.chain(named.map(|root| (Root::claude_code(Path::new(&root.config_dir)), root.named_by.clone()))).collect()
     }
 
@@ -120,16 +142,58 @@ impl Roots {
 
     /// Directories that were not taken.
     pub fn refused(&self) -> Vec<Refused> {
-        self.lock().refused.values().cloned().collect()
+        let overtaken = self.overtaken();
+        let mut refused = self.lock().refused.clone();
+        refused.extend(overtaken.into_iter().map(|gone| (gone.config_dir.clone(), gone)));
+        refused.into_values().collect()
     }
 
-    /// A client names its agent's directory: it is read from now on, or the error says why it is not.
-    pub async fn name(&self, config_dir: &str, named_by: &str) -> Result<(), String> {
+    /// Recorded ones in which a tracked project was found since: each may have come with it.
+    fn overtaken(&self) -> Vec<Refused> {
+        let named: Vec<(NamedRoot, Option<PathBuf>)> = {
+            let known = self.lock();
+            let standing = known.state.roots.iter().filter(|root| !known.lapsed.contains(&root.config_dir));
+            standing.map(|root| (root.clone(), known.transcripts.get(&root.config_dir).cloned())).collect()
+        };
+        if named.is_empty() {
+            return Vec::new();
+        }
+        let may_hold = |project: &str| {
+            let within = |path: &str| path.starts_with(project);
+            let there = |(root, transcripts): &(NamedRoot, Option<PathBuf>)| {
+                within(&root.config_dir) || transcripts.as_deref().and_then(Path::to_str).is_some_and(within)
+            };
+            named.iter().any(there)
+        };
+        let grounds = Grounds { projects: self.tracked(may_hold), works_in: Vec::new(), own: self.homes.clone() };
+        let overtaken = named.iter().filter_map(|(root, transcripts)| {
+            let config_dir = Path::new(&root.config_dir);
+            let project = grounds.project_of(config_dir).or_else(|| grounds.project_of(transcripts.as_deref()?))?;
+            let (config_dir, named_by) = (root.config_dir.clone(), root.named_by.clone());
+            Some(Refused { config_dir, named_by, why: admission::in_project(project) })
+        });
+        overtaken.collect()
+    }
+
+    /// The projects of tracked sessions that are wanted.
+    fn tracked(&self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+        let (settings, table) = (self.settings.borrow().clone(), self.table.borrow().clone());
+        let placed = table.iter().filter_map(|(_, row)| Some((&row.state, row.state.place.as_ref()?.project.as_str())));
+        let tracked = placed.filter(|(state, project)| wanted(project) && settings.policy_for(state).tracked);
+        let mut projects: Vec<String> = tracked.map(|(_, project)| project.to_owned()).collect();
+        projects.sort_unstable();
+        projects.dedup();
+        projects
+    }
+
+    /// A client that works in these directories names its agent's: it is read from now on, or the error says why it is
+    /// not.
+    pub async fn name(&self, config_dir: &str, named_by: &str, works_in: &[String]) -> Result<(), String> {
         if self.is_read(Path::new(config_dir)) {
             return Ok(());
         }
         let _one = self.adding.lock().await;
-        let added = self.add(config_dir, named_by).await;
+        let added = self.add(config_dir, named_by, works_in).await;
         let mut known = self.lock();
         match &added {
             Ok(()) => drop(known.refused.remove(config_dir)),
@@ -147,15 +211,12 @@ impl Roots {
         self.now().iter().any(|root| root.projects == projects)
     }
 
-    async fn add(&self, config_dir: &str, named_by: &str) -> Result<(), String> {
+    async fn add(&self, config_dir: &str, named_by: &str, works_in: &[String]) -> Result<(), String> {
         if config_dir.len() > PATH_BYTES {
             return Err("its path is too long".to_owned());
         }
-        let projects: Vec<String> = {
-            let (settings, table) = (self.settings.borrow().clone(), self.table.borrow().clone());
-            let tracked = table.iter().filter(|(_, row)| settings.policy_for(&row.state).tracked);
-            tracked.filter_map(|(_, row)| row.state.place.as_ref().map(|place| place.project.clone())).collect()
-        };
+        let works_in = works_in.iter().take(PLACES_MAX).filter(|place| place.len() <= PATH_BYTES).cloned().collect();
+        let grounds = Grounds { projects: self.tracked(|_| true), works_in, own: self.homes.clone() };
         let own: Vec<PathBuf> = self.now().into_iter().map(|root| root.projects).collect();
         let configured = self.settings.borrow().watch_directories.is_some();
         let named = PathBuf::from(config_dir);
@@ -173,9 +234,13 @@ impl Roots {
                     projects.display().to_string()
                 ));
             }
-            admission::check(&named, &projects).map(Some)
+            admission::check(&named, &grounds).map(Some)
         });
-        let Some(config_dir) = admitted.await.map_err(|error| error.to_string())?? else { return Ok(()) };
+        let admitted = tokio::time::timeout(LOOK, admitted).await;
+        let admitted = admitted.map_err(|_| format!("its file system has not answered for {} s", LOOK.as_secs()))?;
+        let Some(Admitted { config_dir, transcripts }) = admitted.map_err(|error| error.to_string())?? else {
+            return Ok(());
+        };
         let (state, version) = {
             let known = self.lock();
             (known.state.clone(), known.version)
@@ -199,6 +264,7 @@ impl Roots {
         let mut known = self.lock();
         known.version = appended;
         known.state = events.into_iter().fold(state, home::evolve);
+        known.transcripts.insert(root.config_dir.clone(), transcripts);
         // It may be one that had not been as it must be.
         known.lapsed.retain(|lapsed| *lapsed != root.config_dir);
         drop(known);
@@ -219,6 +285,20 @@ impl Known {
         tracing::debug!(by = %refused.named_by, why = %refused.why, "root refused");
         self.refused.insert(refused.config_dir.clone(), refused);
     }
+}
+
+/// The directories of roots, as they are written and without links above them. Blocks for short disk reads.
+fn homes_of(own: &[Root]) -> Vec<PathBuf> {
+    let mut homes = Vec::new();
+    for directory in own.iter().filter_map(|root| root.projects.parent()) {
+        homes.push(directory.to_owned());
+        if let (Some(above), Some(name)) = (directory.parent(), directory.file_name())
+            && let Ok(above) = std::fs::canonicalize(above)
+        {
+            homes.push(above.join(name));
+        }
+    }
+    homes
 }
 
 const _: () = assert!(REFUSED_MAX >= ROOTS_MAX);

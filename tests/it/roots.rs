@@ -79,6 +79,36 @@ fn a_directory_that_a_repository_could_have_made_is_refused_and_named() {
 }
 
 #[test]
+fn a_directory_that_came_with_what_was_unpacked_is_refused_by_whoever_works_there() {
+    let check = |started: bool, variable: Option<&str>| {
+        let world = World::new();
+        if started {
+            world.ok(&["status"]);
+        }
+        // No repository, and no session has ever worked there.
+        let planted = agent(&world, "work/app/.evil", 1, "the planted dugong");
+        let app = world.path("work/app");
+        let mut command = world.command(&["search", "dugong", "--json"]);
+        command.env("CLAUDE_CONFIG_DIR", &planted);
+        match variable {
+            Some(variable) => command.env(variable, &app),
+            None => command.current_dir(&app),
+        };
+        let ran = crate::world::finished(command.output().unwrap());
+        assert_eq!((ran.code, list(&ran.json()["hits"]).len()), (0, 0), "{}{}", ran.out, ran.err);
+        assert!(ran.err.contains("where the client that names it works"), "{}", ran.err);
+        assert!(roots(&world).iter().all(|(path, _)| *path != projects(&planted)), "{:?}", roots(&world));
+        let problems = world.problems();
+        assert!(problems.contains(planted.to_str().unwrap()), "{problems}");
+    };
+    check(true, None);
+    check(true, Some("CLAUDE_PROJECT_DIR"));
+    // The one that starts the daemon has no more to say.
+    check(false, None);
+    check(false, Some("CLAUDE_PROJECT_DIR"));
+}
+
+#[test]
 fn the_configuration_names_the_directories_instead_and_is_followed_while_it_changes() {
     let world = World::new();
     world.transcript("-one", &id(1)).prompt("the dugong at home");

@@ -182,7 +182,7 @@ async fn greet(line: &[u8], services: &Services, out: &Out) -> io::Result<Option
                 known @ ("cli" | "mcp" | "hook") => known,
                 _ => "client",
             };
-            services.roots.name(directory, named_by).await.err()
+            services.roots.name(directory, named_by, &hello.works_in).await.err()
         }
         _ => None,
     };

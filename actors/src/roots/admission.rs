@@ -1,13 +1,43 @@
 //! Whether a directory that a client named may be read. Whoever can write into it can put words into the memory.
 
 use std::fs::{self, Metadata};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::files;
 
-/// The directory as it is recorded, or why it is not taken and what to do. `projects` are those whose sessions are
-/// tracked. Looks at the disk.
-pub(super) fn check(named: &Path, projects: &[String]) -> Result<String, String> {
+/// What a directory must not lie in: whatever came with a project lies there.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Grounds {
+    /// Projects whose sessions are tracked.
+    pub(super) projects: Vec<String>,
+    /// Where the client works.
+    pub(super) works_in: Vec<String>,
+    /// The daemon's own directories. What holds one of them is a home, and no project that could have brought another.
+    pub(super) own: Vec<PathBuf>,
+}
+
+/// A directory that may be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Admitted {
+    /// As it is recorded: canonical.
+    pub(super) config_dir: String,
+    /// Where its transcripts lie, canonical.
+    pub(super) transcripts: PathBuf,
+}
+
+impl Grounds {
+    /// The tracked project that a canonical directory lies in. Looks at nothing.
+    pub(super) fn project_of(&self, directory: &Path) -> Option<&str> {
+        self.projects.iter().map(String::as_str).find(|project| self.holds(Path::new(project), directory))
+    }
+
+    fn holds(&self, ground: &Path, directory: &Path) -> bool {
+        directory.starts_with(ground) && !self.own.iter().any(|own| own.starts_with(ground))
+    }
+}
+
+/// The directory as it is to be recorded, or why it is not taken and what to do. Looks at the disk.
+pub(super) fn check(named: &Path, grounds: &Grounds) -> Result<Admitted, String> {
     if !named.is_absolute() {
         return Err("its path is not absolute".to_owned());
     }
@@ -16,6 +46,8 @@ pub(super) fn check(named: &Path, projects: &[String]) -> Result<String, String>
     // A link may lead somewhere else altogether: both must be as they have to be.
     let transcripts = real.join("projects");
     let transcripts = fs::canonicalize(&transcripts).map_err(|_| "it holds no directory `projects`".to_owned())?;
+    let works_in = grounds.works_in.iter().map(PathBuf::from).filter(|place| place.is_absolute());
+    let works_in: Vec<PathBuf> = works_in.map(|place| fs::canonicalize(&place).unwrap_or(place)).collect();
     for directory in [&real, &transcripts] {
         let shown = directory.display();
         let metadata = fs::metadata(directory).map_err(|error| format!("{shown} cannot be looked at: {error}"))?;
@@ -26,11 +58,19 @@ pub(super) fn check(named: &Path, projects: &[String]) -> Result<String, String>
         if let Some(top) = directory.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok()) {
             return Err(format!("it lies in the git work tree {}", top.display()));
         }
-        if let Some(project) = projects.iter().find(|project| directory.starts_with(project)) {
-            return Err(format!("it lies in the tracked project {project}"));
+        if let Some(project) = grounds.project_of(directory) {
+            return Err(in_project(project));
+        }
+        if let Some(place) = works_in.iter().find(|place| grounds.holds(place, directory)) {
+            return Err(format!("it lies in {}, where the client that names it works", place.display()));
         }
     }
-    Ok(path)
+    Ok(Admitted { config_dir: path, transcripts })
+}
+
+/// Why what lies in a tracked project is not read.
+pub(super) fn in_project(project: &str) -> String {
+    format!("it lies in the tracked project {project}")
 }
 
 #[cfg(unix)]
@@ -53,10 +93,8 @@ fn is_private(_metadata: &Metadata) -> Result<(), String> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
-    use std::path::PathBuf;
-
     use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
     fn only_what_is_this_users_alone_and_no_part_of_a_work_tree_is_taken() {
@@ -78,6 +116,9 @@ mod tests {
         let worktree = make("tree/.claude");
         fs::write(root.join("tree/.git"), "gitdir: /elsewhere").unwrap();
         let tracked = make("work/app/.claude");
+        let unpacked = make("unpacked/.evil");
+        let beside = make("user/.claude-work");
+        fs::create_dir_all(root.join("user/.claude/projects")).unwrap();
         let empty = root.join("empty");
         fs::create_dir(&empty).unwrap();
         let linked = root.join("linked");
@@ -85,12 +126,20 @@ mod tests {
         let trap = root.join("trap");
         fs::create_dir(&trap).unwrap();
         symlink(repository.join("projects"), trap.join("projects")).unwrap();
-        let taken = Ok(good.to_str().unwrap().to_owned());
-        let projects = [root.join("work/app").to_str().unwrap().to_owned()];
+        let bait = root.join("bait");
+        fs::create_dir(&bait).unwrap();
+        symlink(unpacked.join("projects"), bait.join("projects")).unwrap();
+        let text = |name: &str| root.join(name).to_str().unwrap().to_owned();
+        let grounds = Grounds {
+            projects: vec![text("work/app"), text("user"), "/".to_owned()],
+            works_in: vec![text("unpacked/../unpacked"), text("user"), ".".to_owned(), String::new()],
+            own: vec![root.join("user/.claude")],
+        };
         for (named, expected) in [
-            (good.clone(), Ok("")),
-            (linked, Ok("")),
-            (good.join("../good/."), Ok("")),
+            (good.clone(), Ok(&good)),
+            (linked, Ok(&good)),
+            (good.join("../good/."), Ok(&good)),
+            (beside.clone(), Ok(&beside)),
             (PathBuf::from("relative"), Err("not absolute")),
             (root.join("nowhere"), Err("cannot be looked at")),
             (empty, Err("holds no directory `projects`")),
@@ -100,10 +149,12 @@ mod tests {
             (worktree, Err("lies in the git work tree")),
             (tracked, Err("lies in the tracked project")),
             (trap, Err("lies in the git work tree")),
+            (unpacked, Err("where the client that names it works")),
+            (bait, Err("where the client that names it works")),
         ] {
-            let checked = check(&named, &projects);
+            let checked = check(&named, &grounds);
             match expected {
-                Ok(_) => assert_eq!(checked, taken, "{}", named.display()),
+                Ok(taken) => assert_eq!(checked.unwrap().config_dir, taken.to_str().unwrap(), "{}", named.display()),
                 Err(why) => {
                     assert!(checked.as_ref().is_err_and(|said| said.contains(why)), "{}: {checked:?}", named.display());
                 }

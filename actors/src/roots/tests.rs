@@ -1,31 +1,41 @@
 use std::fs;
 use std::sync::Arc;
 
-use baton_events::record::Timestamp;
+use baton_events::projection::table::SessionTable;
+use baton_events::record::{Position, SessionId, Timestamp};
+use baton_events::session::{Event, Place};
 
 use super::*;
 use crate::clock::ManualClock;
 use crate::journal::MemoryJournal;
 use crate::settings::Settings;
-use crate::table::TableFold;
 
 struct World {
     temp: tempfile::TempDir,
     journal: Arc<dyn Journal>,
     settings: watch::Sender<Arc<Settings>>,
+    table: watch::Sender<SessionTable>,
 }
 
 impl World {
     fn new() -> Self {
         let journal = Arc::new(MemoryJournal::new(Box::new(())));
-        Self { temp: tempfile::tempdir().unwrap(), journal, settings: watch::Sender::new(Arc::default()) }
+        let (settings, table) = (watch::Sender::new(Arc::default()), watch::Sender::new(SessionTable::default()));
+        Self { temp: tempfile::tempdir().unwrap(), journal, settings, table }
     }
 
     fn open(&self) -> Roots {
         let own = vec![Root::claude_code(&self.temp.path().join("own"))];
-        let (_, table) = TableFold::new();
         let clock = Arc::new(ManualClock::at(Timestamp(0)));
-        Roots::open(own, self.settings.subscribe(), table, self.journal.clone(), clock)
+        Roots::open(own, self.settings.subscribe(), self.table.subscribe(), self.journal.clone(), clock)
+    }
+
+    /// A session says that it works there.
+    fn locate(&self, project: &Path) {
+        let project = fs::canonicalize(project).unwrap().to_str().unwrap().to_owned();
+        let place = Place { cwd: project.clone(), project };
+        let id = SessionId::new(&place.project.len().to_string()).unwrap();
+        self.table.send_modify(|table| table.apply(Position(1), &id, SequenceNumber(1), &Event::Located { place }));
     }
 
     /// A directory that may be read, as it is written canonically.
@@ -47,12 +57,12 @@ async fn a_named_root_is_read_at_once_and_after_a_restart() {
     let (first, second) = (world.make("first"), world.make("second"));
     let roots = world.open();
     let mut changes = roots.changes();
-    assert_eq!(roots.name(&first, "mcp").await, Ok(()));
+    assert_eq!(roots.name(&first, "mcp", &[]).await, Ok(()));
     assert!(changes.has_changed().unwrap());
     changes.mark_unchanged();
-    assert_eq!(roots.name(&first, "cli").await, Ok(()), "known");
+    assert_eq!(roots.name(&first, "cli", &[]).await, Ok(()), "known");
     assert!(!changes.has_changed().unwrap());
-    assert_eq!(roots.name(&second, "cli").await, Ok(()));
+    assert_eq!(roots.name(&second, "cli", &[]).await, Ok(()));
     assert_eq!(origins(&roots), ["own default", "first mcp", "second cli"]);
     assert_eq!(world.journal.tail().position.0, 2);
     drop(roots);
@@ -65,7 +75,7 @@ async fn a_named_root_is_read_at_once_and_after_a_restart() {
     assert!(roots.refused()[0].why.contains("git work tree") && roots.refused()[0].named_by == "cli");
     // And back.
     fs::remove_dir(world.temp.path().join("second/.git")).unwrap();
-    assert_eq!(roots.name(&second, "cli").await, Ok(()));
+    assert_eq!(roots.name(&second, "cli", &[]).await, Ok(()));
     assert_eq!(origins(&roots), ["own default", "first mcp", "second cli"]);
     assert_eq!((roots.refused(), world.journal.tail().position.0), (vec![], 2), "nothing new was recorded");
 }
@@ -75,16 +85,16 @@ async fn there_is_a_bound_and_every_refusal_is_named() {
     let world = World::new();
     let roots = world.open();
     for number in 0..ROOTS_MAX {
-        roots.name(&world.make(&format!("n{number}")), "mcp").await.unwrap();
+        roots.name(&world.make(&format!("n{number}")), "mcp", &[]).await.unwrap();
     }
-    let why = roots.name(&world.make("more"), "hook").await.unwrap_err();
+    let why = roots.name(&world.make("more"), "hook", &[]).await.unwrap_err();
     assert!(why.contains("8 directories") && why.contains("watch_directories"), "{why}");
     assert_eq!(roots.now().len(), 1 + ROOTS_MAX);
     for number in 0..50 {
-        roots.name(&format!("/nowhere/{number}"), "cli").await.unwrap_err();
+        roots.name(&format!("/nowhere/{number}"), "cli", &[]).await.unwrap_err();
     }
     assert_eq!(roots.refused().len(), REFUSED_MAX);
-    let why = roots.name(&"/x".repeat(PATH_BYTES), "cli").await.unwrap_err();
+    let why = roots.name(&"/x".repeat(PATH_BYTES), "cli", &[]).await.unwrap_err();
     assert!(why.contains("too long"), "{why}");
 }
 
@@ -93,16 +103,67 @@ async fn what_is_configured_counts_instead() {
     let world = World::new();
     let (named, configured) = (world.make("named"), world.make("configured"));
     let roots = world.open();
-    roots.name(&named, "mcp").await.unwrap();
+    roots.name(&named, "mcp", &[]).await.unwrap();
     let directories = vec![Path::new(&configured).join("projects"), PathBuf::from("/not/there")];
     let settings = Settings { watch_directories: Some(directories), ..Settings::default() };
     world.settings.send_replace(Arc::new(settings));
     let told: Vec<_> = roots.with_origin().into_iter().map(|(_, by)| by).collect();
     assert_eq!(told, ["config.json", "config.json"]);
-    assert_eq!(roots.name(&configured, "cli").await, Ok(()));
-    assert_eq!(roots.name(&format!("{configured}/../configured"), "cli").await, Ok(()), "in other words");
-    let why = roots.name(&world.make("other"), "cli").await.unwrap_err();
+    assert_eq!(roots.name(&configured, "cli", &[]).await, Ok(()));
+    assert_eq!(roots.name(&format!("{configured}/../configured"), "cli", &[]).await, Ok(()), "in other words");
+    let why = roots.name(&world.make("other"), "cli", &[]).await.unwrap_err();
     assert!(why.contains("config.json names the directories"), "{why}");
     world.settings.send_replace(Arc::default());
     assert_eq!(origins(&roots), ["own default", "named mcp"]);
+}
+
+#[tokio::test]
+async fn what_lies_where_the_client_works_is_refused_but_not_below_a_home() {
+    let world = World::new();
+    let (unpacked, work) = (world.make("app/.evil"), world.make("claude-work"));
+    let home = fs::canonicalize(world.temp.path()).unwrap().to_str().unwrap().to_owned();
+    let roots = world.open();
+    let why = roots.name(&unpacked, "mcp", &[format!("{home}/app")]).await.unwrap_err();
+    assert!(why.contains("where the client that names it works"), "{why}");
+    assert_eq!(origins(&roots), ["own default"]);
+    assert_eq!(roots.refused()[0].config_dir, unpacked);
+    // `own` lies in the home as well: it is no project that has brought anything.
+    assert_eq!(roots.name(&work, "cli", &[home]).await, Ok(()));
+    assert_eq!(origins(&roots), ["own default", "claude-work cli"]);
+}
+
+#[tokio::test]
+async fn a_project_that_is_found_later_takes_the_directories_in_it_along() {
+    let world = World::new();
+    let (unpacked, work) = (world.make("app/.evil"), world.make("claude-work"));
+    let linked = world.make("linked");
+    fs::remove_dir(Path::new(&linked).join("projects")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(Path::new(&unpacked).join("projects"), Path::new(&linked).join("projects")).unwrap();
+    let roots = world.open();
+    for named in [&linked, &unpacked, &work] {
+        roots.name(named, "mcp", &[]).await.unwrap();
+    }
+    let named = origins(&roots);
+    assert!(named.contains(&".evil mcp".to_owned()) || named.contains(&"linked mcp".to_owned()), "{named:?}");
+
+    let check = |roots: &Roots| {
+        assert_eq!(origins(roots), ["own default", "claude-work mcp"]);
+        let refused = roots.refused();
+        assert!(!refused.is_empty());
+        for one in refused {
+            assert!(one.why.contains("tracked project") && one.named_by == "mcp", "{one:?}");
+        }
+    };
+    world.locate(&world.temp.path().join("app"));
+    // Somebody has worked in the home, too.
+    world.locate(world.temp.path());
+    check(&roots);
+    assert!(roots.name(&unpacked, "mcp", &[]).await.is_err(), "nor by naming it again");
+    check(&roots);
+    check(&world.open());
+    // A project that is not tracked brings nothing in and takes nothing away.
+    let off = baton_events::session::Policy { tracked: false, ..Default::default() };
+    world.settings.send_replace(Arc::new(Settings { policy: off, ..Settings::default() }));
+    assert!(origins(&roots).len() > 2, "{:?}", origins(&roots));
 }
