@@ -2,6 +2,7 @@
 //!
 //! Read from the file system and not from `git`: it must work where git is not installed, and cost nothing.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -13,8 +14,23 @@ const LEVELS: usize = 64;
 const GIT_FILE_BYTES: u64 = 4096;
 
 /// The place of a working directory as it is on disk now. A directory that is gone is its own project. However a
-/// directory is written, with links, `..` or a slash at the end, it is one project.
+/// directory is written, with links, `..` or a slash at the end, it is one project. Neither holds a control character:
+/// they end up in lists, on terminals, and beside each other in the memory, and a transcript may say anything.
 pub fn of(cwd: &str) -> Place {
+    let Place { cwd, project } = as_written(&without_controls(cwd));
+    // What a `.git` file points to may say anything, too.
+    Place { cwd, project: without_controls(&project).into_owned() }
+}
+
+/// With what stands for an unknown character in the place of each control character.
+fn without_controls(path: &str) -> Cow<'_, str> {
+    match path.contains(char::is_control) {
+        true => Cow::Owned(path.replace(char::is_control, "\u{fffd}")),
+        false => Cow::Borrowed(path),
+    }
+}
+
+fn as_written(cwd: &str) -> Place {
     let written = Path::new(cwd);
     if !written.is_absolute() {
         // A directory of another machine, as Windows writes them, or nothing that can be looked at.
@@ -96,6 +112,24 @@ mod tests {
         assert_eq!(project(&root.join("plain/sub")), root.join("plain/sub"));
         assert_eq!(project(Path::new("/no/such/place")), Path::new("/no/such/place"));
         assert_eq!(of("relative").project, "relative");
+    }
+
+    #[test]
+    fn no_control_character_is_part_of_a_place() {
+        for (written, expected) in [
+            ("/srv/a\u{1f}/srv/other", "/srv/a\u{fffd}/srv/other"),
+            ("/srv/a\nSessions: none", "/srv/a\u{fffd}Sessions: none"),
+            ("/srv/\u{1b}[2Ja\u{9b}", "/srv/\u{fffd}[2Ja\u{fffd}"),
+            ("C:\\a\u{1f}b", "C:\\a\u{fffd}b"),
+        ] {
+            let place = of(written);
+            assert_eq!((place.cwd.as_str(), place.project.as_str()), (expected, expected), "{written:?}");
+        }
+        // Nor where a file of a work tree has one.
+        let temp = tempfile::tempdir().unwrap();
+        let root = &fs::canonicalize(temp.path()).unwrap();
+        fs::write(root.join(".git"), "gitdir: /srv/a\u{1f}/srv/other/.git/worktrees/x\n").unwrap();
+        assert_eq!(project(root), Path::new("/srv/a\u{fffd}/srv/other"));
     }
 
     #[test]

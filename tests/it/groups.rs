@@ -113,3 +113,13 @@ fn a_session_may_be_put_in_a_group_of_another_name() {
     }
     assert_eq!(world.show(&two)["group_id"], "birds-2026", "nothing has changed");
 }
+
+#[test]
+fn a_directory_of_a_made_up_name_belongs_to_no_other_group() {
+    let world = World::new();
+    let honest = session_in(&world, 1, "/srv/honest");
+    let forged = session_in(&world, 2, "/srv/forged\u{1f}/srv/honest");
+    assert_eq!(world.found("kakapo").len(), 2);
+    assert_eq!(found_in(&world, "/srv/honest"), [honest]);
+    assert_eq!(world.show(&forged)["group_id"], "/srv/forged\u{fffd}/srv/honest");
+}
