@@ -17,6 +17,7 @@ use baton_events::conversation::Agent;
 use baton_events::envelope::NewRecord;
 use baton_events::home::{self, NamedRoot, ROOTS_MAX};
 use baton_events::record::{Metadata, SequenceNumber, StreamId};
+use baton_events::redact::redact;
 use baton_events::schema;
 use tokio::sync::watch;
 
@@ -259,7 +260,7 @@ impl Roots {
         if !batch.is_empty() {
             let recorded = self.journal.append(StreamId::home(), version, batch).await;
             appended = recorded.map_err(|error| format!("it could not be recorded: {error}"))?.last_sequence;
-            tracing::info!(root = %root.config_dir, by = %root.named_by, "root added");
+            tracing::info!(root = %redact(&root.config_dir), by = %root.named_by, "root added");
         }
         let mut known = self.lock();
         known.version = appended;
@@ -282,7 +283,7 @@ impl Known {
         if self.refused.len() >= REFUSED_MAX && !self.refused.contains_key(&refused.config_dir) {
             self.refused.pop_first();
         }
-        tracing::debug!(by = %refused.named_by, why = %refused.why, "root refused");
+        tracing::debug!(by = %refused.named_by, why = %redact(&refused.why), "root refused");
         self.refused.insert(refused.config_dir.clone(), refused);
     }
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use baton_events::protocol::{self, Answer, Failure, Hello, Request, Welcome, code, method};
+use baton_events::redact::redact;
 use interprocess::local_socket::tokio::Stream;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -190,8 +191,8 @@ async fn greet(line: &[u8], services: &Services, out: &Out) -> io::Result<Option
         protocol: protocol::VERSION,
         version: services.version.clone(),
         pid: std::process::id(),
-        roots: services.roots.now().iter().map(|root| root.projects.display().to_string()).collect(),
-        root_refused,
+        roots: services.roots.now().iter().map(|root| redacted(&root.projects.display().to_string())).collect(),
+        root_refused: root_refused.map(|why| redacted(&why)),
     };
     tracing::debug!(client = %hello.client, version = %hello.version, protocol = hello.protocol, "client greeted");
     succeed(out, request.id, &welcome).await?;
@@ -244,8 +245,14 @@ pub(super) fn params<'a, T: serde::Deserialize<'a>>(raw: Option<&'a RawValue>) -
     serde_json::from_str(text).map_err(|error| failure(code::INVALID_PARAMS, format!("wrong arguments: {error}")))
 }
 
+/// Why a call has no result. It may name what was asked for, and directories: like all that is answered it holds nothing
+/// that looks like a secret.
 pub(super) fn failure(code: i64, message: impl Into<String>) -> Failure {
-    Failure { code, message: message.into() }
+    Failure { code, message: redacted(&message.into()) }
+}
+
+fn redacted(text: &str) -> String {
+    redact(text).into_owned()
 }
 
 async fn fail(out: &Out, id: Option<&RawValue>, failure: Failure) -> io::Result<()> {

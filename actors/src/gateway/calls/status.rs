@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_events::protocol::{self, answer};
+use baton_events::redact::redact;
 
 use super::Ended;
 use crate::gateway::{Services, answers};
@@ -61,6 +62,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         fix: "free disk space or fix the permissions of `memory/`; it is tried again every few seconds".to_owned(),
     }));
     let problems = bounded(problems);
+    let listed = roots(services, &overview).await;
     let pending = progress.pending();
     let elapsed_ms = progress.since.map(|since| services.clock.now().since_ms(since)).filter(|_| pending > 0);
     Ok(answer::Status {
@@ -69,10 +71,10 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         protocol: protocol::VERSION,
         home: services.home.display().to_string(),
         started_at: services.started_at.to_string(),
-        roots: roots(services, &overview)
+        roots: listed
             .iter()
             .map(|(path, exists, notified)| answer::Root {
-                path: path.display().to_string(),
+                path: redact(&path.display().to_string()).into_owned(),
                 exists: *exists,
                 watched_by: if *notified { "notify" } else { "sweep" }.to_owned(),
                 named_by: named.get(path).cloned().unwrap_or_default(),
@@ -102,18 +104,28 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
 }
 
 /// Where transcripts are looked for, whether that is there, and whether changes are announced.
-fn roots(services: &Services, overview: &Overview) -> Vec<(PathBuf, bool, bool)> {
+async fn roots(services: &Services, overview: &Overview) -> Vec<(PathBuf, bool, bool)> {
     match overview.roots.is_empty() {
         // The watcher has had no time to tell.
         true => {
-            let roots = services.roots.now().into_iter();
-            roots.map(|root| (root.projects.clone(), root.projects.is_dir(), false)).collect()
+            let there = services.roots.now().into_iter().map(|root| {
+                let path = root.projects.clone();
+                let looking = tokio::task::spawn_blocking(move || path.is_dir());
+                (root.projects, tokio::time::timeout(LOOK, looking))
+            });
+            let mut roots = Vec::new();
+            for (path, looked) in there {
+                // One whose file system does not answer is not there.
+                let is_there = looked.await.is_ok_and(|is_there| is_there.unwrap_or(false));
+                roots.push((path, is_there, false));
+            }
+            roots
         }
         false => overview.roots.clone(),
     }
 }
 
-/// The first of many, and how many more there are.
+/// The first of many, and how many more there are. What they name may look like a secret.
 fn bounded(mut problems: Vec<answer::Problem>) -> Vec<answer::Problem> {
     if problems.len() > PROBLEMS {
         let more = problems.len() - PROBLEMS;
@@ -122,6 +134,10 @@ fn bounded(mut problems: Vec<answer::Problem>) -> Vec<answer::Problem> {
             what: format!("and {more} more"),
             fix: "mend these first; `daemon.log` and `baton sessions --state failed` name the others".to_owned(),
         });
+    }
+    for problem in &mut problems {
+        problem.what = redact(&problem.what).into_owned();
+        problem.fix = redact(&problem.fix).into_owned();
     }
     problems
 }
@@ -144,5 +160,13 @@ mod tests {
         let told = problems(PROBLEMS + 7);
         assert_eq!((told.len(), told[PROBLEMS].what.as_str()), (PROBLEMS + 1, "and 7 more"));
         assert_eq!(told[0].what, "problem 0");
+    }
+
+    #[test]
+    fn no_problem_tells_a_secret() {
+        let secret = "sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6";
+        let problem = answer::Problem { what: format!("/srv/{secret} is not read"), fix: format!("name {secret}") };
+        let told = bounded(vec![problem]);
+        assert!(!told[0].what.contains(secret) && !told[0].fix.contains(secret), "{told:?}");
     }
 }
