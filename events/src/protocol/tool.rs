@@ -168,7 +168,7 @@ pub const TOOLS: &[Tool] = &[
         aliases: &[],
         title: "Search what past sessions found out",
         description: "Finds facts from past coding sessions: which session modified a file, which command failed with \
-                      which error and what resolved it, in time: valid_at says since when, invalid_at until when. Call it \
+                      which error and what resolved it; valid_at says since when it is so. Call it \
                       at the start of work, before a decision that may have been made already, and when an error comes up \
                       that may have been mended before.",
         effect: Effect::Reads,
