@@ -182,6 +182,57 @@ fn episodes_come_newest_first_and_by_group() {
 }
 
 #[test]
+fn episodes_of_subagents_are_counted_and_not_listed() {
+    let world = ready();
+    let (parent, agent) = (id(2), "agent-0a1b2c3d4e5f60718");
+    let path = world.projects().join(format!("ledger/{parent}/subagents/{agent}.jsonl"));
+    let subagent = crate::transcript::Transcript::new(path, &parent, "/srv/ledger").of_subagent(&parent);
+    { subagent }.prompt("look for the quokka").reply("found it");
+    assert!(!world.found("quokka").is_empty());
+    let mut raw = Raw::greeted(&world);
+    for (groups, listed, left_out) in [(json!([]), 3, 1), (json!(["ledger"]), 2, 1), (json!(["harbor"]), 1, 0)] {
+        let answer = ask(&mut raw, "episodes", json!({"groups": groups}));
+        assert_eq!(
+            (list(&answer["episodes"]).len(), &answer["subagents_left_out"]),
+            (listed, &json!(left_out)),
+            "{answer}"
+        );
+        assert_eq!(answer["unreadable"], 0);
+    }
+}
+
+#[test]
+fn episodes_that_cannot_be_read_are_counted_and_not_tried_without_end() {
+    let world = World::new();
+    for number in 1..=12 {
+        world.transcript("ledger", &id(number)).minutes_ago(i64::from(number) + 5).prompt("the quokka").reply("yes");
+    }
+    world.ok(&["search", "quokka"]);
+    std::fs::remove_dir_all(world.home().join("blobs")).unwrap();
+    let mut raw = Raw::greeted(&world);
+    let first = ask(&mut raw, "episodes", json!({}));
+    assert_eq!((list(&first["episodes"]).len(), &first["unreadable"]), (0, &json!(10)), "{first}");
+    assert!(text(&first["message"]).contains("No episode could be read: 10 cannot be"), "{first}");
+    let rest = ask(&mut raw, "episodes", json!({"cursor": first["next_cursor"]}));
+    assert_eq!((&rest["unreadable"], &rest["next_cursor"]), (&json!(2), &Value::Null), "{rest}");
+}
+
+#[test]
+fn a_cursor_goes_on_only_where_it_was_given() {
+    let world = ready();
+    let mut raw = Raw::greeted(&world);
+    for method in ["nodes", "facts", "episodes"] {
+        let cursor = text(&ask(&mut raw, method, json!({"limit": 1}))["next_cursor"]);
+        for (cursor, groups) in
+            [(cursor.as_str(), json!(["ledger"])), ("n999999999", json!([])), ("e9223372036854775807.zzz", json!([]))]
+        {
+            let (code, message) = refused(&mut raw, method, json!({"cursor": cursor, "groups": groups}));
+            assert!(code == -32_602 && message.contains(cursor), "{method}: {code} {message}");
+        }
+    }
+}
+
+#[test]
 fn a_replaced_episode_leaves_no_mention_behind() {
     let world = ready();
     let mut raw = Raw::greeted(&world);

@@ -12,6 +12,10 @@ use crate::settings::{Settings, Stop};
 
 /// Sessions that an answer names where there may be many.
 pub(super) const NAMED: usize = 8;
+/// Projects that are named where none fits.
+const NEAR: usize = 3;
+/// Beginning of a name that is compared: comparing costs the product of two lengths.
+const COMPARED_CHARS: usize = 200;
 
 /// The session that is meant: the one that is named, else the caller's own.
 pub(super) async fn meant(services: &Services, named: Option<&str>, caller: &Caller) -> Result<SessionId, Failure> {
@@ -169,11 +173,15 @@ fn in_directory(table: &SessionTable, settings: &Settings, directory: &str) -> R
     }
 }
 
-/// The project that a text names: a directory, a group, or the last part of exactly one.
-pub(super) fn project(table: &SessionTable, text: &str) -> Result<String, Failure> {
+/// The project that a text names: a directory, a group, or the last part of exactly one. One of which every session is
+/// forgotten or excluded is known to nobody.
+pub(super) fn project(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
+    let shown = |state: &&State| state.phase != Phase::Forgotten && !settings.excludes(state);
     let mut projects: Vec<&str> = table
         .iter()
-        .flat_map(|(_, row)| [row.state.group_id(), row.state.place.as_ref().map(|place| place.project.as_str())])
+        .map(|(_, row)| &row.state)
+        .filter(shown)
+        .flat_map(|state| [state.group_id(), state.place.as_ref().map(|place| place.project.as_str())])
         .flatten()
         .collect();
     projects.sort_unstable();
@@ -186,26 +194,48 @@ pub(super) fn project(table: &SessionTable, text: &str) -> Result<String, Failur
     if projects.binary_search(&by_place.as_str()).is_ok() {
         return Ok(by_place);
     }
-    let last = |project: &&&str| project.rsplit(['/', '\\']).next() == Some(trimmed);
+    let last = |project: &&&str| last_part(project) == trimmed;
     let fits: Vec<&str> = projects.iter().filter(last).copied().collect();
     match fits.as_slice() {
         [only] => Ok((*only).to_owned()),
-        [] => {
-            let known: Vec<&str> = projects.iter().take(NAMED).copied().collect();
-            let known = if known.is_empty() { String::new() } else { format!("; known: {}", known.join(", ")) };
-            Err(failure(code::NOT_FOUND, format!("no project {text:?} is known{known}")))
-        }
+        [] => Err(failure(code::NOT_FOUND, no_project(projects, trimmed))),
         several => {
-            let message =
-                format!("{text:?} fits {} projects: {}; give the directory", several.len(), several.join(", "));
+            let more = if several.len() > NAMED { ", …" } else { "" };
+            let named = several[..several.len().min(NAMED)].join(", ");
+            let message = format!("{text:?} fits {} projects: {named}{more}; give the directory", several.len());
             Err(failure(code::NOT_FOUND, message))
         }
     }
 }
 
+fn last_part(project: &str) -> &str {
+    project.rsplit(['/', '\\']).next().unwrap_or(project)
+}
+
+/// The sentence for a project that nobody knows, with those that look most like it.
+fn no_project(mut projects: Vec<&str>, text: &str) -> String {
+    let start = |text: &str| text.chars().take(COMPARED_CHARS).flat_map(char::to_lowercase).collect::<String>();
+    let shown: String = text.chars().take(COMPARED_CHARS).collect();
+    let wanted = start(text);
+    let far = |project: &&str| {
+        let by = |part: &str| strsim::damerau_levenshtein(&wanted, &start(part));
+        by(project).min(by(last_part(project)))
+    };
+    projects.sort_by_cached_key(far);
+    projects.truncate(NEAR);
+    let near = if projects.is_empty() { String::new() } else { format!(" Near: {}.", projects.join(", ")) };
+    format!("no project {shown:?} is known.{near} `baton sessions` lists all")
+}
+
 /// The groups that texts name, each as [`project`]; none when there are none. For predicates see [`is_in_any`].
-pub(super) fn groups(table: &SessionTable, texts: &[String]) -> Result<Vec<String>, Failure> {
-    texts.iter().map(|text| project(table, text)).collect()
+pub(super) fn groups(table: &SessionTable, settings: &Settings, texts: &[String]) -> Result<Vec<String>, Failure> {
+    texts.iter().map(|text| project(table, settings, text)).collect()
+}
+
+/// The one group that a question is about, as far as it is known before anything is read.
+pub(super) fn only_group(services: &Services, texts: &[String]) -> Option<String> {
+    let [text] = texts else { return None };
+    project(&services.table.borrow().clone(), &services.settings.borrow().clone(), text).ok()
 }
 
 /// Whether a session belongs to one of these, or these are none.
@@ -220,4 +250,69 @@ pub(super) fn is_in(state: &State, project: &str) -> bool {
         .as_ref()
         .is_some_and(|place| place.project == project || std::path::Path::new(&place.project).starts_with(project));
     state.group_id() == Some(project) || of_place
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_events::record::{Position, SequenceNumber};
+    use baton_events::session::{Event, Place};
+
+    use super::*;
+    use crate::settings::Switches;
+    use crate::settings::pattern::Pattern;
+
+    const SECRET: &str = "sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6";
+
+    fn table(projects: &[&str]) -> SessionTable {
+        let mut table = SessionTable::default();
+        for (number, project) in (1..).zip(projects) {
+            let id = SessionId::new(&format!("s{number}")).unwrap();
+            let place = Place { cwd: (*project).to_owned(), project: (*project).to_owned() };
+            table.apply(Position(number), &id, SequenceNumber(1), &Event::Located { place });
+        }
+        table
+    }
+
+    #[test]
+    fn a_project_is_known_or_the_nearest_are_named() {
+        let secret = format!("/srv/{SECRET}");
+        let table = table(&[
+            "/srv/alpha",
+            "/srv/beta",
+            "/srv/ledger",
+            "/srv/ledgers",
+            "/a/app",
+            "/b/app",
+            "/hidden/ledge",
+            &secret,
+        ]);
+        let exclude = vec![Pattern::new("/hidden/**").unwrap()];
+        let settings = Settings { switches: Switches::new(Vec::new(), exclude), ..Settings::default() };
+        let check = |text: &str, expected: Result<&str, &[&str]>| {
+            let found = project(&table, &settings, text);
+            match expected {
+                Ok(known) => assert_eq!(found.unwrap(), known, "{text}"),
+                Err(said) => {
+                    let message = found.unwrap_err().message;
+                    assert!(said.iter().all(|said| message.contains(said)), "{text}: {message}");
+                    assert!(!message.contains("/hidden") && !message.contains(SECRET), "{text}: {message}");
+                }
+            }
+        };
+        check("/srv/alpha/", Ok("/srv/alpha"));
+        check("ledger", Ok("/srv/ledger"));
+        check(
+            "lodger",
+            Err(&["no project \"lodger\" is known. Near: /srv/ledger, /srv/ledgers, ", "`baton sessions`"]),
+        );
+        check("/srv/Betta", Err(&["Near: /srv/beta, "]));
+        check("app", Err(&["fits 2 projects: /a/app, /b/app; give the directory"]));
+        check("/hidden/ledge", Err(&["no project"]));
+        check("ledge", Err(&["Near: /srv/ledger, "]));
+        check("sk-ant-api03", Err(&["Near: /srv/[redacted"]));
+        check(SECRET, Ok(&secret));
+        check(&"x".repeat(100_000), Err(&["no project \"xxx"]));
+        let none = project(&SessionTable::default(), &Settings::default(), "x").unwrap_err().message;
+        assert_eq!(none, "no project \"x\" is known. `baton sessions` lists all");
+    }
 }

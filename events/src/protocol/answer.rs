@@ -455,6 +455,10 @@ pub struct Episodes {
     pub message: String,
     /// Newest first.
     pub episodes: Vec<EpisodeEntry>,
+    /// Episodes that would stand among these and cannot be read.
+    pub unreadable: u64,
+    /// Episodes of subagents in the same groups, which are not listed.
+    pub subagents_left_out: u64,
     /// How fresh the answer is.
     pub freshness: Freshness,
     /// Give it as `cursor` to go on.

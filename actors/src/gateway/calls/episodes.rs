@@ -2,10 +2,11 @@
 
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use baton_events::digest;
 use baton_events::projection::table::Row;
-use baton_events::protocol::{EpisodesParams, Failure, answer};
+use baton_events::protocol::{EpisodesParams, Failure, Progress, answer, method};
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
 use baton_events::session::EpisodeRef;
@@ -18,54 +19,116 @@ use crate::gateway::{Services, conversation, graph, lazy, page, resolve};
 /// What stands at the end of an episode that is too long for an answer.
 const CUT: &str = "\n… cut; `baton show` has the whole";
 
+/// Unreadable episodes after which an answer looks no further: then it is the disk.
+const UNREADABLE_MOST: u64 = 10;
+/// How often a waiting client is told how far things are.
+const TELL: Duration = Duration::from_millis(100);
+
 /// The order of episodes: end of the session, then its id. The key of the last one given is the cursor.
 type Key = (Reverse<i64>, SessionId);
 
-/// The episodes of the wanted groups, those of the latest sessions first.
+/// The episodes of the wanted groups, those of the latest sessions first; those of subagents are only counted.
 pub(in crate::gateway) async fn episodes(
     asked: EpisodesParams,
     services: &Arc<Services>,
     out: &Out,
 ) -> Result<answer::Episodes, Ended> {
-    let behind = asked.cursor.as_deref().map(key).transpose()?;
+    let question = page::Question::new(method::EPISODES, &[&asked.groups]);
+    let behind = asked.cursor.as_deref().map(|cursor| key(&question, cursor)).transpose()?;
     let asking = asking(&asked.caller, "");
-    let ask = lazy::Ask { project: None, all: asked.wait, asking: asking.as_ref() };
+    let known = resolve::only_group(services, &asked.groups);
+    let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
     let Ready { freshness, .. } = ready(services, out, ask).await?;
     let table = services.table.borrow().clone();
-    let groups = resolve::groups(&table, &asked.groups)?;
     let settings = services.settings.borrow().clone();
-    let reading = services.clone();
+    let groups = resolve::groups(&table, &settings, &asked.groups)?;
+    let (reading, telling) = (services.clone(), out.clone());
     let limit = page::entries(asked.limit);
     let found = tokio::task::spawn_blocking(move || {
-        let mut listed: Vec<(Key, Arc<Row>)> = table
-            .iter()
-            .filter(|(id, row)| row.state.episode.is_some() && !graph::hidden(&table, &settings, &groups, id.as_str()))
-            .map(|(id, row)| (key_of(id, row), row.clone()))
-            .filter(|(key, _)| behind.as_ref().is_none_or(|behind| key > behind))
-            .collect();
-        listed.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let mut episodes: Vec<(Key, answer::EpisodeEntry)> = Vec::new();
-        let (mut bytes, mut more) = (0, false);
-        for (key, row) in listed {
-            if episodes.len() == limit {
-                more = true;
-                break;
+        let mut found = Found::default();
+        let mut listed: Vec<(Key, Arc<Row>)> = Vec::new();
+        for (id, row) in table.iter() {
+            if row.state.episode.is_none() || graph::hidden(&table, &settings, &groups, id.as_str()) {
+                continue;
             }
-            // What was forgotten or cannot be read since the table was taken is no episode any more.
-            let Some(entry) = entry(&reading, &key.1, &row) else { continue };
-            bytes += serde_json::to_vec(&entry).map_or(0, |json| json.len());
-            if bytes > page::PAGE_BYTES && !episodes.is_empty() {
-                more = true;
-                break;
+            if row.state.is_subagent() {
+                found.subagents += 1;
+                continue;
             }
-            episodes.push((key, entry));
+            let key = key_of(id, row);
+            if behind.as_ref().is_none_or(|behind| key > *behind) {
+                listed.push((key, row.clone()));
+            }
         }
-        let next = episodes.last().filter(|_| more).map(|((end, id), _)| format!("e{}.{id}", end.0));
-        (episodes.into_iter().map(|(_, entry)| entry).collect::<Vec<_>>(), next)
+        listed.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let total = limit.min(listed.len()) as u64;
+        let mut told = Instant::now();
+        let mut bytes = 0;
+        for (key, row) in listed {
+            if found.episodes.len() == limit || found.unreadable == UNREADABLE_MOST {
+                return Some(found.cut());
+            }
+            if telling.is_closed() {
+                return None;
+            }
+            if told.elapsed() >= TELL {
+                told = Instant::now();
+                let done = found.episodes.len() as u64;
+                telling.progress(&Progress { what: "reading episodes".to_owned(), done, total });
+            }
+            match entry(&reading, &key.1, &row) {
+                Entry::Read(entry) => {
+                    bytes += serde_json::to_vec(&entry).map_or(0, |json| json.len());
+                    if bytes > page::PAGE_BYTES && !found.episodes.is_empty() {
+                        return Some(found.cut());
+                    }
+                    found.episodes.push(*entry);
+                }
+                Entry::Unreadable => found.unreadable += 1,
+                Entry::Gone => {}
+            }
+            found.last = Some(key);
+        }
+        Some(found)
     });
-    let (episodes, next_cursor) = found.await.map_err(|error| internal("reading the episodes broke", error))?;
-    let message = if episodes.is_empty() { "No episodes found" } else { "Episodes retrieved successfully" };
-    Ok(answer::Episodes { message: message.to_owned(), episodes, freshness, next_cursor })
+    let found = found.await.map_err(|error| internal("reading the episodes broke", error))?;
+    let Some(found) = found else { return Err(Ended::ClientGone) };
+    let next = found.last.as_ref().filter(|_| found.more);
+    Ok(answer::Episodes {
+        message: message(found.episodes.len(), found.unreadable),
+        next_cursor: next.map(|(end, id)| question.cursor(&format!("e{}.{id}", end.0))),
+        episodes: found.episodes,
+        unreadable: found.unreadable,
+        subagents_left_out: found.subagents,
+        freshness,
+    })
+}
+
+/// What an answer is made of.
+#[derive(Default)]
+struct Found {
+    episodes: Vec<answer::EpisodeEntry>,
+    unreadable: u64,
+    subagents: u64,
+    /// The last one that was looked at.
+    last: Option<Key>,
+    /// Whether there are others behind it.
+    more: bool,
+}
+
+impl Found {
+    fn cut(self) -> Self {
+        Self { more: true, ..self }
+    }
+}
+
+fn message(read: usize, unreadable: u64) -> String {
+    match (read, unreadable) {
+        (0, 0) => "No episodes found".to_owned(),
+        (_, 0) => "Episodes retrieved successfully".to_owned(),
+        (0, several) => format!("No episode could be read: {several} cannot be, see `daemon.log`"),
+        (_, several) => format!("Episodes retrieved successfully, but {several} cannot be read, see `daemon.log`"),
+    }
 }
 
 fn key_of(id: &SessionId, row: &Row) -> Key {
@@ -73,24 +136,34 @@ fn key_of(id: &SessionId, row: &Row) -> Key {
 }
 
 /// The key that a cursor names.
-fn key(cursor: &str) -> Result<Key, Failure> {
-    let parts = cursor.strip_prefix('e').and_then(|rest| rest.split_once('.'));
+fn key(question: &page::Question, cursor: &str) -> Result<Key, Failure> {
+    let parts = question.position(cursor)?.strip_prefix('e').and_then(|rest| rest.split_once('.'));
     let read = parts.and_then(|(end, id)| Some((Reverse(end.parse().ok()?), SessionId::new(id)?)));
     read.ok_or_else(|| page::unknown(cursor))
 }
 
-/// An episode with its text. None when the session has none any more, or its conversation cannot be read.
-fn entry(services: &Services, id: &SessionId, row: &Row) -> Option<answer::EpisodeEntry> {
+/// What came of reading one.
+enum Entry {
+    Read(Box<answer::EpisodeEntry>),
+    /// Its conversation is there and cannot be read.
+    Unreadable,
+    /// It was forgotten since the table was taken.
+    Gone,
+}
+
+/// An episode with its text.
+fn entry(services: &Services, id: &SessionId, row: &Row) -> Entry {
     let state = &row.state;
-    let current = state.episode.as_ref()?;
+    let Some(current) = state.episode.as_ref() else { return Entry::Gone };
     match conversation::of(services, id, current.clone()) {
         Ok((current, items)) => {
             let episode = digest::digest(&items, &services.settings.borrow().filtering);
-            Some(written(id, row, &current, &episode.content()))
+            Entry::Read(Box::new(written(id, row, &current, &episode.content())))
         }
+        Err(_) if services.table.borrow().get(id).is_none_or(|row| row.state.episode.is_none()) => Entry::Gone,
         Err(error) => {
             tracing::warn!(session = %id, %error, "episode not readable, left out of the list");
-            None
+            Entry::Unreadable
         }
     }
 }
@@ -130,10 +203,16 @@ mod tests {
     #[test]
     fn a_cursor_is_the_key_of_the_last_one() {
         let id = SessionId::new("7acd37a8.x").unwrap();
-        assert_eq!(key("e-5.7acd37a8.x").unwrap(), (Reverse(-5), id));
+        let question = page::Question::new(method::EPISODES, &[&["ledger".to_owned()]]);
+        assert_eq!(key(&question, &question.cursor("e-5.7acd37a8.x")).unwrap(), (Reverse(-5), id));
         for wrong in ["", "e", "e5", "e5.", "5.a", "ex.a", "n20"] {
-            assert!(key(wrong).is_err(), "{wrong:?}");
+            assert!(key(&question, &question.cursor(wrong)).is_err(), "{wrong:?}");
         }
+        for forged in ["e-5.7acd37a8.x", "e9223372036854775807.zzz", &question.cursor("e5.a").replace("e5", "e6")] {
+            assert!(key(&question, forged).is_err(), "{forged:?}");
+        }
+        let other = page::Question::new(method::EPISODES, &[]);
+        assert!(key(&other, &question.cursor("e5.a")).is_err(), "given to another question");
     }
 
     #[test]

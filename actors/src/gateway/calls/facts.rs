@@ -1,8 +1,9 @@
 //! Facts of the memory.
 
+use std::slice;
 use std::sync::Arc;
 
-use baton_events::protocol::{FactsParams, Failure, answer};
+use baton_events::protocol::{FactsParams, Failure, answer, method};
 
 use super::search::{Ready, asking, ready};
 use super::{Ended, internal};
@@ -17,13 +18,17 @@ pub(in crate::gateway) async fn facts(
     out: &Out,
 ) -> Result<answer::Facts, Ended> {
     let center = graph::center(asked.center.as_deref())?;
-    let (offset, limit) = (page::offset(asked.cursor.as_deref())?, page::entries(asked.limit));
+    let texts: [&[String]; 3] = [slice::from_ref(&asked.query), &asked.groups, asked.center.as_slice()];
+    let question = page::Question::new(method::FACTS, &texts);
+    let (offset, limit) = (question.offset(asked.cursor.as_deref())?, page::entries(asked.limit));
     let asking = asking(&asked.caller, &asked.query);
-    let ask = lazy::Ask { project: None, all: asked.wait, asking: asking.as_ref() };
+    let known = resolve::only_group(services, &asked.groups);
+    let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
     let Ready { searcher, freshness } = ready(services, out, ask).await?;
     let table = services.table.borrow().clone();
-    let groups = resolve::groups(&table, &asked.groups)?;
     let settings = services.settings.borrow().clone();
+    let groups = resolve::groups(&table, &settings, &asked.groups)?;
+    let query = asked.query;
     let found = tokio::task::spawn_blocking(move || {
         let exclude = |id: &str| graph::hidden(&table, &settings, &groups, id);
         let broke = |error| internal("the search failed", error);
@@ -32,13 +37,16 @@ pub(in crate::gateway) async fn facts(
         {
             return Err(graph::no_center(center));
         }
-        let query = GraphQuery { text: &asked.query, exclude: &exclude, labels: &[], center, limit, offset };
-        let page = searcher.facts(&query).map_err(broke)?;
+        let asked = GraphQuery { text: &query, exclude: &exclude, labels: &[], center, limit, offset };
+        let page = searcher.facts(&asked).map_err(broke)?;
         Ok::<_, Failure>((page.found.into_iter().map(graph::fact).collect::<Vec<_>>(), page.more))
     });
     let (mut facts, more) = found.await.map_err(|error| internal("the search broke", error))??;
+    if let (Some(cursor), true) = (&asked.cursor, facts.is_empty()) {
+        return Err(page::behind_the_end(cursor).into());
+    }
     let more = page::fitting(&mut facts) || more;
     let message = if facts.is_empty() { "No relevant facts found" } else { "Facts retrieved successfully" };
-    let next_cursor = (more && !facts.is_empty()).then(|| page::after(offset + facts.len()));
+    let next_cursor = (more && !facts.is_empty()).then(|| question.after(offset + facts.len()));
     Ok(answer::Facts { message: message.to_owned(), facts, freshness, next_cursor })
 }

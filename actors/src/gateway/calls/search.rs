@@ -62,7 +62,10 @@ pub(in crate::gateway) async fn search(
     if asked.query.trim().is_empty() {
         return Err(failure(code::INVALID_PARAMS, "the query is empty; say what to look for").into());
     }
-    let project = || asked.project.as_deref().map(|name| resolve::project(&services.table.borrow().clone(), name));
+    let project = || {
+        let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+        asked.project.as_deref().map(|name| resolve::project(&table, &settings, name))
+    };
     // A project whose first session began a moment ago is known only after the step.
     let known = project().and_then(Result::ok);
     let asking = asking(&asked.caller, &asked.query);
@@ -72,13 +75,13 @@ pub(in crate::gateway) async fn search(
     let table = services.table.borrow().clone();
     let settings = services.settings.borrow().clone();
     let (query, limit) = (asked.query, asked.limit.min(SEARCH_LIMIT) as usize);
-    let own =
-        asked.caller.directory.filter(|_| project.is_none()).map(|directory| crate::place::of(&directory).project);
+    let directory = asked.caller.directory.filter(|_| project.is_none());
     let found = tokio::task::spawn_blocking(move || {
         let hidden = |id: &str| {
             let row = SessionId::new(id).and_then(|id| table.get(&id).cloned());
             row.is_none_or(|row| row.state.phase == Phase::Forgotten || settings.excludes(&row.state))
         };
+        let own = directory.map(|directory| crate::place::of(&directory).project);
         let (project, favour) = (project.as_deref(), own.as_deref());
         let last = asking.as_ref();
         let query = Query { project, sessions: limit, exclude: &hidden, favour, last, ..Query::new(&query) };

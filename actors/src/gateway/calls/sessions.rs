@@ -36,7 +36,8 @@ pub(in crate::gateway) async fn sessions(
     }
     lazy::look(services).await;
     let table = services.table.borrow().clone();
-    let project = asked.project.as_deref().map(|name| resolve::project(&table, name)).transpose()?;
+    let settings = services.settings.borrow().clone();
+    let project = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name)).transpose()?;
     let (services, asked) = (services.clone(), asked.clone());
     // Rows have notes, and notes are files.
     let rows = tokio::task::spawn_blocking(move || {

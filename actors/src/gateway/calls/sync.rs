@@ -70,7 +70,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Resul
     let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts not looked at: {error}")))?;
     let table = services.table.borrow().clone();
     let (settings, now) = (services.settings.borrow().clone(), services.clock.now());
-    let known = asked.project.as_deref().map(|name| resolve::project(&table, name));
+    let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
     let project = match (&known, &asked.project) {
         (Some(Err(_)), Some(name)) => Some(crate::place::of(name).project),
         _ => known.as_ref().and_then(|known| known.as_ref().ok().cloned()),

@@ -13,7 +13,7 @@ use crate::gateway::connection::failure;
 use crate::gateway::{Services, resolve};
 use crate::limits;
 use crate::session::{Switch, Switched};
-use crate::settings::Stop;
+use crate::settings::{Settings, Stop};
 
 /// Longest name of a group.
 const GROUP_CHARS: usize = 64;
@@ -25,12 +25,12 @@ pub(in crate::gateway) async fn track(asked: TrackParams, services: &Arc<Service
     };
     let group = match &asked.group {
         None => None,
-        Some(text) => match group(&services.table.borrow().clone(), text) {
+        Some(text) => match group(&services.table.borrow().clone(), &services.settings.borrow().clone(), text) {
             Ok(group) => Some(group),
             Err(failure) => return Ok(error(Some(&id), failure.message)),
         },
     };
-    let in_group = group.as_ref().map(|group| format!(" in group {group}")).unwrap_or_default();
+    let in_group = group.as_ref().map(|group| format!(" in group {}", redact(group))).unwrap_or_default();
     let switch = Switch::Track { seen, force: asked.force, group };
     Ok(match ask(services, &id, switch).await? {
         Switched::Done { already: true } => success(&id, format!("session is tracked{in_group}, as before")),
@@ -93,11 +93,11 @@ async fn ask(services: &Services, id: &SessionId, switch: Switch) -> Result<Swit
 }
 
 /// The group that a text names: a project that is known, else a name of its own.
-fn group(table: &SessionTable, text: &str) -> Result<String, Failure> {
+fn group(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
     let refuse = |why: String| failure(code::INVALID_PARAMS, why);
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let is_name = !text.is_empty() && text.len() <= GROUP_CHARS && text.chars().all(fits);
-    match resolve::project(table, text) {
+    match resolve::project(table, settings, text) {
         Ok(project) => Ok(project),
         // A bare name of several projects names none of them, and would be taken for one by the next query.
         Err(several) if several.message.contains("give the directory") => Err(refuse(several.message)),

@@ -12,6 +12,7 @@ use super::{Ended, config, internal};
 use crate::gateway::connection::failure;
 use crate::gateway::{Services, lazy, resolve};
 use crate::place;
+use crate::settings::Settings;
 use crate::settings::pattern::escaped;
 
 /// Open sessions that are listed; `active_sessions` counts them all.
@@ -23,7 +24,8 @@ pub(in crate::gateway) async fn tracking(
 ) -> Result<answer::Tracking, Ended> {
     let table = services.table.borrow().clone();
     if let Some(enabled) = asked.enabled {
-        let project = asked.project.as_deref().map(|text| switch_of(&table, text)).transpose()?;
+        let settings = services.settings.borrow().clone();
+        let project = asked.project.as_deref().map(|text| switch_of(&table, &settings, text)).transpose()?;
         let project = project.map(|meant| match meant {
             Meant::Project(path) => escaped(&path),
             Meant::Glob(glob) => glob,
@@ -40,8 +42,8 @@ pub(in crate::gateway) async fn tracking(
     let table = services.table.borrow().clone();
     let settings = services.settings.borrow().clone();
     let project = match &asked.project {
-        Some(text) => Some(resolve::project(&table, text).or_else(|_| {
-            switch_of(&table, text).map(|meant| match meant {
+        Some(text) => Some(resolve::project(&table, &settings, text).or_else(|_| {
+            switch_of(&table, &settings, text).map(|meant| match meant {
                 Meant::Project(text) | Meant::Glob(text) => text,
             })
         })?),
@@ -81,12 +83,12 @@ enum Meant {
 }
 
 /// A project that is known, a directory, or else a glob: a directory may have a name that looks like one.
-fn switch_of(table: &SessionTable, text: &str) -> Result<Meant, Failure> {
+fn switch_of(table: &SessionTable, settings: &Settings, text: &str) -> Result<Meant, Failure> {
     let is_known = || table.iter().any(|(_, row)| row.state.place.as_ref().is_some_and(|place| place.project == text));
     if text.contains(['*', '?', '[']) && !is_known() && !(Path::new(text).is_absolute() && Path::new(text).is_dir()) {
         return Ok(Meant::Glob(text.to_owned()));
     }
-    match resolve::project(table, text) {
+    match resolve::project(table, settings, text) {
         Ok(project) => Ok(Meant::Project(project)),
         // A directory in which nobody has worked yet.
         Err(_) if Path::new(text).is_absolute() => Ok(Meant::Project(place::of(text).project)),

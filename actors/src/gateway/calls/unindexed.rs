@@ -25,7 +25,7 @@ pub(in crate::gateway) async fn unindexed(
     let (table, settings, now) =
         (services.table.borrow().clone(), services.settings.borrow().clone(), services.clock.now());
     let wanted = wanted::all(&table, &settings, now, grown);
-    let known = asked.project.as_deref().map(|name| resolve::project(&table, name));
+    let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
     // The first session of a project may be among those that nothing is known of yet.
     let project = match (&known, &asked.project) {
         (Some(Err(_)), Some(name)) => Some(crate::place::of(name).project),
