@@ -123,3 +123,20 @@ fn a_directory_of_a_made_up_name_belongs_to_no_other_group() {
     assert_eq!(found_in(&world, "/srv/honest"), [honest]);
     assert_eq!(world.show(&forged)["group_id"], "/srv/forged\u{fffd}/srv/honest");
 }
+
+#[test]
+fn a_move_says_that_it_has_lifted_a_stop() {
+    let world = World::new();
+    let me = session_in(&world, 1, "/srv/one");
+    assert_eq!(world.found("kakapo"), [me.as_str()]);
+    let track = |group: &str| ask(&world, "track", &json!({"session": me, "group": group}));
+    assert!(!text(&track("birds")["message"]).contains("lifted"));
+    ask(&world, "untrack", &json!({"session": me}));
+    let refused = track("two words");
+    assert!(refused["status"] == "error" && !text(&refused["message"]).contains("lifted"), "{refused}");
+    assert_eq!(world.show(&me)["tracked"], false, "a group that cannot be is no reason to lift a stop");
+    let moved = track("parrots");
+    assert_eq!(moved["status"], "success");
+    assert!(text(&moved["message"]).contains("`stop_tracking_session` is lifted"), "{moved}");
+    assert!(!text(&track("parrots")["message"]).contains("lifted"));
+}

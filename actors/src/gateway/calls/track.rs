@@ -6,6 +6,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Caller, Failure, TrackParams, UntrackParams, answer, code};
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
+use baton_events::session::{Phase, State, Why};
 
 use super::{Ended, internal};
 use crate::files::FileSeen;
@@ -31,14 +32,16 @@ pub(in crate::gateway) async fn track(asked: TrackParams, services: &Arc<Service
         },
     };
     let in_group = group.as_ref().map(|group| format!(" in group {}", redact(group))).unwrap_or_default();
+    let was_stopped = services.table.borrow().get(&id).is_some_and(|row| is_stopped(&row.state));
+    let lifted = if was_stopped { "; `stop_tracking_session` is lifted" } else { "" };
     let switch = Switch::Track { seen, force: asked.force, group };
     Ok(match ask(services, &id, switch).await? {
         Switched::Done { already: true } => success(&id, format!("session is tracked{in_group}, as before")),
         Switched::Done { already: false } if asked.force => success(
             &id,
-            format!("session is tracked{in_group}, whatever the switches say, until `stop_tracking_session`"),
+            format!("session is tracked{in_group}, whatever the switches say, until `stop_tracking_session`{lifted}"),
         ),
-        Switched::Done { already: false } => success(&id, format!("session is tracked{in_group}")),
+        Switched::Done { already: false } => success(&id, format!("session is tracked{in_group}{lifted}")),
         switched => not_done(&id, "tracked", switched),
     })
 }
@@ -108,6 +111,11 @@ fn group(table: &SessionTable, settings: &Settings, text: &str) -> Result<String
             redact(text).chars().take(GROUP_CHARS).collect::<String>()
         ))),
     }
+}
+
+/// Whether a session was stopped by itself and not by a switch.
+fn is_stopped(state: &State) -> bool {
+    state.phase == Phase::Unindexed(Why::Untracked)
 }
 
 fn unknown(failure: Failure) -> Result<answer::Track, Ended> {
