@@ -51,6 +51,21 @@ impl Settings {
         Policy { tracked, ..self.policy.clone() }
     }
 
+    /// What to tell whoever expects more than there is, when the global switch is off.
+    pub fn note(&self) -> Option<String> {
+        let but = if self.switches.projects().any(|(_, enabled)| enabled) {
+            " but for projects that are switched on"
+        } else {
+            ""
+        };
+        (!self.policy.tracked).then(|| {
+            format!(
+                "session tracking is off{but}: nothing new is read; `baton config` says why, `baton session-tracking \
+                 enable` switches it on"
+            )
+        })
+    }
+
     /// Whether a session must be neither read nor shown, because its project is excluded.
     pub fn excludes(&self, state: &State) -> bool {
         state.place.as_ref().is_some_and(|place| self.switches.excludes(place).is_some())

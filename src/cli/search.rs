@@ -106,7 +106,7 @@ fn words(typed: &[String]) -> Result<String, Error> {
 
 /// What is said where nothing was found, and what to do about it.
 fn nothing(query: &str, found: &Search) -> String {
-    if found.freshness.position == 0 {
+    if found.freshness.position == 0 && found.freshness.note.is_none() {
         return "Nothing found: no session was ever read. `baton status` tells where transcripts are looked for."
             .to_owned();
     }
@@ -152,6 +152,9 @@ fn show(output: &Output, query: &str, found: &Search) {
         output.line(&print::plain(&nothing(query, found)));
     }
     let fresh = &found.freshness;
+    if let Some(note) = &fresh.note {
+        print::note(&format!("\n{}", print::plain(note)));
+    }
     if fresh.pending > 0 {
         let (noun, verb) = if fresh.pending == 1 { ("session", "is") } else { ("sessions", "are") };
         print::note(&format!("\n{} {noun} {verb} still being read and may be missing.", fresh.pending));

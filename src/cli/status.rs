@@ -40,6 +40,9 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         };
         fact("root", format!("{} ({how}{by})", root.path));
     }
+    if let Some(note) = &status.note {
+        fact("tracking", note.clone());
+    }
     let states: Vec<String> = status.sessions.iter().map(|(state, count)| format!("{count} {state}")).collect();
     let backlog = &status.backlog;
     let is_early = status.looking || backlog.pending > 0;

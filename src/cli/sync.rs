@@ -52,6 +52,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         output.json(&result);
     } else {
         tell(&output, &done, typed.dry_run);
+        done.note.iter().for_each(|note| print::note(&print::plain(note)));
     }
     Ok(if done.failures > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

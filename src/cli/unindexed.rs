@@ -37,6 +37,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         serde_json::from_str(result.get()).map_err(|error| client::Error::Garbled(error.to_string()))?;
     if found.sessions.is_empty() {
         output.line("Everything is indexed.");
+        found.note.iter().for_each(|note| print::note(&print::plain(note)));
         return Ok(ExitCode::SUCCESS);
     }
     let width = found.sessions.iter().map(|row| shown_id(&row.session_id).chars().count()).max().unwrap_or(8);

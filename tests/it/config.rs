@@ -83,7 +83,7 @@ fn a_first_file_with_a_mistake_and_one_that_vanishes_let_nothing_be_read() {
     let world = World::new();
     world.transcript("-private", &id(1)).prompt("the aye-aye in private");
     let excluding = "{\"session_tracking\": {\"exclude\": [\"/srv/-private\"]}}";
-    write(&world, &excluding.replace('[', "").replace(']', ""));
+    write(&world, &excluding.replace(['[', ']'], ""));
     assert_eq!(world.found("private"), [""; 0]);
     let problems = world.problems();
     assert!(problems.contains("line 1") && problems.contains("session tracking is off"), "{problems}");

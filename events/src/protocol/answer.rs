@@ -66,6 +66,9 @@ pub struct Freshness {
     /// Whether the asking session has something new that was left out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub left_out_asking: bool,
+    /// What the person should know who expects more: that tracking is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// Position in the log that the answer covers.
     pub position: u64,
     /// Sessions whose latest content could not be read or stored, the first few: it is missing. `status` says why.
@@ -188,6 +191,9 @@ pub struct Status {
     pub memory: Memory,
     /// What is wrong, each with its fix.
     pub problems: Vec<Problem>,
+    /// What the person should know who expects more: that tracking is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A directory that is watched.
@@ -270,6 +276,9 @@ pub struct Unindexed {
     pub count: u64,
     /// Latest activity first.
     pub sessions: Vec<UnindexedRow>,
+    /// What the person should know who expects more: that tracking is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A session that a query would index.
@@ -317,6 +326,9 @@ pub struct Sync {
     /// How many those are.
     #[serde(skip_serializing_if = "is_zero")]
     pub failures: u64,
+    /// What the person should know who expects more: that tracking is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 fn is_zero(count: &u64) -> bool {

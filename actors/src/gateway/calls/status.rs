@@ -100,6 +100,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
             documents,
         },
         problems,
+        note: services.settings.borrow().note(),
     })
 }
 

@@ -199,9 +199,10 @@ fn choose(mut candidates: Vec<Candidate>, asked: &SyncParams, now: Timestamp) ->
 /// Reads everything that would be indexed, and stores nothing.
 async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, Ended> {
     let table = services.table.borrow().clone();
+    let note = services.settings.borrow().note();
     let total = range.work.len() as u64;
     let looked = looking::look(services, out, total, move |looking| {
-        let mut sum = answer::Sync { sessions: range.sessions, ..answer::Sync::default() };
+        let mut sum = answer::Sync { sessions: range.sessions, note, ..answer::Sync::default() };
         for work in range.work.into_iter().take_while(|_| looking.next()) {
             let row = table.get(&work.wanted.id);
             look(&work, row.map(|row| &row.state), &mut sum);
@@ -259,7 +260,8 @@ fn failed(sum: &mut answer::Sync, id: &SessionId) {
 async fn carry_out(range: Range, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, Ended> {
     let total = range.work.len() as u64;
     let done = std::sync::atomic::AtomicU64::new(0);
-    let mut sum = answer::Sync { sessions: range.sessions, ..answer::Sync::default() };
+    let mut sum =
+        answer::Sync { sessions: range.sessions, note: services.settings.borrow().note(), ..answer::Sync::default() };
     let mut position = Position(0);
     let working = async {
         let mut waiting = range.work.into_iter();

@@ -106,7 +106,8 @@ pub(in crate::gateway) async fn unindexed(
         return Err(unknown.into());
     }
     rows.sort_by(|a, b| (&b.last_activity, &a.session_id).cmp(&(&a.last_activity, &b.session_id)));
-    Ok(answer::Unindexed { status: "success".to_owned(), count: rows.len() as u64, sessions: rows })
+    let note = services.settings.borrow().note();
+    Ok(answer::Unindexed { status: "success".to_owned(), count: rows.len() as u64, sessions: rows, note })
 }
 
 /// How much of a file was looked at.
