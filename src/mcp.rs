@@ -7,6 +7,7 @@
 mod input;
 mod link;
 mod listing;
+mod mend;
 mod progress;
 mod server;
 
@@ -53,7 +54,7 @@ async fn serve(environment: &Environment) -> Result<(), Error> {
     let (input, output) = stdio_pipes();
     let (input, ended) = input::watched(input);
     let server = server::Server::new(environment.clone());
-    let serving = match server.serve(AsyncRwTransport::new_server(input, output)).await {
+    let serving = match server.serve(AsyncRwTransport::new_server(mend::Mended::new(input), output)).await {
         Ok(serving) => serving,
         // Whoever asked for nothing got it.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

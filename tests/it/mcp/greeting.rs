@@ -141,6 +141,11 @@ fn garbage_on_the_input_disturbs_nothing() {
     assert_eq!(answer["error"]["code"], -32_601, "{answer}");
     let pong = lines.ask(&json!({"jsonrpc": "2.0", "id": 9, "method": "ping"}));
     assert_eq!((&pong["id"], &pong["result"]), (&json!(9), &json!({})));
+    // Half an emoji, as an agent writes it that cuts a text: it gets its answer.
+    let call = r#"{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"session_tracking_status","arguments":{"session_id":"cut \ud83d"}}}"#;
+    lines.send(call);
+    let answer = lines.line().expect("an answer");
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(10), &json!(true)), "{answer}");
     lines.hang_up();
     assert_eq!(lines.ended(), Some(0));
 }
