@@ -74,7 +74,7 @@ mod tests {
         check("/srv/shopping/list", "/srv/shopping/list");
         check("/srv/shop", "/srv/shop");
         check("../other/a", "../other/a");
-        check("C:\\work\\a.rs", "C:/work/a.rs");
+        check("C:\\code\\a.rs", "C:/code/a.rs");
         check("", "");
     }
 
