@@ -4,6 +4,7 @@ mod close;
 mod config;
 mod episodes;
 mod facts;
+mod found;
 mod looking;
 mod nodes;
 mod search;

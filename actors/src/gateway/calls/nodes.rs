@@ -1,16 +1,15 @@
 //! Entities of the memory.
 
-use std::slice;
 use std::sync::Arc;
 
 use baton_events::graph::Label;
 use baton_events::protocol::{Failure, NodesParams, answer, code, method};
 
-use super::search::{Ready, asking, ready};
-use super::{Ended, internal};
+use super::Ended;
+use super::found::{Found, found};
 use crate::gateway::connection::{Out, failure};
-use crate::gateway::{Services, graph, lazy, page, resolve};
-use crate::memory::GraphQuery;
+use crate::gateway::{Services, graph};
+use crate::memory::Searcher;
 
 /// Entities that fit the words, best first; without words all, the most supported first.
 pub(in crate::gateway) async fn nodes(
@@ -19,37 +18,9 @@ pub(in crate::gateway) async fn nodes(
     out: &Out,
 ) -> Result<answer::Nodes, Ended> {
     let labels = labels(&asked.labels)?;
-    let center = graph::center(asked.center.as_deref())?;
-    let texts: [&[String]; 4] = [slice::from_ref(&asked.query), &asked.groups, &asked.labels, asked.center.as_slice()];
-    let question = page::Question::new(method::NODES, &texts);
-    let (offset, limit) = (question.offset(asked.cursor.as_deref())?, page::entries(asked.limit));
-    let asking = asking(&asked.caller, &asked.query);
-    let known = resolve::only_group(services, &asked.groups);
-    let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
-    let Ready { searcher, freshness } = ready(services, out, ask).await?;
-    let table = services.table.borrow().clone();
-    let settings = services.settings.borrow().clone();
-    let groups = resolve::groups(&table, &settings, &asked.groups)?;
-    let query = asked.query;
-    let found = tokio::task::spawn_blocking(move || {
-        let exclude = |id: &str| graph::hidden(&table, &settings, &groups, id);
-        let broke = |error| internal("the search failed", error);
-        if let Some(center) = center
-            && !searcher.has_node(center, &exclude).map_err(broke)?
-        {
-            return Err(graph::no_center(center));
-        }
-        let asked = GraphQuery { text: &query, exclude: &exclude, labels: &labels, center, limit, offset };
-        let page = searcher.nodes(&asked).map_err(broke)?;
-        Ok::<_, Failure>((page.found.into_iter().map(graph::node).collect::<Vec<_>>(), page.more))
-    });
-    let (mut nodes, more) = found.await.map_err(|error| internal("the search broke", error))??;
-    if let (Some(cursor), true) = (&asked.cursor, nodes.is_empty()) {
-        return Err(page::behind_the_end(cursor).into());
-    }
-    let more = page::fitting(&mut nodes) || more;
+    let found = found(method::NODES, asked, labels, services, out, Searcher::nodes, graph::node).await?;
+    let Found { entries: nodes, freshness, next_cursor } = found;
     let message = if nodes.is_empty() { "No relevant nodes found" } else { "Nodes retrieved successfully" };
-    let next_cursor = (more && !nodes.is_empty()).then(|| question.after(offset + nodes.len()));
     Ok(answer::Nodes { message: message.to_owned(), nodes, freshness, next_cursor })
 }
 

@@ -1,0 +1,66 @@
+//! What a search for entities or for facts has in common: everything but what is looked up and how it is told.
+
+use std::slice;
+use std::sync::Arc;
+
+use baton_events::graph::Label;
+use baton_events::protocol::{Failure, NodesParams, answer};
+
+use super::search::{Ready, asking, ready};
+use super::{Ended, internal};
+use crate::gateway::connection::Out;
+use crate::gateway::{Services, graph, lazy, page, resolve};
+use crate::memory::{Error, GraphQuery, Page, Searcher};
+
+/// One page of what was found.
+pub(super) struct Found<T> {
+    /// Best first.
+    pub(super) entries: Vec<T>,
+    /// How fresh the page is.
+    pub(super) freshness: answer::Freshness,
+    /// Where to go on, if there is more.
+    pub(super) next_cursor: Option<String>,
+}
+
+/// The lazy step, then what `look` finds, as `tell` tells it. `method` binds cursors to the kind of question.
+pub(super) async fn found<F: Send + 'static, T: serde::Serialize + Send + 'static>(
+    method: &'static str,
+    asked: NodesParams,
+    labels: Vec<Label>,
+    services: &Arc<Services>,
+    out: &Out,
+    look: fn(&Searcher, &GraphQuery<'_>) -> Result<Page<F>, Error>,
+    tell: fn(F) -> T,
+) -> Result<Found<T>, Ended> {
+    let center = graph::center(asked.center.as_deref())?;
+    let texts: [&[String]; 4] = [slice::from_ref(&asked.query), &asked.groups, &asked.labels, asked.center.as_slice()];
+    let question = page::Question::new(method, &texts);
+    let (offset, limit) = (question.offset(asked.cursor.as_deref())?, page::entries(asked.limit));
+    let asking = asking(&asked.caller, &asked.query);
+    let known = resolve::only_group(services, &asked.groups);
+    let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
+    let Ready { searcher, freshness } = ready(services, out, ask).await?;
+    let table = services.table.borrow().clone();
+    let settings = services.settings.borrow().clone();
+    let groups = resolve::groups(&table, &settings, &asked.groups)?;
+    let query = asked.query;
+    let searching = tokio::task::spawn_blocking(move || {
+        let exclude = |id: &str| graph::hidden(&table, &settings, &groups, id);
+        let broke = |error| internal("the search failed", error);
+        if let Some(center) = center
+            && !searcher.has_node(center, &exclude).map_err(broke)?
+        {
+            return Err(graph::no_center(center));
+        }
+        let asked = GraphQuery { text: &query, exclude: &exclude, labels: &labels, center, limit, offset };
+        let page = look(&searcher, &asked).map_err(broke)?;
+        Ok::<_, Failure>((page.found.into_iter().map(tell).collect::<Vec<_>>(), page.more))
+    });
+    let (mut entries, more) = searching.await.map_err(|error| internal("the search broke", error))??;
+    if let (Some(cursor), true) = (&asked.cursor, entries.is_empty()) {
+        return Err(page::behind_the_end(cursor).into());
+    }
+    let more = page::fitting(&mut entries) || more;
+    let next_cursor = (more && !entries.is_empty()).then(|| question.after(offset + entries.len()));
+    Ok(Found { entries, freshness, next_cursor })
+}
