@@ -38,6 +38,16 @@ pub struct Options {
     pub version: String,
 }
 
+/// The log that a daemon works on, open.
+pub struct Log {
+    /// The log itself.
+    pub journal: Arc<dyn Journal>,
+    /// The table that its fold publishes.
+    pub table: TableReader,
+    /// What was found wrong when it was opened.
+    pub problem: Option<String>,
+}
+
 /// Why a daemon could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -72,10 +82,16 @@ impl System {
     /// Takes the home's lock, opens the log, rebuilds the session table from it, and starts the actors: supervisor,
     /// indexer, watcher, and the gateway last.
     pub async fn start(options: Options) -> Result<Self, StartError> {
+        let lock = HomeLock::acquire(&options.home)?;
+        let log = open_log(&options.home, options.clock.now()).await?;
+        Self::start_on(options, lock, log).await
+    }
+
+    /// The same on a log that is open already, in a home whose lock is held: what the log is kept in is the caller's choice.
+    pub async fn start_on(options: Options, lock: HomeLock, log: Log) -> Result<Self, StartError> {
         let Options { home, roots, settings, clock, version } = options;
-        let lock = HomeLock::acquire(&home)?;
+        let Log { journal, table, problem: log_problem } = log;
         let started_at = clock.now();
-        let (journal, table, log_problem) = open_journal(&home, started_at).await?;
         let chunks = Arc::new(ChunkStore::open(home.join("blobs"))?);
 
         let base = Settings::clone(&settings.borrow());
@@ -184,10 +200,7 @@ impl System {
 }
 
 /// Opens the log and says what was found.
-async fn open_journal(
-    home: &std::path::Path,
-    now: Timestamp,
-) -> Result<(Arc<dyn Journal>, TableReader, Option<String>), StartError> {
+async fn open_log(home: &std::path::Path, now: Timestamp) -> Result<Log, StartError> {
     let (fold, table) = TableFold::new();
     let options = journal::Options::new(home.join("log"), now);
     let opened = tokio::task::spawn_blocking(move || DiskJournal::open(options, Box::new(fold))).await;
@@ -212,5 +225,5 @@ async fn open_journal(
         tracing::warn!(events = found.restored, "events restored to the log from its index");
     }
     tracing::info!(events = found.events, caught_up = found.caught_up, "log opened");
-    Ok((Arc::new(journal), table, problem))
+    Ok(Log { journal: Arc::new(journal), table, problem })
 }

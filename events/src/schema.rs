@@ -1,7 +1,9 @@
 //! Stored shapes: what lies on disk, apart from what it means. Domain types carry no serde; these carry no behaviour.
 
 pub mod cursor;
+pub mod export;
 pub mod hex;
 pub mod home;
 pub mod item;
 pub mod session;
+pub mod state;

@@ -5,8 +5,11 @@
 use std::sync::Arc;
 
 use rpds::RedBlackTreeMapSync;
+use sha2::{Digest, Sha256};
 
+use crate::hash::ContentHash;
 use crate::record::{Position, SequenceNumber, SessionId, Timestamp};
+use crate::schema;
 use crate::session::{Event, Policy, State, evolve, wake_at};
 
 /// Bumped when the fold changes; a saved table of another version is folded anew.
@@ -42,6 +45,28 @@ impl SessionTable {
     pub fn pass(&mut self, position: Position, unreadable: bool) {
         self.position = position;
         self.skipped += u64::from(unreadable);
+    }
+
+    /// Puts back one session as a checkpoint kept it.
+    pub fn restore(&mut self, id: SessionId, row: Row) {
+        self.rows.insert_mut(id, Arc::new(row));
+    }
+
+    /// Says how far the rows that were put back have come, and how many events they could not read.
+    pub fn restored(&mut self, position: Position, skipped: u64) {
+        (self.position, self.skipped) = (position, skipped);
+    }
+
+    /// SHA-256 over all sessions in the order of their ids, each as its id in JSON, a space, its
+    /// [stored shape](schema::state) and a line break. It depends on the recorded events alone: two tables that folded
+    /// the same events have the same hash, on whatever machine and whenever, and a table with one difference has another.
+    pub fn state_hash(&self) -> ContentHash {
+        let mut digest = Sha256::new();
+        for (id, row) in &self.rows {
+            let id = serde_json::to_string(id.as_str()).unwrap_or_default();
+            digest.update(format!("{id} {}\n", schema::state::encode(row)));
+        }
+        ContentHash(digest.finalize().into())
     }
 
     /// The position of the last event folded in.
@@ -118,6 +143,24 @@ mod tests {
         assert_eq!((snapshot.len(), snapshot.position()), (1, Position(1)));
         assert_eq!(snapshot.get(&id("a")).map(|row| row.version), Some(SequenceNumber(1)));
         assert_eq!((table.len(), table.position()), (2, Position(3)));
+    }
+
+    #[test]
+    fn its_hash_tells_what_was_folded_and_nothing_else() {
+        let mut table = SessionTable::default();
+        let empty = table.state_hash();
+        table.apply(Position(1), &id("b"), SequenceNumber(1), &discovered(0));
+        table.apply(Position(2), &id("a"), SequenceNumber(1), &discovered(0));
+        let mut other = SessionTable::default();
+        other.apply(Position(7), &id("a"), SequenceNumber(1), &discovered(0));
+        for (id, row) in table.iter().filter(|(id, _)| id.as_str() == "b") {
+            other.restore(id.clone(), Row::clone(row));
+        }
+        other.pass(Position(9), true);
+        assert_eq!(table.state_hash(), other.state_hash(), "the same sessions by another way");
+        assert_ne!(table.state_hash(), empty);
+        other.apply(Position(10), &id("a"), SequenceNumber(2), &Event::WentIdle);
+        assert_ne!(table.state_hash(), other.state_hash());
     }
 
     #[test]

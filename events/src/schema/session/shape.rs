@@ -86,7 +86,7 @@ first_version! {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct IdentityV1 {
+pub(in crate::schema) struct IdentityV1 {
     pub(super) device: u64,
     pub(super) inode: u64,
 }
@@ -172,7 +172,7 @@ pub(super) struct EndedV1 {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct EffectV1 {
+pub(in crate::schema) struct EffectV1 {
     pub(super) generation: u32,
     pub(super) start: u32,
 }

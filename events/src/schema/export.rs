@@ -1,0 +1,372 @@
+//! A log written out: JSON Lines that any version from the first on reads, with every record's exact bytes and the
+//! conversations beside them.
+//!
+//! ```text
+//! {"baton_export":1,"whole":true,"position":9,"chain":"…"}           first, once
+//! {"chain":"…","record":{…}}                                         each record, in order; what is stored, to the byte
+//! {"session":"…","manifest":"…","content":{…}}                       then, session by session, what the current episode
+//! {"session":"…","chunk":"…","items":2,"bytes":812}                  names: its manifest, each chunk,
+//! {"item":{…}}                                                       and that chunk's items
+//! {"session":"…","note":"…","text":"…"}                              notes that closes were given
+//! {"end":{"position":9,"chain":"…","state_hash":"…","records":9,"items":2,"redacted":0}}
+//! ```
+//!
+//! A file without its last line was cut off. `chain` of the first and the last line is the journal's at `position`. Fields may
+//! be added; a kind of line that is not known here is [`Line::Other`].
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::envelope::{ChainHash, FORMAT, Tail};
+use crate::hash::ContentHash;
+use crate::record::{Position, SessionId};
+
+/// The format of an export. A file of a higher one was written by a newer version of this program.
+pub const EXPORT_FORMAT: u32 = 1;
+
+/// One line of an export, without its line break.
+#[derive(Clone, Debug)]
+pub enum Line<'a> {
+    /// What the file holds.
+    Header(Header),
+    /// One record of the log.
+    Record(Record<'a>),
+    /// The manifest of a session's conversation.
+    Manifest {
+        /// Whose.
+        session: SessionId,
+        /// Its name: the SHA-256 of `content`.
+        id: ContentHash,
+        /// What the file says.
+        content: &'a RawValue,
+    },
+    /// A chunk of a conversation begins: so many [`Line::Item`] follow.
+    Chunk {
+        /// Whose.
+        session: SessionId,
+        /// Its name: the SHA-256 of its items, each with a line break.
+        name: ContentHash,
+        /// How many items follow.
+        items: u64,
+        /// Their bytes, line breaks included.
+        bytes: u64,
+    },
+    /// One item of the last chunk.
+    Item(&'a RawValue),
+    /// A note that a close was given.
+    Note {
+        /// Whose.
+        session: SessionId,
+        /// Its name: the SHA-256 of its text.
+        id: ContentHash,
+        /// What was noted.
+        text: String,
+    },
+    /// The end of the file.
+    End(End),
+    /// A kind of line that a later version has added.
+    Other,
+}
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The format of the file: [`EXPORT_FORMAT`].
+    pub format: u32,
+    /// Whether it has every record of the log up to `tail`, unchanged: only such a file can be imported.
+    pub whole: bool,
+    /// The end of the log when the export began.
+    pub tail: Tail,
+}
+
+/// A record of the log.
+#[derive(Clone, Debug)]
+pub struct Record<'a> {
+    /// The record's format byte.
+    pub format: u8,
+    /// The rest of its bytes.
+    pub json: &'a str,
+    /// The chain hash at it.
+    pub chain: ChainHash,
+}
+
+impl Record<'_> {
+    /// The record's bytes as they are stored.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.json.len() + 1);
+        bytes.push(self.format);
+        bytes.extend_from_slice(self.json.as_bytes());
+        bytes
+    }
+}
+
+/// The last line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// As in the header.
+    pub tail: Tail,
+    /// What the records of the file fold to: the hash of their session table.
+    pub state_hash: ContentHash,
+    /// Records in the file.
+    pub records: u64,
+    /// Items in the file.
+    pub items: u64,
+    /// Records, items and notes in which something was redacted: they are not as they are stored.
+    pub redacted: u64,
+}
+
+/// Why a line is none of an export.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No JSON object.
+    #[error("it is no JSON object: {0}")]
+    NotJson(#[from] serde_json::Error),
+    /// A field that its kind of line needs is missing or impossible.
+    #[error("its {0:?} is missing or impossible")]
+    Field(&'static str),
+}
+
+/// Every field of every kind of line; the first that is there tells the kind.
+#[derive(Default, Serialize, Deserialize)]
+struct AnyV1<'a> {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    baton_export: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    whole: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    position: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chain: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    format: Option<u8>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    record: Option<&'a RawValue>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    manifest: Option<String>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    content: Option<&'a RawValue>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chunk: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    items: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    item: Option<&'a RawValue>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    end: Option<EndV1>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct EndV1 {
+    position: u64,
+    chain: String,
+    state_hash: String,
+    records: u64,
+    items: u64,
+    #[serde(default)]
+    redacted: u64,
+}
+
+/// Writes a line, without a line break. [`Line::Other`] gives nothing.
+pub fn write(line: &Line<'_>) -> String {
+    let any = match line {
+        Line::Other => return String::new(),
+        Line::Record(Record { format: FORMAT, json, chain }) => {
+            return format!("{{\"chain\":\"{chain}\",\"record\":{json}}}");
+        }
+        Line::Record(Record { format, json, chain }) => {
+            return format!("{{\"chain\":\"{chain}\",\"format\":{format},\"record\":{json}}}");
+        }
+        Line::Header(header) => AnyV1 {
+            baton_export: Some(header.format),
+            whole: Some(header.whole),
+            position: Some(header.tail.position.0),
+            chain: Some(header.tail.chain.to_string()),
+            ..AnyV1::default()
+        },
+        Line::Manifest { session, id, content } => AnyV1 {
+            session: Some(session.to_string()),
+            manifest: Some(id.to_string()),
+            content: Some(content),
+            ..AnyV1::default()
+        },
+        Line::Chunk { session, name, items, bytes } => AnyV1 {
+            session: Some(session.to_string()),
+            chunk: Some(name.to_string()),
+            items: Some(*items),
+            bytes: Some(*bytes),
+            ..AnyV1::default()
+        },
+        Line::Item(item) => AnyV1 { item: Some(item), ..AnyV1::default() },
+        Line::Note { session, id, text } => AnyV1 {
+            session: Some(session.to_string()),
+            note: Some(id.to_string()),
+            text: Some(text.clone()),
+            ..AnyV1::default()
+        },
+        Line::End(end) => AnyV1 {
+            end: Some(EndV1 {
+                position: end.tail.position.0,
+                chain: end.tail.chain.to_string(),
+                state_hash: end.state_hash.to_string(),
+                records: end.records,
+                items: end.items,
+                redacted: end.redacted,
+            }),
+            ..AnyV1::default()
+        },
+    };
+    // A struct of strings, integers and JSON always has a JSON form.
+    serde_json::to_string(&any).unwrap_or_default()
+}
+
+/// Reads a line. Any text may come: what is no line of an export is an error, never a panic.
+pub fn read(line: &str) -> Result<Line<'_>, Error> {
+    if let Some(record) = quick_record(line) {
+        return Ok(Line::Record(record));
+    }
+    let any: AnyV1<'_> = serde_json::from_str(line)?;
+    if let Some(format) = any.baton_export {
+        let tail = Tail { position: position(any.position)?, chain: chain(any.chain.as_deref())? };
+        return Ok(Line::Header(Header { format, whole: any.whole.ok_or(Error::Field("whole"))?, tail }));
+    }
+    if let Some(record) = any.record {
+        let chain = chain(any.chain.as_deref())?;
+        return Ok(Line::Record(Record { format: any.format.unwrap_or(FORMAT), json: record.get(), chain }));
+    }
+    if let Some(item) = any.item {
+        return Ok(Line::Item(item));
+    }
+    if let Some(end) = any.end {
+        return Ok(Line::End(End {
+            tail: Tail { position: Position(end.position), chain: chain(Some(&end.chain))? },
+            state_hash: hash("state_hash", &end.state_hash)?,
+            records: end.records,
+            items: end.items,
+            redacted: end.redacted,
+        }));
+    }
+    let session = || any.session.as_deref().and_then(SessionId::new).ok_or(Error::Field("session"));
+    if let Some(id) = &any.manifest {
+        let content = any.content.ok_or(Error::Field("content"))?;
+        return Ok(Line::Manifest { session: session()?, id: hash("manifest", id)?, content });
+    }
+    if let Some(name) = &any.chunk {
+        let items = any.items.ok_or(Error::Field("items"))?;
+        let bytes = any.bytes.ok_or(Error::Field("bytes"))?;
+        return Ok(Line::Chunk { session: session()?, name: hash("chunk", name)?, items, bytes });
+    }
+    if let Some(id) = &any.note {
+        let text = any.text.clone().ok_or(Error::Field("text"))?;
+        return Ok(Line::Note { session: session()?, id: hash("note", id)?, text });
+    }
+    Ok(Line::Other)
+}
+
+/// A record exactly as [`write`] writes it, which is most of every file. What is between its outer braces is checked by whoever
+/// decodes the record.
+fn quick_record(line: &str) -> Option<Record<'_>> {
+    let rest = line.strip_prefix("{\"chain\":\"")?;
+    let (chain, rest) = rest.split_at_checked(32)?;
+    let json = rest.strip_prefix("\",\"record\":")?.strip_suffix('}')?;
+    Some(Record { format: FORMAT, json, chain: ChainHash::parse(chain)? })
+}
+
+fn position(value: Option<u64>) -> Result<Position, Error> {
+    value.map(Position).ok_or(Error::Field("position"))
+}
+
+fn chain(text: Option<&str>) -> Result<ChainHash, Error> {
+    text.and_then(ChainHash::parse).ok_or(Error::Field("chain"))
+}
+
+fn hash(field: &'static str, text: &str) -> Result<ContentHash, Error> {
+    ContentHash::parse(text).ok_or(Error::Field(field))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(line: &Line<'_>, expected: &str) {
+        let text = write(line);
+        assert_eq!(text, expected);
+        let back = read(&text).unwrap_or_else(|error| panic!("{error} in {text}"));
+        assert_eq!(format!("{back:?}"), format!("{line:?}"));
+    }
+
+    #[test]
+    fn every_kind_of_line_has_this_form_and_comes_back() {
+        let (c, h) = ("01".repeat(16), "02".repeat(32));
+        let session = SessionId::new("s1").unwrap();
+        let raw: &RawValue = serde_json::from_str(r#"{ "a" : 1 }"#).unwrap();
+        let (tail, id) = (Tail { position: Position(9), chain: ChainHash([1; 16]) }, ContentHash([2; 32]));
+        check(
+            &Line::Header(Header { format: 1, whole: true, tail }),
+            &format!(r#"{{"baton_export":1,"whole":true,"position":9,"chain":"{c}"}}"#),
+        );
+        check(
+            &Line::Record(Record { format: 1, json: r#"{"position":1}"#, chain: tail.chain }),
+            &format!(r#"{{"chain":"{c}","record":{{"position":1}}}}"#),
+        );
+        check(
+            &Line::Record(Record { format: 2, json: r#"{"position":1}"#, chain: tail.chain }),
+            &format!(r#"{{"chain":"{c}","format":2,"record":{{"position":1}}}}"#),
+        );
+        check(
+            &Line::Manifest { session: session.clone(), id, content: raw },
+            &format!(r#"{{"session":"s1","manifest":"{h}","content":{{ "a" : 1 }}}}"#),
+        );
+        check(
+            &Line::Chunk { session: session.clone(), name: id, items: 2, bytes: 20 },
+            &format!(r#"{{"session":"s1","chunk":"{h}","items":2,"bytes":20}}"#),
+        );
+        check(&Line::Item(raw), r#"{"item":{ "a" : 1 }}"#);
+        check(
+            &Line::Note { session, id, text: "done".to_owned() },
+            &format!(r#"{{"session":"s1","note":"{h}","text":"done"}}"#),
+        );
+        let end = End { tail, state_hash: id, records: 9, items: 2, redacted: 1 };
+        check(
+            &Line::End(end),
+            &format!(
+                r#"{{"end":{{"position":9,"chain":"{c}","state_hash":"{h}","records":9,"items":2,"redacted":1}}}}"#
+            ),
+        );
+    }
+
+    #[test]
+    fn what_was_written_by_others_is_read_or_named() {
+        let spaced = format!(r#"{{ "record" : {{"position":1}}, "chain" : "{}" , "later": 1}}"#, "01".repeat(16));
+        assert!(matches!(read(&spaced), Ok(Line::Record(Record { json: r#"{"position":1}"#, format: 1, .. }))));
+        assert!(matches!(read(r#"{"mood":"fine"}"#), Ok(Line::Other)));
+        for (line, field) in [
+            (r#"{"record":{}}"#, "chain"),
+            (r#"{"baton_export":1,"whole":true}"#, "position"),
+            (r#"{"manifest":"x","content":{},"session":"s"}"#, "manifest"),
+            (r#"{"chunk":"x","session":"../s"}"#, "items"),
+            (r#"{"note":"x","text":"","session":"a/b"}"#, "session"),
+        ] {
+            let error = read(line).map(|line| format!("{line:?}")).unwrap_err();
+            assert!(matches!(error, Error::Field(named) if named == field), "{line}: {error}");
+        }
+        assert!(matches!(read("{"), Err(Error::NotJson(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_text_never_panics(text in "\\PC*", cut in 0usize..60) {
+            let _ = read(&text);
+            let line = write(&Line::Record(Record { format: 1, json: &text, chain: ChainHash([1; 16]) }));
+            let _ = read(&line[..line.floor_char_boundary(cut.min(line.len()))]);
+        }
+    }
+}

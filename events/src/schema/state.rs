@@ -1,0 +1,459 @@
+//! Stored shape of one session's state: a row of the session table as a checkpoint keeps it, and as [`state_hash`] counts it.
+//!
+//! A checkpoint of another [`VERSION`](crate::projection::table::VERSION) is folded anew from the log, so this shape needs
+//! no older versions beside it: whoever changes it raises that number.
+//!
+//! [`state_hash`]: crate::projection::table::SessionTable::state_hash
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::cursor::CursorV1;
+use super::hex;
+use super::session::shape::{EffectV1, IdentityV1};
+use crate::hash::ContentHash;
+use crate::projection::table::Row;
+use crate::record::{SequenceNumber, SessionId, Timestamp};
+use crate::session::{
+    Agent, Checked, CloseReason, Counts, End, EpisodeRef, Failure, FailureWhy, Job, Kind, Phase, Place, State,
+    TailDigest, Tier, Transcript, Why,
+};
+
+#[derive(Serialize, Deserialize)]
+struct RowV1 {
+    version: u64,
+    phase: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    transcript: Option<TranscriptV1>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    place: Option<PlaceV1>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    forced: bool,
+    generation: u32,
+    read: CursorV1,
+    tail: String,
+    counts: CountsV1,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first_at: Option<i64>,
+    discovered_at: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_conversation_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    end: Option<EndV1>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_close: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    close_note: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    episode: Option<EpisodeV1>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    checked: Option<CheckedV1>,
+    unindexed: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    late_index_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    job: Option<JobV1>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failure: Option<FailureV1>,
+    starts: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+struct TranscriptV1 {
+    agent: String,
+    path: String,
+    file: IdentityV1,
+    subagent: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PlaceV1 {
+    cwd: String,
+    project: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct CountsV1 {
+    records: u64,
+    conversation: u64,
+    messages: u64,
+    prompts: u64,
+    malformed: u64,
+    oversize: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    unknown: BTreeMap<String, u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct EndV1 {
+    reason: String,
+    at: i64,
+    by_self: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct EpisodeV1 {
+    uuid: String,
+    tier: String,
+    hash: String,
+    filter_version: u32,
+    generation: u32,
+    to: u64,
+    manifest: String,
+    items: u64,
+    at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct CheckedV1 {
+    generation: u32,
+    to: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct JobV1 {
+    effect: EffectV1,
+    to: u64,
+    reason: String,
+    covers: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    again: Option<String>,
+    resumed: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FailureV1 {
+    why: String,
+    attempts: u32,
+    retry_at: i64,
+}
+
+/// A row as one line of JSON, its fields always in the same order: equal rows have equal lines, different ones do not.
+pub fn encode(row: &Row) -> String {
+    // A struct of strings and integers always has a JSON form.
+    serde_json::to_string(&RowV1::from(row)).unwrap_or_default()
+}
+
+/// The row of such a line; `None` for anything else.
+pub fn decode(line: &str) -> Option<Row> {
+    serde_json::from_str::<RowV1>(line).ok()?.read()
+}
+
+fn phase_name(phase: Phase) -> &'static str {
+    // Here, unlike in answers, a session of which nothing is known is told apart.
+    if phase == Phase::New { "new" } else { phase.as_str() }
+}
+
+fn phase_of(name: &str, why: Option<&str>) -> Option<Phase> {
+    Some(match (name, why) {
+        ("new", None) => Phase::New,
+        ("active", None) => Phase::Active,
+        ("inactive", None) => Phase::Inactive,
+        ("indexing", None) => Phase::Indexing,
+        ("indexed", None) => Phase::Indexed,
+        ("failed", None) => Phase::Failed,
+        ("forgotten", None) => Phase::Forgotten,
+        ("unindexed", Some(why)) => Phase::Unindexed(Why::parse(why)?),
+        _ => return None,
+    })
+}
+
+impl From<&Row> for RowV1 {
+    fn from(row: &Row) -> Self {
+        let state = &row.state;
+        Self {
+            version: row.version.0,
+            phase: phase_name(state.phase).to_owned(),
+            why: if let Phase::Unindexed(why) = state.phase { Some(why.to_string()) } else { None },
+            transcript: state.transcript.as_ref().map(TranscriptV1::from),
+            place: state.place.as_ref().map(|place| PlaceV1 { cwd: place.cwd.clone(), project: place.project.clone() }),
+            group: state.group.clone(),
+            forced: state.forced,
+            generation: state.generation,
+            read: (&state.read).into(),
+            tail: hex::encode(&state.tail.0),
+            counts: (&state.counts).into(),
+            first_at: state.first_at.map(|at| at.0),
+            discovered_at: state.discovered_at.0,
+            last_at: state.last_at.map(|at| at.0),
+            last_conversation_at: state.last_conversation_at.map(|at| at.0),
+            end: state.end.map(|end| EndV1 { reason: end.reason.to_string(), at: end.at.0, by_self: end.by_self }),
+            last_close: state.last_close.map(|reason| reason.to_string()),
+            close_note: state.close_note.map(|hash| hash.to_string()),
+            episode: state.episode.as_ref().map(EpisodeV1::from),
+            checked: state.checked.map(|checked| CheckedV1 { generation: checked.generation, to: checked.to }),
+            unindexed: state.unindexed,
+            late_index_at: state.late_index_at.map(|at| at.0),
+            job: state.job.map(JobV1::from),
+            failure: state.failure.map(|failure| FailureV1 {
+                why: failure.why.to_string(),
+                attempts: failure.attempts,
+                retry_at: failure.retry_at.0,
+            }),
+            starts: state.starts,
+        }
+    }
+}
+
+impl RowV1 {
+    fn read(self) -> Option<Row> {
+        let reason = |text: Option<String>| text.map_or(Some(None), |text| CloseReason::parse(&text).map(Some));
+        let state = State {
+            phase: phase_of(&self.phase, self.why.as_deref())?,
+            transcript: maybe(self.transcript, TranscriptV1::read)?,
+            place: self.place.map(|place| Place { cwd: place.cwd, project: place.project }),
+            group: self.group,
+            forced: self.forced,
+            generation: self.generation,
+            read: self.read.read()?,
+            tail: TailDigest(hex::decode(&self.tail)?),
+            counts: self.counts.into(),
+            first_at: self.first_at.map(Timestamp),
+            discovered_at: Timestamp(self.discovered_at),
+            last_at: self.last_at.map(Timestamp),
+            last_conversation_at: self.last_conversation_at.map(Timestamp),
+            end: maybe(self.end, |end| {
+                let reason = CloseReason::parse(&end.reason)?;
+                Some(End { reason, at: Timestamp(end.at), by_self: end.by_self })
+            })?,
+            last_close: reason(self.last_close)?,
+            close_note: maybe(self.close_note, |hash| ContentHash::parse(&hash))?,
+            episode: maybe(self.episode, EpisodeV1::read)?,
+            checked: self.checked.map(|checked| Checked { generation: checked.generation, to: checked.to }),
+            unindexed: self.unindexed,
+            late_index_at: self.late_index_at.map(Timestamp),
+            job: maybe(self.job, |job| {
+                Some(Job {
+                    effect: job.effect.into(),
+                    to: job.to,
+                    reason: CloseReason::parse(&job.reason)?,
+                    covers: job.covers,
+                    again: reason(job.again)?,
+                    resumed: job.resumed,
+                })
+            })?,
+            failure: maybe(self.failure, |failure| {
+                Some(Failure {
+                    why: FailureWhy::parse(&failure.why)?,
+                    attempts: failure.attempts,
+                    retry_at: Timestamp(failure.retry_at),
+                })
+            })?,
+            starts: self.starts,
+        };
+        Some(Row { version: SequenceNumber(self.version), state })
+    }
+}
+
+/// Nothing stays nothing; what is there must be readable.
+fn maybe<T, U>(value: Option<T>, read: impl FnOnce(T) -> Option<U>) -> Option<Option<U>> {
+    value.map_or(Some(None), |value| read(value).map(Some))
+}
+
+impl From<&Transcript> for TranscriptV1 {
+    fn from(transcript: &Transcript) -> Self {
+        let parent = match &transcript.kind {
+            Kind::Main => None,
+            Kind::Subagent { parent } => parent.as_ref().map(ToString::to_string),
+        };
+        Self {
+            agent: transcript.agent.as_str().to_owned(),
+            path: transcript.path.clone(),
+            file: transcript.identity.into(),
+            subagent: transcript.kind != Kind::Main,
+            parent,
+        }
+    }
+}
+
+impl TranscriptV1 {
+    fn read(self) -> Option<Transcript> {
+        let parent = maybe(self.parent, |id| SessionId::new(&id))?;
+        let kind = if self.subagent { Kind::Subagent { parent } } else { Kind::Main };
+        Some(Transcript { agent: Agent::parse(&self.agent)?, path: self.path, identity: self.file.into(), kind })
+    }
+}
+
+impl From<&Counts> for CountsV1 {
+    fn from(counts: &Counts) -> Self {
+        Self {
+            records: counts.records,
+            conversation: counts.conversation,
+            messages: counts.messages,
+            prompts: counts.prompts,
+            malformed: counts.malformed,
+            oversize: counts.oversize,
+            unknown: counts.unknown.clone(),
+        }
+    }
+}
+
+impl From<CountsV1> for Counts {
+    fn from(shape: CountsV1) -> Self {
+        Self {
+            records: shape.records,
+            conversation: shape.conversation,
+            messages: shape.messages,
+            prompts: shape.prompts,
+            malformed: shape.malformed,
+            oversize: shape.oversize,
+            unknown: shape.unknown,
+        }
+    }
+}
+
+impl From<&EpisodeRef> for EpisodeV1 {
+    fn from(episode: &EpisodeRef) -> Self {
+        Self {
+            uuid: episode.uuid.to_string(),
+            tier: episode.tier.as_str().to_owned(),
+            hash: episode.hash.to_string(),
+            filter_version: episode.filter_version,
+            generation: episode.generation,
+            to: episode.to,
+            manifest: episode.manifest.to_string(),
+            items: episode.items,
+            at: episode.at.0,
+        }
+    }
+}
+
+impl EpisodeV1 {
+    fn read(self) -> Option<EpisodeRef> {
+        Some(EpisodeRef {
+            uuid: Uuid::try_parse(&self.uuid).ok()?,
+            tier: Tier::parse(&self.tier)?,
+            hash: ContentHash::parse(&self.hash)?,
+            filter_version: self.filter_version,
+            generation: self.generation,
+            to: self.to,
+            manifest: ContentHash::parse(&self.manifest)?,
+            items: self.items,
+            at: Timestamp(self.at),
+        })
+    }
+}
+
+impl From<Job> for JobV1 {
+    fn from(job: Job) -> Self {
+        Self {
+            effect: job.effect.into(),
+            to: job.to,
+            reason: job.reason.to_string(),
+            covers: job.covers,
+            again: job.again.map(|reason| reason.to_string()),
+            resumed: job.resumed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::EffectId;
+    use crate::transcript::Cursor;
+
+    fn full() -> State {
+        State {
+            phase: Phase::Unindexed(Why::Gone),
+            transcript: Some(Transcript {
+                agent: Agent::ClaudeCode,
+                path: "/t/a.jsonl".to_owned(),
+                identity: crate::session::FileIdentity { device: 1, inode: 2 },
+                kind: Kind::Subagent { parent: SessionId::new("p") },
+            }),
+            place: Some(Place { cwd: "/w/x".to_owned(), project: "/w".to_owned() }),
+            group: Some("team".to_owned()),
+            forced: true,
+            generation: 3,
+            read: Cursor { offset: 9, line: 4, ..Cursor::default() },
+            tail: TailDigest([7; 16]),
+            counts: Counts {
+                records: 1,
+                conversation: 2,
+                messages: 3,
+                prompts: 4,
+                malformed: 5,
+                oversize: 6,
+                unknown: [("mood".to_owned(), 7)].into(),
+            },
+            first_at: Some(Timestamp(-1)),
+            discovered_at: Timestamp(10),
+            last_at: Some(Timestamp(20)),
+            last_conversation_at: Some(Timestamp(19)),
+            end: Some(End { reason: CloseReason::HookClear, at: Timestamp(30), by_self: true }),
+            last_close: Some(CloseReason::Sync),
+            close_note: Some(ContentHash([1; 32])),
+            episode: Some(EpisodeRef {
+                uuid: Uuid::from_u128(5),
+                tier: Tier::Enriched,
+                hash: ContentHash([2; 32]),
+                filter_version: 8,
+                generation: 3,
+                to: 9,
+                manifest: ContentHash([3; 32]),
+                items: 11,
+                at: Timestamp(40),
+            }),
+            checked: Some(Checked { generation: 3, to: 9 }),
+            unindexed: 12,
+            late_index_at: Some(Timestamp(50)),
+            job: Some(Job {
+                effect: EffectId { generation: 3, start: 4 },
+                to: 9,
+                reason: CloseReason::Explicit,
+                covers: 12,
+                again: Some(CloseReason::LazyQuery),
+                resumed: true,
+            }),
+            failure: Some(Failure { why: FailureWhy::NotStored, attempts: 2, retry_at: Timestamp(60) }),
+            starts: 4,
+        }
+    }
+
+    fn check(state: State) {
+        let row = Row { version: SequenceNumber(77), state };
+        let line = encode(&row);
+        assert!(!line.contains('\n'), "{line}");
+        assert_eq!(decode(&line), Some(row), "{line}");
+    }
+
+    #[test]
+    fn a_row_comes_back_as_it_was() {
+        check(State::default());
+        check(full());
+        let others = [Phase::Active, Phase::Inactive, Phase::Indexing, Phase::Indexed, Phase::Failed, Phase::Forgotten];
+        let unindexed = Why::ALL.iter().map(|why| Phase::Unindexed(*why));
+        for phase in others.into_iter().chain(unindexed) {
+            check(State { phase, ..full() });
+        }
+    }
+
+    #[test]
+    fn what_is_no_row_is_none() {
+        let line = encode(&Row { version: SequenceNumber(1), state: full() });
+        for (from, to) in [
+            ("\"unindexed\",\"why\"", "\"active\",\"why\""),
+            ("gone", "bored"),
+            ("hook_clear", "boredom"),
+            ("claude_code", "abacus"),
+            ("enriched", "gilded"),
+            ("not_stored", "lost"),
+        ] {
+            assert!(line.contains(from), "{line} lacks {from}");
+            assert_eq!(decode(&line.replacen(from, to, 1)), None, "{from} -> {to}");
+        }
+        assert_eq!(decode(&line[..line.len() - 1]), None);
+        assert_eq!(decode(""), None);
+    }
+}
