@@ -3,6 +3,8 @@
 //! Decided and folded like a session, only smaller. Whether a directory may be read is for the shell to find out first;
 //! here it is only told once, and counted.
 
+use std::fmt;
+
 /// Roots that clients may name: their agents' settings are not ours to trust without a bound.
 pub const ROOTS_MAX: usize = 8;
 
@@ -20,6 +22,14 @@ pub struct NamedRoot {
     pub config_dir: String,
     /// What kind of client named it.
     pub named_by: String,
+}
+
+impl fmt::Display for Event {
+    /// One line; the path as it was recorded.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::RootAdded(root) = self;
+        write!(f, "transcripts below {} are read too, named by {}", root.config_dir, root.named_by)
+    }
 }
 
 /// What is so now.

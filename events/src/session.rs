@@ -26,6 +26,7 @@ mod event;
 mod state;
 #[cfg(test)]
 mod tests;
+mod told;
 
 use std::collections::VecDeque;
 

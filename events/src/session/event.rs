@@ -274,6 +274,13 @@ pub struct EffectId {
     pub start: u32,
 }
 
+impl fmt::Display for EffectId {
+    /// As log and answers name a job: `2.3` is the third of the session, in its second generation.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.generation, self.start)
+    }
+}
+
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$doc])*

@@ -1,0 +1,227 @@
+//! An event as one line for a person: what happened, in words and numbers. Its time, place and type stand beside it.
+//!
+//! Paths are told as they were recorded: who shows a line to anybody redacts it.
+
+use std::fmt;
+
+use super::event::{Counts, Event, Kind};
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Discovered { agent, path, kind, .. } => {
+                write!(f, "transcript of {} found at {path}", agent.as_str())?;
+                match kind {
+                    Kind::Main => Ok(()),
+                    Kind::Subagent { parent: None } => f.write_str(", a subagent's"),
+                    Kind::Subagent { parent: Some(parent) } => write!(f, ", a subagent's of {parent}"),
+                }
+            }
+            Self::Moved { path, .. } => write!(f, "transcript is now at {path}"),
+            Self::Located { place } if place.project == place.cwd => write!(f, "works in {}", place.cwd),
+            Self::Located { place } => write!(f, "works in {}, project {}", place.cwd, place.project),
+            Self::ParentFound { parent } => write!(f, "subagent of {parent}"),
+            Self::RecordsAppended { generation, from, to, counts, last_conversation_at, late_index_at, .. } => {
+                write!(f, "read bytes {from} to {} (line {}) of generation {generation}: ", to.offset, to.line)?;
+                counted(f, counts)?;
+                if let Some(at) = last_conversation_at {
+                    write!(f, "; last said something at {at}")?;
+                }
+                match late_index_at {
+                    Some(at) => write!(f, "; they belong to the end, indexed at {at} at the latest"),
+                    None => Ok(()),
+                }
+            }
+            Self::Rewritten { generation, .. } => {
+                write!(f, "transcript was rewritten, read anew as generation {generation}")
+            }
+            Self::Resumed => f.write_str("goes on: something was said after the end or the index"),
+            Self::WentIdle => f.write_str("nothing new for a while"),
+            Self::CloseRequested { reason, note } => {
+                write!(f, "close asked for: {reason}")?;
+                match note {
+                    Some(hash) => write!(f, ", with note {}", hash.short()),
+                    None => Ok(()),
+                }
+            }
+            Self::Ended { reason, at, by_self } => {
+                let who = if *by_self { ", by the session itself" } else { "" };
+                write!(f, "over since {at}: {reason}{who}")
+            }
+            Self::IndexingStarted { effect, reason, to } => {
+                write!(f, "index job {effect} begins, up to byte {to}: {reason}")
+            }
+            Self::Indexed { effect, episode } => write!(
+                f,
+                "index job {effect} stored episode {} ({}, {} items, up to byte {}, hash {}, filter {})",
+                episode.uuid,
+                episode.tier.as_str(),
+                episode.items,
+                episode.to,
+                episode.hash.short(),
+                episode.filter_version
+            ),
+            Self::IndexSkipped { effect: Some(effect), episode, to } => {
+                write!(f, "index job {effect} found the content unchanged up to byte {to}: episode {episode} stays")
+            }
+            Self::IndexSkipped { effect: None, episode, to } => {
+                write!(f, "nothing to index, all is known up to byte {to}: episode {episode} stays")
+            }
+            Self::IndexingFailed { effect, why, attempts, retry_at } => {
+                write!(f, "index job {effect} failed: {why}, {attempts} in a row; next at {retry_at}")
+            }
+            Self::Abandoned { why } => write!(f, "let go without an index: {why}"),
+            Self::TrackingStopped => f.write_str("tracking stopped"),
+            Self::TrackingResumed => f.write_str("tracking resumed"),
+            Self::TrackingForced => f.write_str("tracked from now on whatever the switches say"),
+            Self::GroupAssigned { group } => write!(f, "put in group {group}"),
+            Self::Forgotten => f.write_str("forgotten"),
+            Self::Restored { generation, file_exists } => {
+                let file = if *file_exists { "read anew" } else { "without a transcript" };
+                write!(f, "no longer forgotten, {file}, as generation {generation}")
+            }
+        }
+    }
+}
+
+/// Only what there is any of: `7 records, 4 of conversation, 2 messages, 1 typed`.
+fn counted(f: &mut fmt::Formatter<'_>, counts: &Counts) -> fmt::Result {
+    write!(f, "{} records", counts.records)?;
+    for (count, what) in [
+        (counts.conversation, "of conversation"),
+        (counts.messages, "messages"),
+        (counts.prompts, "typed"),
+        (counts.malformed, "malformed lines"),
+        (counts.oversize, "lines too long"),
+    ] {
+        if count > 0 {
+            write!(f, ", {count} {what}")?;
+        }
+    }
+    counts.unknown.iter().try_for_each(|(kind, count)| write!(f, ", {count} of unknown type {kind:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use uuid::Uuid;
+
+    use super::super::{CloseReason, EffectId, EpisodeRef, FailureWhy, FileIdentity, Place, TailDigest, Tier, Why};
+    use super::*;
+    use crate::conversation::Agent;
+    use crate::hash::ContentHash;
+    use crate::record::{SessionId, Timestamp};
+    use crate::transcript::Cursor;
+
+    #[test]
+    fn every_event_is_told_in_one_line() {
+        let id = || SessionId::new("s1").unwrap();
+        let file = FileIdentity::default();
+        let (at, effect, hash) =
+            (Timestamp(1_773_480_413_589), EffectId { generation: 2, start: 3 }, ContentHash([0xab; 32]));
+        let discovered = |kind| Event::Discovered {
+            agent: Agent::ClaudeCode,
+            path: "/t/s1.jsonl".to_owned(),
+            identity: file,
+            kind,
+            at,
+        };
+        let located = |cwd: &str| Event::Located { place: Place { cwd: cwd.to_owned(), project: "/p".to_owned() } };
+        let appended = |counts, late_index_at| Event::RecordsAppended {
+            generation: 2,
+            from: 10,
+            to: Box::new(Cursor { offset: 90, line: 4, ..Cursor::default() }),
+            tail: TailDigest::default(),
+            counts,
+            first_at: None,
+            last_at: None,
+            last_conversation_at: late_index_at,
+            late_index_at,
+        };
+        let unknown = BTreeMap::from([("mood\n".to_owned(), 6)]);
+        let counts =
+            Counts { records: 7, conversation: 5, messages: 4, prompts: 3, malformed: 2, oversize: 1, unknown };
+        let episode = EpisodeRef {
+            uuid: Uuid::nil(),
+            tier: Tier::Extractive,
+            hash,
+            filter_version: 1,
+            generation: 2,
+            to: 90,
+            manifest: hash,
+            items: 8,
+            at,
+        };
+        let reason = CloseReason::Explicit;
+        let nil = Uuid::nil();
+        let cases = [
+            (discovered(Kind::Main), "transcript of claude_code found at /t/s1.jsonl"),
+            (
+                discovered(Kind::Subagent { parent: Some(id()) }),
+                "transcript of claude_code found at /t/s1.jsonl, a subagent's of s1",
+            ),
+            (
+                discovered(Kind::Subagent { parent: None }),
+                "transcript of claude_code found at /t/s1.jsonl, a subagent's",
+            ),
+            (Event::Moved { path: "/u/s1.jsonl".to_owned(), identity: file }, "transcript is now at /u/s1.jsonl"),
+            (located("/p"), "works in /p"),
+            (located("/p/sub"), "works in /p/sub, project /p"),
+            (Event::ParentFound { parent: id() }, "subagent of s1"),
+            (appended(Counts::default(), None), "read bytes 10 to 90 (line 4) of generation 2: 0 records"),
+            (
+                appended(counts, Some(at)),
+                "read bytes 10 to 90 (line 4) of generation 2: 7 records, 5 of conversation, 4 messages, 3 typed, \
+                 2 malformed lines, 1 lines too long, 6 of unknown type \"mood\\n\"; last said something at \
+                 2026-03-14T09:26:53.589Z; they belong to the end, indexed at 2026-03-14T09:26:53.589Z at the latest",
+            ),
+            (Event::Rewritten { generation: 2, identity: file }, "transcript was rewritten, read anew as generation 2"),
+            (Event::Resumed, "goes on: something was said after the end or the index"),
+            (Event::WentIdle, "nothing new for a while"),
+            (Event::CloseRequested { reason, note: None }, "close asked for: explicit"),
+            (
+                Event::CloseRequested { reason, note: Some(hash) },
+                "close asked for: explicit, with note abababababababab",
+            ),
+            (Event::Ended { reason, at, by_self: false }, "over since 2026-03-14T09:26:53.589Z: explicit"),
+            (
+                Event::Ended { reason, at, by_self: true },
+                "over since 2026-03-14T09:26:53.589Z: explicit, by the session itself",
+            ),
+            (Event::IndexingStarted { effect, reason, to: 90 }, "index job 2.3 begins, up to byte 90: explicit"),
+            (
+                Event::Indexed { effect, episode },
+                "index job 2.3 stored episode 00000000-0000-0000-0000-000000000000 (extractive, 8 items, up to byte 90, \
+                 hash abababababababab, filter 1)",
+            ),
+            (
+                Event::IndexSkipped { effect: Some(effect), episode: nil, to: 90 },
+                "index job 2.3 found the content unchanged up to byte 90: episode \
+                 00000000-0000-0000-0000-000000000000 stays",
+            ),
+            (
+                Event::IndexSkipped { effect: None, episode: nil, to: 90 },
+                "nothing to index, all is known up to byte 90: episode 00000000-0000-0000-0000-000000000000 stays",
+            ),
+            (
+                Event::IndexingFailed { effect, why: FailureWhy::Unreadable, attempts: 2, retry_at: at },
+                "index job 2.3 failed: unreadable, 2 in a row; next at 2026-03-14T09:26:53.589Z",
+            ),
+            (Event::Abandoned { why: Why::Empty }, "let go without an index: empty"),
+            (Event::TrackingStopped, "tracking stopped"),
+            (Event::TrackingResumed, "tracking resumed"),
+            (Event::TrackingForced, "tracked from now on whatever the switches say"),
+            (Event::GroupAssigned { group: "g".to_owned() }, "put in group g"),
+            (Event::Forgotten, "forgotten"),
+            (Event::Restored { generation: 2, file_exists: true }, "no longer forgotten, read anew, as generation 2"),
+            (
+                Event::Restored { generation: 3, file_exists: false },
+                "no longer forgotten, without a transcript, as generation 3",
+            ),
+        ];
+        for (event, expected) in cases {
+            assert_eq!(event.to_string(), expected, "{event:?}");
+        }
+    }
+}
