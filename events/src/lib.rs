@@ -35,6 +35,7 @@ pub mod projection;
 pub mod protocol;
 pub mod record;
 pub mod redact;
+pub mod replay;
 pub mod schema;
 pub mod session;
 pub mod tokens;

@@ -2,6 +2,7 @@
 
 mod config;
 mod episode;
+mod history;
 
 use std::collections::BTreeMap;
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use config::{Config, ConfigValue, ImportedKey};
 pub use episode::{CommandLine, Episode, ErrorLine, FileModified, FileRead, Line, Metadata};
+pub use history::{Change, Explain, Happened, Owed, Replayed, ReplayedSession};
 
 /// Result of `search`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -1,0 +1,410 @@
+//! An exported log, run again: what each event did, and what the sessions are at the end. The same rules as live, without
+//! daemon, disk or clock.
+//!
+//! Lines are read [section by section](Section), which may be done side by side, and [taken in](Replay::take) one after
+//! another. A whole file is held to everything that a log promises: positions and streams without a hole, an unbroken
+//! chain, and an end that says what its events come to. Of a filtered one, the order.
+
+mod field;
+mod history;
+mod occurrence;
+mod owed;
+mod reason;
+mod section;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+pub use history::History;
+pub use occurrence::{Fact, Occurrence};
+pub use owed::owed;
+pub use section::{Entry, Link, Section};
+
+use crate::envelope::{self, ChainHash, Tail, chain};
+use crate::projection::table::{Row, SessionTable};
+use crate::protocol::answer::{Happened, Replayed, ReplayedSession};
+use crate::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
+use crate::schema::export::{self, EXPORT_FORMAT, End, Header};
+use crate::session::Policy;
+
+/// Sessions that are named where a beginning of an id fits several.
+const NAMED: usize = 4;
+
+/// What is wanted of a replay.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Only the session of this id, or whose id begins so.
+    pub session: Option<String>,
+    /// How far.
+    pub until: Until,
+    /// By which rules it is told what is owed. The states do not depend on it.
+    pub policy: Policy,
+    /// Whether each event is told; else they are only folded.
+    pub tell: bool,
+}
+
+/// How far a log is run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Until {
+    /// To its end.
+    #[default]
+    End,
+    /// To this position, included.
+    Position(Position),
+    /// To the first event that was recorded after this moment.
+    Time(Timestamp),
+}
+
+/// Why a file cannot be replayed further. All before the line it names is good.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Bytes that are no UTF-8.
+    #[error("line {line} is no text")]
+    NoText {
+        /// Which line.
+        line: u64,
+    },
+    /// Another line than an export has.
+    #[error("line {line} is no line of an export: {source}")]
+    NoLine {
+        /// Which line.
+        line: u64,
+        /// Why.
+        source: export::Error,
+    },
+    /// A record that cannot be read.
+    #[error("line {line}: {source}")]
+    NoRecord {
+        /// Which line.
+        line: u64,
+        /// Why.
+        source: envelope::Error,
+    },
+    /// Something else than `baton log export` writes.
+    #[error("it is no export of a log: its first line must be a header; `baton log export` writes one")]
+    NoHeader,
+    /// A later version's.
+    #[error("it has format {found}, and this version of Baton reads up to {EXPORT_FORMAT}: install the newer version")]
+    NewerFormat {
+        /// The file's.
+        found: u32,
+    },
+    /// A header or an end where none may be.
+    #[error("line {line} stands where none of its kind may be: two files in one?")]
+    Misplaced {
+        /// Which line.
+        line: u64,
+    },
+    /// A position that does not come next.
+    #[error("line {line}: position {found} follows position {after}: records are missing or out of order")]
+    Hole {
+        /// Which line.
+        line: u64,
+        /// The last good position.
+        after: Position,
+        /// The one that came.
+        found: Position,
+    },
+    /// A sequence that does not come next.
+    #[error("line {line}, position {position}: event {found} of {stream} follows its event {after}")]
+    Gap {
+        /// Which line.
+        line: u64,
+        /// Where.
+        position: Position,
+        /// Whose.
+        stream: String,
+        /// Its last event.
+        after: u64,
+        /// The one that came.
+        found: u64,
+    },
+    /// A record that was changed, or one before it.
+    #[error(
+        "line {line}, position {position}: the chain breaks here: this record, or one before it, is not as it was written"
+    )]
+    Broken {
+        /// Which line.
+        line: u64,
+        /// Where.
+        position: Position,
+    },
+    /// A beginning of an id that fits several sessions.
+    #[error("{text:?} fits several sessions: {named}; give more of the id")]
+    Several {
+        /// What was typed.
+        text: String,
+        /// Some of them.
+        named: String,
+    },
+}
+
+/// A log as far as it has been run.
+#[derive(Debug)]
+pub struct Replay {
+    options: Options,
+    header: Option<Header>,
+    end: Option<End>,
+    stopped: bool,
+    tail: Tail,
+    records: u64,
+    items: u64,
+    unreadable: u64,
+    /// Records of a filtered file whose chain hash is the one that follows from the record before.
+    unchanged: u64,
+    streams: BTreeMap<StreamId, Stream>,
+    /// Sessions that `options.session` fits.
+    fitting: Vec<SessionId>,
+}
+
+#[derive(Debug)]
+struct Stream {
+    id: Option<SessionId>,
+    wanted: bool,
+    history: History,
+}
+
+/// What taking in a line came to.
+#[derive(Debug)]
+pub enum Taken {
+    /// Nothing to tell.
+    Quiet,
+    /// An event.
+    Event(Box<Happened>),
+    /// The line lies behind what was asked for: neither it nor any other is wanted.
+    Enough,
+}
+
+impl Replay {
+    /// Before the first line.
+    pub fn new(options: Options) -> Self {
+        Self {
+            options,
+            header: None,
+            end: None,
+            stopped: false,
+            tail: Tail::default(),
+            records: 0,
+            items: 0,
+            unreadable: 0,
+            unchanged: 0,
+            streams: BTreeMap::new(),
+            fitting: Vec::new(),
+        }
+    }
+
+    /// Where it stands: the last record that was taken in.
+    pub fn tail(&self) -> Tail {
+        self.tail
+    }
+
+    /// Takes in the next line.
+    pub fn take(&mut self, line: u64, entry: Entry) -> Result<Taken, Error> {
+        if let Entry::Header(header) = entry {
+            return self.begin(line, header);
+        }
+        let Some(whole) = self.header.as_ref().map(|header| header.whole) else { return Err(Error::NoHeader) };
+        if self.end.is_some() {
+            return Err(Error::Misplaced { line });
+        }
+        match entry {
+            Entry::Event(occurrence, hash, link) => return self.event(line, whole, &occurrence, hash, &link),
+            Entry::Passed { items, .. } => self.items += items,
+            Entry::End(end) => self.end = Some(end),
+            Entry::Header(_) => {}
+        }
+        Ok(Taken::Quiet)
+    }
+
+    fn begin(&mut self, line: u64, header: Header) -> Result<Taken, Error> {
+        if header.format > EXPORT_FORMAT {
+            return Err(Error::NewerFormat { found: header.format });
+        }
+        match self.header.replace(header) {
+            Some(_) => Err(Error::Misplaced { line }),
+            None => Ok(Taken::Quiet),
+        }
+    }
+
+    fn event(
+        &mut self,
+        line: u64,
+        whole: bool,
+        occurrence: &Occurrence,
+        hash: ChainHash,
+        link: &Link,
+    ) -> Result<Taken, Error> {
+        let (position, after) = (occurrence.position, self.tail.position);
+        let beyond = match self.options.until {
+            Until::End => false,
+            Until::Position(last) => position > last,
+            Until::Time(last) => occurrence.at > last,
+        };
+        if beyond {
+            self.stopped = true;
+            return Ok(Taken::Enough);
+        }
+        let is_next = position == after.next();
+        if !is_next && (whole || position <= after) {
+            return Err(Error::Hole { line, after, found: position });
+        }
+        let holds = match link {
+            Link::Holds => true,
+            Link::Broken => false,
+            Link::Open(bytes) => chain(self.tail.chain, bytes) == hash,
+        };
+        if whole && !holds {
+            return Err(Error::Broken { line, position });
+        }
+        self.unchanged += u64::from(is_next && holds);
+        let told = self.fold(line, whole, occurrence)?;
+        self.tail = Tail { position, chain: hash };
+        self.records += 1;
+        Ok(told)
+    }
+
+    fn fold(&mut self, line: u64, whole: bool, occurrence: &Occurrence) -> Result<Taken, Error> {
+        if !self.streams.contains_key(&occurrence.stream) {
+            self.open(occurrence, whole)?;
+        }
+        let Some(stream) = self.streams.get_mut(&occurrence.stream) else { return Ok(Taken::Quiet) };
+        if occurrence.sequence != stream.history.sequence.next() {
+            return Err(Error::Gap {
+                line,
+                position: occurrence.position,
+                stream: occurrence.stream.to_string(),
+                after: stream.history.sequence.0,
+                found: occurrence.sequence.0,
+            });
+        }
+        self.unreadable += u64::from(matches!(occurrence.fact, Fact::Unreadable(_)));
+        if self.options.tell && stream.wanted {
+            return Ok(Taken::Event(Box::new(stream.history.tell(occurrence, &self.options.policy))));
+        }
+        stream.history.take(occurrence);
+        Ok(Taken::Quiet)
+    }
+
+    fn open(&mut self, occurrence: &Occurrence, whole: bool) -> Result<(), Error> {
+        let id = occurrence.stream.session_id();
+        let wanted = match (&self.options.session, &id) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(text), Some(id)) => id.as_str().starts_with(text.as_str()),
+        };
+        if let (Some(text), Some(id), true) = (&self.options.session, &id, wanted) {
+            self.fitting.push(id.clone());
+            if self.fitting.len() > 1 {
+                let named: Vec<&str> = self.fitting.iter().take(NAMED).map(SessionId::as_str).collect();
+                return Err(Error::Several { text: text.clone(), named: named.join(", ") });
+            }
+        }
+        // The history of a filtered file may begin in the middle.
+        let first = if whole { 1 } else { occurrence.sequence.0 };
+        let history = History { sequence: SequenceNumber(first.saturating_sub(1)), ..History::default() };
+        self.streams.insert(occurrence.stream.clone(), Stream { id, wanted, history });
+        Ok(())
+    }
+
+    /// The sessions that were wanted, as they stand.
+    pub fn table(&self) -> SessionTable {
+        let mut table = SessionTable::default();
+        for stream in self.streams.values().filter(|stream| stream.wanted && stream.history.version.0 > 0) {
+            if let Some(id) = &stream.id {
+                let row = Row { version: stream.history.version, state: stream.history.state.clone() };
+                table.restore(id.clone(), row);
+            }
+        }
+        table.restored(self.tail.position, self.unreadable);
+        table
+    }
+
+    /// What the log comes to, as far as it was run; at its end, also whether the file says so itself.
+    pub fn summary(&self) -> Replayed {
+        let table = self.table();
+        let state_hash = table.state_hash().to_string();
+        let differences = self.differences(&state_hash);
+        Replayed {
+            records: self.records,
+            unreadable: self.unreadable,
+            sessions: table.iter().map(|(id, row)| replayed(id, row)).collect(),
+            position: self.tail.position.0,
+            chain: self.tail.chain.to_string(),
+            state_hash,
+            notes: self.notes(),
+            differences,
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.header.as_ref().is_some_and(|header| !header.whole) {
+            notes.push(format!(
+                "the file is filtered: sessions may begin in the middle, and the chain was checked for {} of {} records only",
+                self.unchanged, self.records
+            ));
+        }
+        if self.unreadable > 0 {
+            notes.push(format!(
+                "{} events are of a newer version or damaged, and not in the states: install the newer version",
+                self.unreadable
+            ));
+        }
+        if self.stopped {
+            notes.push("stopped where that was asked for; the end of the file was not compared".to_owned());
+        }
+        notes
+    }
+
+    fn differences(&self, state_hash: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        if let (Some(text), true) = (&self.options.session, self.fitting.is_empty()) {
+            found.push(format!("no session {text:?} is in the file"));
+        }
+        let Some(end) = &self.end else {
+            match (self.stopped, &self.header) {
+                (true, _) => {}
+                (false, None) => found.push("the file is empty: `baton log export` writes one".to_owned()),
+                (false, Some(_)) => {
+                    found.push(
+                        "the file has no last line: it was cut off, and what stands above is all it holds".to_owned(),
+                    );
+                }
+            }
+            return found;
+        };
+        let mut compare = |what: &str, said: &dyn std::fmt::Display, is: &dyn std::fmt::Display| {
+            let (said, is) = (said.to_string(), is.to_string());
+            if said != is {
+                found.push(format!("the file's last line says {what} {said}, and it is {is}"));
+            }
+        };
+        compare("records", &end.records, &self.records);
+        compare("items", &end.items, &self.items);
+        if self.header.as_ref().is_some_and(|header| header.whole) {
+            compare("position", &end.tail.position, &self.tail.position);
+            compare("chain", &end.tail.chain, &self.tail.chain);
+        }
+        // Of one session alone the hash is another.
+        if self.options.session.is_none() {
+            compare("state_hash", &end.state_hash, &state_hash);
+        }
+        found
+    }
+}
+
+fn replayed(id: &SessionId, row: &Row) -> ReplayedSession {
+    let state = &row.state;
+    ReplayedSession {
+        session_id: id.to_string(),
+        version: row.version.0,
+        state: field::phase_name(state.phase),
+        end: state.end.map(|end| end.reason.to_string()),
+        generation: state.generation,
+        offset: state.read.offset,
+        message_count: state.counts.messages,
+        unindexed: state.unindexed,
+        episode_uuid: state.episode.as_ref().map(|episode| episode.uuid.to_string()),
+    }
+}

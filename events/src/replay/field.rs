@@ -1,0 +1,178 @@
+//! A session's state as named fields, to tell what an event has changed.
+
+use crate::protocol::answer::Change;
+use crate::record::Timestamp;
+use crate::redact::redact;
+use crate::session::{Kind, Phase, State};
+
+/// What a state says, field by field. Fields that say nothing are left out; digests and fingerprints, which say nothing to
+/// anybody, too.
+fn fields(state: &State) -> Vec<(&'static str, String)> {
+    // Every field by its name: a new one has to be told, or left out on purpose.
+    let State {
+        phase,
+        transcript,
+        place,
+        group,
+        forced,
+        generation,
+        read,
+        tail: _,
+        counts,
+        first_at,
+        discovered_at,
+        last_at,
+        last_conversation_at,
+        end,
+        last_close,
+        close_note,
+        episode,
+        checked,
+        unindexed,
+        late_index_at,
+        job,
+        failure,
+        starts,
+    } = state;
+    let mut fields = vec![("state", phase_name(*phase)), ("generation", generation.to_string())];
+    let mut add = |name, value: Option<String>| fields.extend(value.map(|value| (name, value)));
+    let count = |count: u64| (count > 0).then(|| count.to_string());
+    let moment = |at: &Option<Timestamp>| at.map(|at| at.to_string());
+    if let Some(found) = transcript {
+        add("agent", Some(found.agent.as_str().to_owned()));
+        add("transcript", Some(redact(&found.path).into_owned()));
+        add("file", Some(format!("device {} inode {}", found.identity.device, found.identity.inode)));
+        add("discovered_at", Some(discovered_at.to_string()));
+        if let Kind::Subagent { parent } = &found.kind {
+            add("subagent_of", Some(parent.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string)));
+        }
+    }
+    add("cwd", place.as_ref().map(|place| redact(&place.cwd).into_owned()));
+    add("project", place.as_ref().map(|place| redact(&place.project).into_owned()));
+    add("group", group.as_deref().map(|group| redact(group).into_owned()));
+    add("forced", forced.then(|| "yes".to_owned()));
+    add("read", (read.offset > 0).then(|| format!("byte {}, line {}", read.offset, read.line)));
+    add("calls_in_flight", count(read.calls_in_flight() as u64));
+    add("records", count(counts.records));
+    add("conversation", count(counts.conversation));
+    add("messages", count(counts.messages));
+    add("typed", count(counts.prompts));
+    add("malformed", count(counts.malformed));
+    add("oversize", count(counts.oversize));
+    let unknown: Vec<_> = counts.unknown.iter().map(|(kind, count)| format!("{kind:?} {count}")).collect();
+    add("unknown", (!unknown.is_empty()).then(|| redact(&unknown.join(", ")).into_owned()));
+    add("first_at", moment(first_at));
+    add("last_at", moment(last_at));
+    add("last_conversation_at", moment(last_conversation_at));
+    add(
+        "end",
+        end.map(|end| {
+            format!("{} at {}{}", end.reason, end.at, if end.by_self { ", by the session itself" } else { "" })
+        }),
+    );
+    add("last_close", last_close.map(|reason| reason.to_string()));
+    add("close_note", close_note.map(|hash| hash.short()));
+    add(
+        "episode",
+        episode.as_ref().map(|episode| {
+            let (uuid, tier, to) = (episode.uuid, episode.tier.as_str(), episode.to);
+            format!("{uuid} {tier}, generation {} to byte {to}, {} items", episode.generation, episode.items)
+        }),
+    );
+    add("checked", checked.map(|checked| format!("generation {} to byte {}", checked.generation, checked.to)));
+    add("unindexed", count(*unindexed));
+    add("late_index_at", moment(late_index_at));
+    add(
+        "job",
+        job.map(|job| {
+            let mut told = format!("{} to byte {} for {}, covers {}", job.effect, job.to, job.reason, job.covers);
+            if let Some(again) = job.again {
+                told.push_str(&format!(", again for {again}"));
+            }
+            if job.resumed {
+                told.push_str(", grown");
+            }
+            told
+        }),
+    );
+    add(
+        "failure",
+        failure.map(|failure| format!("{}, {} in a row, next at {}", failure.why, failure.attempts, failure.retry_at)),
+    );
+    add("jobs_started", count(u64::from(*starts)));
+    fields
+}
+
+/// The phase as answers say it, with the reason where there is one. A session of which nothing is known is `new`.
+pub(super) fn phase_name(phase: Phase) -> String {
+    match phase {
+        Phase::New => "new".to_owned(),
+        Phase::Unindexed(why) => format!("unindexed ({why})"),
+        phase => phase.as_str().to_owned(),
+    }
+}
+
+/// The fields in which two states differ: those that were there in their order, then those that are new.
+pub(super) fn changes(before: &State, after: &State) -> Vec<Change> {
+    let (mut old, mut changes) = (fields(before), Vec::new());
+    for (name, value) in fields(after) {
+        let was = old.iter().position(|(known, _)| *known == name).map(|at| old.remove(at).1);
+        if was.as_ref() != Some(&value) {
+            changes.push(Change { field: name.to_owned(), before: was, after: Some(value) });
+        }
+    }
+    changes.extend(old.into_iter().map(|(name, was)| Change {
+        field: name.to_owned(),
+        before: Some(was),
+        after: None,
+    }));
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{CloseReason, End, Why, evolve};
+
+    fn check(before: &State, after: &State, expected: &[&str]) {
+        let told: Vec<String> = changes(before, after)
+            .into_iter()
+            .map(|change| {
+                let dash = || "-".to_owned();
+                format!("{} {} {}", change.field, change.before.unwrap_or_else(dash), change.after.unwrap_or_else(dash))
+            })
+            .collect();
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn what_came_what_changed_and_what_went_is_told() {
+        let new = State::default();
+        check(&new, &new, &[]);
+        let end = End { reason: CloseReason::Explicit, at: Timestamp(0), by_self: true };
+        let over = State { phase: Phase::Unindexed(Why::Empty), end: Some(end), unindexed: 2, ..State::default() };
+        check(
+            &new,
+            &over,
+            &[
+                "state new unindexed (empty)",
+                "end - explicit at 1970-01-01T00:00:00.000Z, by the session itself",
+                "unindexed - 2",
+            ],
+        );
+        check(
+            &over,
+            &evolve(over.clone(), &crate::session::Event::Resumed),
+            &["state unindexed (empty) active", "end explicit at 1970-01-01T00:00:00.000Z, by the session itself -"],
+        );
+    }
+
+    #[test]
+    fn a_secret_in_a_path_is_not_told() {
+        let place = |path: &str| crate::session::Place { cwd: path.to_owned(), project: path.to_owned() };
+        let state = State { place: Some(place("/srv/sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6")), ..State::default() };
+        for change in changes(&State::default(), &state) {
+            assert!(change.after.as_deref().is_some_and(|told| told.starts_with("/srv/[redacted:")), "{change:?}");
+        }
+    }
+}

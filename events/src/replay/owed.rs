@@ -1,0 +1,151 @@
+//! What is owed to a session now, in words: which job, and each moment at which time alone changes something, with the
+//! record from which that moment is counted.
+
+use crate::protocol::answer::Owed;
+use crate::session::{Phase, Policy, State, idle_deadline, timeout_deadline};
+
+/// Everything that [`pending`](crate::session::pending) says, and every moment that its one wake-up stands for.
+pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
+    let mut all = Vec::new();
+    if !policy.tracked {
+        return all;
+    }
+    let mut owe = |what: &str, at: Option<crate::record::Timestamp>, why: String| {
+        all.push(Owed { what: what.to_owned(), at: at.map(|at| at.to_string()), why });
+    };
+    if let (Phase::Indexing, Some(job), Some(_)) = (state.phase, &state.job, &state.transcript) {
+        owe("index", None, format!("job {} to byte {}, asked for by {}", job.effect, job.to, job.reason));
+    }
+    if let Some(at) = idle_deadline(state, policy) {
+        owe("inactive", Some(at), format!("{} after {}", span(policy.check_interval_ms), quiet(state, policy)));
+    }
+    if let Some(at) = timeout_deadline(state, policy) {
+        let (what, after_ms) = match policy.timeout_disabled() {
+            true => ("let go", policy.abandoned_after_ms),
+            false => ("close", policy.inactivity_timeout_ms),
+        };
+        owe(what, Some(at), format!("{} after {}", span(after_ms), quiet(state, policy)));
+    }
+    if let (Phase::Failed, Some(failure)) = (state.phase, &state.failure) {
+        owe("retry", Some(failure.retry_at), format!("failed {} times in a row: {}", failure.attempts, failure.why));
+    }
+    if let (Phase::Indexed | Phase::Failed, Some(at)) = (state.phase, state.late_index_at) {
+        owe("index late records", Some(at), "records that belong to the end came after it".to_owned());
+    }
+    all
+}
+
+/// From which moment silence is counted, and why from that one.
+pub(super) fn quiet(state: &State, policy: &Policy) -> String {
+    let since = match (state.last_conversation_at, state.last_at) {
+        (Some(at), _) => format!("what was last said, at {at}"),
+        (None, Some(at)) => format!("its last record, at {at}"),
+        (None, None) => format!("its discovery, at {}", state.discovered_at),
+    };
+    match state.read.calls_in_flight() {
+        calls @ 1.. if state.end.is_none() => {
+            let bound = span(policy.tool_call_bound_ms);
+            format!("{since}, and {bound} more while {calls} tool calls have no answer")
+        }
+        _ => since,
+    }
+}
+
+/// A span of time in its largest whole unit: `90 s`, `30 min`, `6 h`.
+pub(super) fn span(ms: i64) -> String {
+    match ms {
+        ms if ms % 1000 != 0 => format!("{ms} ms"),
+        ms if ms == 0 || ms % 60_000 != 0 => format!("{} s", ms / 1000),
+        ms if ms % 3_600_000 != 0 => format!("{} min", ms / 60_000),
+        ms => format!("{} h", ms / 3_600_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::Agent;
+    use crate::hash::Mark;
+    use crate::record::Timestamp;
+    use crate::session::{
+        CloseReason, EffectId, End, Failure, FailureWhy, FileIdentity, Job, Kind, Transcript, Why, pending, wake_at,
+    };
+
+    fn state(phase: Phase) -> State {
+        let transcript = Transcript {
+            agent: Agent::ClaudeCode,
+            path: "/t".to_owned(),
+            identity: FileIdentity::default(),
+            kind: Kind::Main,
+        };
+        State { phase, transcript: Some(transcript), last_conversation_at: Some(Timestamp(0)), ..State::default() }
+    }
+
+    /// What is told is what is owed: as many jobs, and the first moment is the one that the shell is woken at.
+    fn check(state: &State, policy: &Policy, expected: &[&str]) {
+        let all = owed(state, policy);
+        let told: Vec<String> = all
+            .iter()
+            .map(|owed| format!("{} {}: {}", owed.what, owed.at.as_deref().unwrap_or("now"), owed.why))
+            .collect();
+        assert_eq!(told, expected);
+        let first = all.iter().filter_map(|owed| Timestamp::parse(owed.at.as_deref()?)).min();
+        assert_eq!(first, wake_at(state, policy), "{told:?}");
+        let jobs =
+            pending(state, policy).iter().filter(|effect| matches!(effect, crate::session::Effect::Index(_))).count();
+        assert_eq!(all.iter().filter(|owed| owed.at.is_none()).count(), jobs, "{told:?}");
+    }
+
+    #[test]
+    fn every_debt_is_told_with_its_time_and_where_that_comes_from() {
+        let policy = Policy::default();
+        let disabled = Policy { inactivity_timeout_ms: 0, ..Policy::default() };
+        let active = state(Phase::Active);
+        let said = "what was last said, at 1970-01-01T00:00:00.000Z";
+        let idle = format!("inactive 1970-01-01T00:01:00.000Z: 1 min after {said}");
+        check(&active, &policy, &[&idle, &format!("close 1970-01-01T00:30:00.000Z: 30 min after {said}")]);
+        check(&active, &disabled, &[&idle, &format!("let go 1970-01-01T00:30:00.000Z: 30 min after {said}")]);
+        check(&active, &Policy { tracked: false, ..Policy::default() }, &[]);
+        let mut calling = active.clone();
+        calling.read.open_calls = [Mark(1)].into_iter().collect();
+        let held = format!("{said}, and 6 h more while 1 tool calls have no answer");
+        check(
+            &calling,
+            &policy,
+            &[
+                &format!("inactive 1970-01-01T06:01:00.000Z: 1 min after {held}"),
+                &format!("close 1970-01-01T06:30:00.000Z: 30 min after {held}"),
+            ],
+        );
+        let silent = State { last_conversation_at: None, ..active.clone() };
+        let found = "its discovery, at 1970-01-01T00:00:00.000Z";
+        let recorded = State { last_at: Some(Timestamp(0)), phase: Phase::Inactive, ..silent.clone() };
+        check(
+            &recorded,
+            &policy,
+            &["close 1970-01-01T00:30:00.000Z: 30 min after its last record, at 1970-01-01T00:00:00.000Z"],
+        );
+        let silent = State { phase: Phase::Inactive, ..silent };
+        check(&silent, &policy, &[&format!("close 1970-01-01T00:30:00.000Z: 30 min after {found}")]);
+        let (effect, reason) = (EffectId { generation: 1, start: 2 }, CloseReason::Explicit);
+        let job = Job { effect, to: 9, reason, covers: 1, again: None, resumed: false };
+        let indexing = State { job: Some(job), ..state(Phase::Indexing) };
+        check(&indexing, &policy, &["index now: job 1.2 to byte 9, asked for by explicit"]);
+        let end = Some(End { reason, at: Timestamp(0), by_self: false });
+        let late = State { end, late_index_at: Some(Timestamp(60_000)), ..state(Phase::Indexed) };
+        let belongs = "index late records 1970-01-01T00:01:00.000Z: records that belong to the end came after it";
+        check(&late, &policy, &[belongs]);
+        let failure = Failure { why: FailureWhy::Unreadable, attempts: 2, retry_at: Timestamp(30_000) };
+        let failed = State { failure: Some(failure), phase: Phase::Failed, ..late };
+        check(&failed, &policy, &["retry 1970-01-01T00:00:30.000Z: failed 2 times in a row: unreadable", belongs]);
+        check(&state(Phase::Unindexed(Why::Empty)), &policy, &[]);
+        check(&state(Phase::Forgotten), &policy, &[]);
+    }
+
+    #[test]
+    fn a_span_has_its_largest_whole_unit() {
+        for (ms, expected) in [(0, "0 s"), (1, "1 ms"), (90_000, "90 s"), (1_800_000, "30 min"), (21_600_000, "6 h")] {
+            assert_eq!(span(ms), expected);
+        }
+    }
+}

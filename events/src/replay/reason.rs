@@ -1,0 +1,138 @@
+//! Why an event happened, for a person who wonders: from the state before it and the timeouts that hold now.
+
+use super::owed::{quiet, span};
+use crate::session::{CloseReason, Event, FailureWhy, Phase, Policy, State, Why};
+
+/// The reason in a sentence; `None` where the event says it itself.
+pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<String> {
+    Some(match event {
+        Event::Discovered { .. } => {
+            "a transcript of a session that was not known lies below a watched directory".to_owned()
+        }
+        Event::Moved { .. } => {
+            "the file it was read from is gone, or this one is longer and begins with the same bytes".to_owned()
+        }
+        Event::Located { .. } | Event::ParentFound { .. } => "its transcript says so".to_owned(),
+        Event::RecordsAppended { counts, late_index_at, .. } => match (late_index_at, counts.conversation) {
+            (Some(_), _) => {
+                format!(
+                    "dated before the end plus {}, or a session's last words after its own close",
+                    span(policy.late_grace_ms)
+                )
+            }
+            (None, 0) => "the file has grown; nothing was said, so nothing is to be indexed".to_owned(),
+            (None, _) => "the file has grown".to_owned(),
+        },
+        Event::Rewritten { .. } => "what was read of the file is not what stands there now".to_owned(),
+        Event::Resumed => resumed(before),
+        Event::WentIdle => {
+            format!("{} without a record after {}", span(policy.check_interval_ms), quiet(before, policy))
+        }
+        Event::CloseRequested { reason, .. } => close(before, *reason, policy),
+        Event::Ended { .. } => "the first close that ends a session is its end".to_owned(),
+        Event::IndexingStarted { effect, .. } => started(before, effect.generation),
+        Event::Indexed { episode, .. } => match &before.episode {
+            _ if before.job.is_some_and(|job| job.resumed) => {
+                "stored, but something was said meanwhile: it is open".to_owned()
+            }
+            Some(old) if old.uuid == episode.uuid => "stored again: the content is the same".to_owned(),
+            Some(old) => format!("replaces episode {}: the content has changed", old.uuid),
+            None => "its first episode".to_owned(),
+        },
+        Event::IndexSkipped { effect: Some(_), .. } => {
+            "the filtered content has the hash of the current episode".to_owned()
+        }
+        Event::IndexSkipped { effect: None, .. } => "nothing was said since the last index".to_owned(),
+        Event::IndexingFailed { why, attempts, .. } => failed(*why, *attempts, policy),
+        Event::Abandoned { why } => abandoned(before, *why, policy),
+        Event::TrackingStopped => "asked for: `stop_tracking_session`".to_owned(),
+        Event::TrackingResumed => "asked for: `track_session`".to_owned(),
+        Event::TrackingForced => "asked for: `track_session` with `force`".to_owned(),
+        Event::GroupAssigned { .. } => "asked for: `track_session` with a group".to_owned(),
+        Event::Forgotten | Event::Restored { .. } => "a person asked for it".to_owned(),
+    })
+}
+
+fn resumed(before: &State) -> String {
+    match (before.end, before.phase) {
+        (Some(end), _) => format!("it had ended ({} at {}), and this is no late record of that", end.reason, end.at),
+        (None, Phase::Indexing) => "something was said that the running job does not cover".to_owned(),
+        (None, Phase::Unindexed(why)) => format!("it was let go ({why}), and something was said"),
+        (None, _) => "its episode does not say all any more".to_owned(),
+    }
+}
+
+fn close(before: &State, reason: CloseReason, policy: &Policy) -> String {
+    let asked = match reason {
+        CloseReason::Explicit => "a person or an agent asked: `baton close` or `session_tracking_close`".to_owned(),
+        CloseReason::HookClear => "the agent's hook said that the conversation was cleared".to_owned(),
+        CloseReason::HookCompact => "the agent's hook said that the conversation is compacted; it goes on".to_owned(),
+        CloseReason::HookLogout => "the agent's hook said that the person logged out".to_owned(),
+        CloseReason::HookPromptInputExit => "the agent's hook said that the person left".to_owned(),
+        CloseReason::HookResume => "the agent's hook said that another session was resumed in its place".to_owned(),
+        CloseReason::HookOther => "the agent's hook said that it ended".to_owned(),
+        CloseReason::McpDisconnect => "the agent's MCP connection closed, and nothing came after it".to_owned(),
+        CloseReason::InactivityTimeout => format!(
+            "{} (session_tracking.inactivity_timeout) without a record after {}",
+            span(policy.inactivity_timeout_ms),
+            quiet(before, policy)
+        ),
+        CloseReason::LazyQuery => "a search, or the first reading of history, needs what is not indexed".to_owned(),
+        CloseReason::Sync => "a person asked for a range of history: `baton sync`".to_owned(),
+    };
+    match before.job {
+        Some(job) if before.unindexed > job.covers => format!("{asked}; served after the running job"),
+        Some(_) => format!("{asked}; the running job covers all"),
+        None => asked,
+    }
+}
+
+fn started(before: &State, generation: u32) -> String {
+    let told = match (before.unindexed, &before.episode) {
+        (0, None) => "whether there is anything to index is found out by the job".to_owned(),
+        (0, Some(episode)) if episode.generation != generation => {
+            "the file was rewritten since the last episode".to_owned()
+        }
+        (0, Some(_)) => "asked for again, the filter has changed, or the file could not be read to its end".to_owned(),
+        (records, _) => format!("{records} records of conversation are in no episode"),
+    };
+    match (before.failure, before.late_index_at) {
+        (Some(failure), _) => format!("{told}; attempt {} after failures in a row", failure.attempts + 1),
+        (None, Some(_)) => format!("{told}; they came late and belong to the end"),
+        (None, None) => told,
+    }
+}
+
+fn failed(why: FailureWhy, attempts: u32, policy: &Policy) -> String {
+    let told = match why {
+        FailureWhy::Unreadable => "the transcript could not be opened or read",
+        FailureWhy::Gone => return "the transcript is not there any more".to_owned(),
+        FailureWhy::Rewritten => "the transcript no longer continues what was read",
+        FailureWhy::NotStored => "the conversation could not be stored: is the disk full?",
+        FailureWhy::StoredUnreadable => "what was stored of the conversation could not be read back",
+        FailureWhy::Broken => "the job broke: a bug; daemon.log says more",
+    };
+    let wait = policy.retry_base_ms.saturating_mul(1 << attempts.saturating_sub(1).min(20)).min(policy.retry_cap_ms);
+    format!("{told}; tried again after {} and up to a quarter more", span(wait))
+}
+
+fn abandoned(before: &State, why: Why, policy: &Policy) -> String {
+    let serves = if before.episode.is_some() { "; its last episode serves on" } else { "" };
+    match why {
+        Why::Empty => {
+            let counts = &before.counts;
+            let lines = match counts.malformed + counts.oversize {
+                0 => String::new(),
+                lines => format!(", and {lines} of its lines are not readable"),
+            };
+            format!("none of its {} records is a message{lines}{serves}", counts.records)
+        }
+        Why::Gone => format!("its transcript vanished before all of it was indexed{serves}"),
+        Why::TimeoutDisabled => format!(
+            "{} without a record after {}, and session_tracking.inactivity_timeout is 0: it waits for a query{serves}",
+            span(policy.abandoned_after_ms),
+            quiet(before, policy)
+        ),
+        Why::Untracked => format!("its tracking was stopped{serves}"),
+    }
+}
