@@ -6,6 +6,7 @@
 //! runs or lies about afterwards, also when it is interrupted.
 
 mod corpus;
+mod crash;
 mod disk;
 mod house;
 mod idle;
@@ -26,6 +27,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use corpus::{Corpus, Options as CorpusOptions};
+pub use crash::{Crash, Cuts, Options as CrashOptions, attempt as crash, in_own_namespace};
 pub use disk::{Disk, Part as DiskPart};
 pub use idle::Idle;
 pub use index::Index;

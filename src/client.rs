@@ -267,7 +267,7 @@ fn home_error(environment: &Environment, error: &io::Error) -> Error {
 }
 
 /// The first line that a starting daemon says, if it says one in time.
-fn first_line(output: std::process::ChildStdout) -> Option<String> {
+pub(crate) fn first_line(output: std::process::ChildStdout) -> Option<String> {
     let (line, said) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let mut text = String::new();

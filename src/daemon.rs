@@ -31,6 +31,8 @@ pub enum Mode {
     Detached,
     /// On its own, in a home that goes with it, and only as long as its standard input is open.
     Throwaway,
+    /// On its own, only as long as its standard input is open; the home stays.
+    Leashed,
 }
 
 /// Why a daemon did not run.
@@ -97,7 +99,7 @@ async fn serve(environment: &Environment, mode: Mode) -> Result<HomeLock, Error>
     tokio::select! {
         () = system.stop_asked() => {}
         () = signals.received() => tracing::info!("signal received"),
-        () = end_of_input(mode) => tracing::info!("nobody needs this throwaway daemon any more"),
+        () = end_of_input(mode) => tracing::info!("whoever started this daemon is gone"),
     }
     Ok(system.stop().await)
 }
@@ -180,9 +182,9 @@ impl Signals {
     }
 }
 
-/// Completes when whoever holds the other end of a throwaway daemon's input has gone.
+/// Completes when whoever holds the other end of a throwaway or leashed daemon's input has gone.
 async fn end_of_input(mode: Mode) {
-    if mode != Mode::Throwaway {
+    if !matches!(mode, Mode::Throwaway | Mode::Leashed) {
         return std::future::pending().await;
     }
     let (ended, end) = tokio::sync::oneshot::channel();

@@ -6,7 +6,7 @@
 
 mod plan;
 mod project;
-mod random;
+pub(super) mod random;
 mod session;
 mod text;
 mod transcript;

@@ -85,7 +85,7 @@ impl Latency {
 }
 
 /// A word that is nowhere else, one for each number.
-fn word(number: usize) -> String {
+pub(super) fn word(number: usize) -> String {
     const DIGITS: &[u8; 16] = b"bcdfghjklmnpqrtv";
     let digits = (0..4).map(|place| char::from(DIGITS[(number >> (4 * place)) & 15]));
     "zwq".chars().chain(digits).collect()
@@ -98,7 +98,7 @@ pub(super) fn now_ms() -> i64 {
 }
 
 /// A typed prompt with a word, and a reply.
-fn exchange(path: &Path, word: &str, number: usize) -> String {
+pub(super) fn exchange(path: &Path, word: &str, number: usize) -> String {
     let session = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     let at = Timestamp(now_ms()).to_string();
     let record = |kind: &str, uuid: &str, message: serde_json::Value| {

@@ -23,7 +23,7 @@ impl<T> Outcome<T> {
         Self::Skipped { skipped: why.into() }
     }
 
-    fn table(&self, title: &str, table: impl Fn(&T) -> Table) -> Table {
+    pub(super) fn table(&self, title: &str, table: impl Fn(&T) -> Table) -> Table {
         match self {
             Self::Measured(measured) => table(measured),
             Self::Skipped { skipped } => Table::new(title, skipped),

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::Error;
-use crate::bench::{self, Corpus, CorpusOptions, Part, Table};
+use crate::bench::{self, Corpus, CorpusOptions, CrashOptions, Part, Table};
 use crate::print::{self, Output, Style};
 
 #[derive(Debug, Args)]
@@ -43,6 +43,32 @@ enum What {
     Disk(Measured),
     /// What the look at every file before each answer costs where there are many
     Lazy(Measured),
+    /// Whether all that was acknowledged survives: kills a daemon under load, cuts its power
+    ///
+    /// Starts this very program as daemons in temporary directories, with clients that call and transcripts that grow, and
+    /// kills them at random moments. What lies on the disk then is held against every answer that was ever given: nothing
+    /// lost, nothing twice, every byte of a transcript counted once, the memory equal to one made anew. Ends with 1 if
+    /// anything is not so, and keeps that home. `--cuts` does the same to a file system in a file (root on Linux).
+    Crash(CrashTyped),
+}
+
+#[derive(Debug, Args)]
+struct CrashTyped {
+    /// How often a daemon is killed
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    kills: u32,
+    /// How often the power is cut
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    cuts: u32,
+    /// Homes that are killed side by side
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
+    homes: u32,
+    /// Another number, other moments; else one that the clock gives, which is told
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -91,6 +117,7 @@ struct Measured {
 pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
     let (parts, typed) = match &typed.what {
         What::Corpus(typed) => return corpus(typed),
+        What::Crash(typed) => return crash(typed),
         What::All(typed) => (Part::ALL.to_vec(), typed),
         What::Index(typed) => (vec![Part::Index], typed),
         What::Latency(typed) => (vec![Part::Latency], typed),
@@ -121,6 +148,23 @@ pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
 fn corpus(typed: &CorpusTyped) -> Result<ExitCode, Error> {
     let corpus = Corpus::write(typed.shape.options(), &typed.into)?;
     show(&corpus, &[corpus.table()], typed.json)
+}
+
+fn crash(typed: &CrashTyped) -> Result<ExitCode, Error> {
+    if typed.cuts > 0 {
+        bench::in_own_namespace();
+    }
+    let clock = || std::time::UNIX_EPOCH.elapsed().map_or(1, |since| since.as_secs());
+    let seed = typed.seed.unwrap_or_else(clock);
+    let options = CrashOptions { kills: typed.kills, cuts: typed.cuts, homes: typed.homes, seed };
+    let quiet = !std::io::stderr().is_terminal();
+    let crash = bench::crash(options, |what| {
+        if !quiet {
+            print::note(&format!("{what}, seed {seed} …"));
+        }
+    })?;
+    show(&crash, &crash.tables(), typed.json)?;
+    Ok(if crash.is_whole() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 impl Shape {

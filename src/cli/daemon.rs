@@ -31,13 +31,17 @@ pub(super) struct Typed {
     /// Be a daemon that goes with its home and its input
     #[arg(long, hide = true)]
     throwaway: bool,
+    /// Be a daemon that goes with its input
+    #[arg(long, hide = true)]
+    leashed: bool,
 }
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let mode = match (typed.foreground, typed.detached, typed.throwaway) {
+    let mode = match (typed.foreground, typed.detached, typed.throwaway, typed.leashed) {
         (true, ..) => Mode::Foreground,
-        (_, true, _) => Mode::Detached,
-        (.., true) => Mode::Throwaway,
+        (_, true, ..) => Mode::Detached,
+        (.., true, _) => Mode::Throwaway,
+        (.., true) => Mode::Leashed,
         _ => {
             let client = Client::connect_or_start(environment)?;
             Output::new().line(&format!("The daemon runs: process {}.", client.welcome().pid));
@@ -45,7 +49,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         }
     };
     let ran = daemon::run(environment, mode);
-    if let (Err(error), Mode::Detached | Mode::Throwaway) = (&ran, mode) {
+    if let (Err(error), Mode::Detached | Mode::Throwaway | Mode::Leashed) = (&ran, mode) {
         // Whoever started it waits for this line.
         Output::new().line(&error.to_string());
     }

@@ -2,19 +2,19 @@
 
 /// SplitMix64: fixed here, so that no dependency's new version changes the corpus.
 #[derive(Clone, Debug)]
-pub(super) struct Random(u64);
+pub(in crate::bench) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(in crate::bench) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// A source of its own for one part, which takes as many numbers as it likes without moving the others.
-    pub(super) fn of_part(seed: u64, part: u64) -> Self {
+    pub(in crate::bench) fn of_part(seed: u64, part: u64) -> Self {
         Self::new(Self::new(seed ^ part.wrapping_mul(0xd6e8_feb8_6659_fd93)).next())
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    pub(in crate::bench) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,39 +23,39 @@ impl Random {
     }
 
     /// From 0 to one below `bound`, which is at least 1.
-    pub(super) fn below(&mut self, bound: usize) -> usize {
+    pub(in crate::bench) fn below(&mut self, bound: usize) -> usize {
         let wide = u128::from(self.next()) * (bound.max(1) as u128);
         usize::try_from(wide >> 64).unwrap_or(0)
     }
 
     /// Both ends included.
-    pub(super) fn between(&mut self, least: usize, most: usize) -> usize {
+    pub(in crate::bench) fn between(&mut self, least: usize, most: usize) -> usize {
         least + self.below(most.saturating_sub(least) + 1)
     }
 
     /// True so many times in 100.
-    pub(super) fn percent(&mut self, percent: usize) -> bool {
+    pub(in crate::bench) fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
     /// Mostly near `least`, seldom near `most`: as sizes of outputs and pauses between records are.
-    pub(super) fn skewed(&mut self, least: usize, most: usize) -> usize {
+    pub(in crate::bench) fn skewed(&mut self, least: usize, most: usize) -> usize {
         let span = most.saturating_sub(least);
         let (a, b, c) = (self.below(1000), self.below(1000), self.below(1000));
         least + span * (a * b * c / 1_000_000) / 1000
     }
 
-    pub(super) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+    pub(in crate::bench) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
 
     /// Hexadecimal digits, at most 16 from each number.
-    pub(super) fn hex(&mut self, digits: usize, out: &mut String) {
+    pub(in crate::bench) fn hex(&mut self, digits: usize, out: &mut String) {
         self.digits(b"0123456789abcdef", 4, digits, out);
     }
 
     /// Text that no compression makes shorter than six bits a character, as signatures and images are.
-    pub(super) fn base64(&mut self, characters: usize, out: &mut String) {
+    pub(in crate::bench) fn base64(&mut self, characters: usize, out: &mut String) {
         self.digits(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 6, characters, out);
     }
 
@@ -72,7 +72,7 @@ impl Random {
     }
 
     /// The form of a random uuid.
-    pub(super) fn uuid(&mut self) -> String {
+    pub(in crate::bench) fn uuid(&mut self) -> String {
         let mut text = String::with_capacity(36);
         for (digits, end) in [(8, "-"), (4, "-4"), (3, "-a"), (3, "-"), (12, "")] {
             self.hex(digits, &mut text);

@@ -1,0 +1,71 @@
+//! The daemon's process, as its murderer holds it: it is killed, or ends with whoever started it.
+
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use crate::bench::{Error, io_error};
+use crate::client::{self, Client};
+use crate::daemon::READY;
+use crate::environment::Environment;
+
+/// A process that was started as a daemon.
+pub(super) struct Daemon {
+    child: Child,
+    output: Option<ChildStdout>,
+    /// Closed when this process ends, however it ends: then the daemon ends too.
+    _leash: Option<ChildStdin>,
+}
+
+impl Daemon {
+    /// Starts it and waits for nothing.
+    pub(super) fn spawn(environment: &Environment) -> Result<Self, Error> {
+        let program = std::env::current_exe().map_err(io_error("find", Path::new("baton")))?;
+        let child = Command::new(&program)
+            .args(["daemon", "--leashed"])
+            .env("BATON_HOME", &environment.home)
+            .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut child = child.map_err(io_error("start", &program))?;
+        Ok(Self { output: child.stdout.take(), _leash: child.stdin.take(), child })
+    }
+
+    /// Starts it and waits until it may be called. The inner `Err` says why it may not.
+    pub(super) fn start(environment: &Environment) -> Result<Result<Self, String>, Error> {
+        let mut daemon = Self::spawn(environment)?;
+        let said = daemon.output.take().and_then(client::first_line).unwrap_or_default();
+        Ok(match said.trim() {
+            READY => Ok(daemon),
+            said => {
+                daemon.kill();
+                Err(format!("the daemon does not start: {said:?}"))
+            }
+        })
+    }
+
+    /// Kills it as the system does that runs out of memory, and waits until nothing of it runs any more.
+    pub(super) fn kill(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Asks it to stop and waits until it has.
+    pub(super) fn stop(mut self, client: Client, environment: &Environment) -> Result<(), Error> {
+        // The process is waited for first: nobody else takes note of its end.
+        let waiting = std::thread::scope(|scope| {
+            let stopping = scope.spawn(|| client.stop(environment));
+            let _ = self.child.wait();
+            stopping.join()
+        });
+        Ok(waiting.unwrap_or(Err(client::Error::NotStopped(None)))?)
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

@@ -1,0 +1,192 @@
+//! A log as it lies on the disk, held to the rules that every log keeps, whatever was acknowledged.
+//!
+//! Positions and sequences are gapless; ranges of a transcript tile each generation from byte 0; every index job ends at
+//! most once, an episode has the uuid of its content and is never stored twice in a row; a table folded from the events is
+//! the table that the log itself folded while it was opened.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use baton_actors::journal::{self, DiskJournal, Journal};
+use baton_actors::stream;
+use baton_actors::table::TableFold;
+use baton_events::envelope::Tail;
+use baton_events::hash::ContentHash;
+use baton_events::projection::table::SessionTable;
+use baton_events::record::{Position, Recorded, SequenceNumber, SessionId, Timestamp};
+use baton_events::session::{EffectId, Event, Phase, State, Why, episode_uuid};
+
+/// Records read at once.
+const STEP: usize = 1000;
+
+/// All that a log says.
+#[derive(Debug)]
+pub(super) struct History {
+    /// Its end.
+    pub(super) tail: Tail,
+    /// Its sessions.
+    pub(super) sessions: BTreeMap<String, Told>,
+    /// SHA-256 over the states of all sessions.
+    pub(super) state_hash: ContentHash,
+}
+
+/// What a log says of one session.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// What is so in the end.
+    pub(super) state: State,
+    /// Ids of the commands that left an event.
+    pub(super) commands: BTreeSet<String>,
+    /// Episodes that were stored.
+    pub(super) stored: BTreeSet<String>,
+    /// Episodes that were stored or found unchanged.
+    pub(super) named: BTreeSet<String>,
+    /// Groups it was put in.
+    pub(super) groups: BTreeSet<String>,
+    /// How often tracking was stopped.
+    pub(super) stops: u64,
+    /// How often that was lifted.
+    pub(super) resumes: u64,
+}
+
+impl History {
+    /// Opens a log in which nobody else works, recovering what a crash has left, and reads all of it. `earlier` is an end
+    /// that it had before: it must still be on its chain. `Err` says what is wrong.
+    pub(super) fn read(log: &Path, now: Timestamp, earlier: Option<Tail>) -> Result<Self, String> {
+        let (fold, table) = TableFold::new();
+        let journal = DiskJournal::open(journal::Options::new(log, now), Box::new(fold))
+            .map_err(|error| format!("the log does not open: {error}"))?;
+        let history = Self::of_journal(&journal, &table.borrow().clone());
+        let on_chain = earlier.is_none_or(|tail| journal.chain_at(tail.position).is_ok_and(|at| at == Some(tail.chain)));
+        journal.close();
+        match (earlier, on_chain) {
+            (Some(tail), false) => Err(format!("the log does not continue what it was at position {}", tail.position)),
+            _ => history,
+        }
+    }
+
+    fn of_journal(journal: &DiskJournal, table: &SessionTable) -> Result<Self, String> {
+        let (mut events, mut next) = (Vec::new(), Position(1));
+        loop {
+            let records = journal.read(next, STEP).map_err(|error| format!("the log cannot be read: {error}"))?;
+            let Some(last) = records.last() else { break };
+            next = last.position.next();
+            for record in &records {
+                // The home's own events are of no session, and of other shapes.
+                if record.stream.session_id().is_some() {
+                    events.push(stream::decode(record).map_err(|error| format!("position {}: {error}", record.position))?);
+                }
+            }
+        }
+        let mut history = Self::of(events)?;
+        if history.state_hash != table.state_hash() {
+            return Err("the table that the log folded is not the table of its events".to_owned());
+        }
+        history.tail = journal.tail();
+        match next == history.tail.position.next() {
+            true => Ok(history),
+            false => Err(format!("the log ends at position {}, and can be read up to {next}", history.tail.position)),
+        }
+    }
+
+    /// Holds events, in the order of the log, to the rules.
+    pub(super) fn of(events: impl IntoIterator<Item = Recorded<Event>>) -> Result<Self, String> {
+        let (mut table, mut pens) = (SessionTable::default(), BTreeMap::<SessionId, Pen>::new());
+        let mut last = Position(0);
+        for event in events {
+            let wrong = |what: &str| format!("position {}, {}: {what}", event.position, event.stream);
+            let Some(id) = event.stream.session_id() else { continue };
+            if event.position <= last {
+                return Err(wrong("its position does not come after the one before"));
+            }
+            last = event.position;
+            let pen = pens.entry(id.clone()).or_default();
+            if event.sequence != pen.version.next() {
+                return Err(wrong(&format!("sequence {} follows {}", event.sequence.0, pen.version.0)));
+            }
+            pen.version = event.sequence;
+            pen.write(&id, &event).map_err(|what| wrong(&what))?;
+            table.apply(event.position, &id, event.sequence, &event.event);
+        }
+        let state_hash = table.state_hash();
+        let told = |(id, pen): (SessionId, Pen)| {
+            let state = table.get(&id).map(|row| row.state.clone()).unwrap_or_default();
+            (id.to_string(), Told { state, ..pen.told })
+        };
+        Ok(Self { sessions: pens.into_iter().map(told).collect(), state_hash, tail: Tail::default() })
+    }
+}
+
+/// One session while its events are read.
+#[derive(Default)]
+struct Pen {
+    version: SequenceNumber,
+    generation: u32,
+    read_to: u64,
+    ended: BTreeSet<EffectId>,
+    current: Option<String>,
+    told: Told,
+}
+
+impl Pen {
+    fn write(&mut self, id: &SessionId, event: &Recorded<Event>) -> Result<(), String> {
+        if let Some(command) = &event.metadata.correlation {
+            self.told.commands.insert(command.to_string());
+        }
+        match &event.event {
+            Event::Discovered { .. } => self.generation = 1,
+            Event::RecordsAppended { generation, from, to, .. } => {
+                let read = (*generation, *from, to.offset);
+                if (*generation, *from) != (self.generation, self.read_to) || to.offset <= *from {
+                    return Err(format!("range {read:?} follows {:?}", (self.generation, self.read_to)));
+                }
+                self.read_to = to.offset;
+            }
+            Event::Rewritten { generation, .. } | Event::Restored { generation, .. } => {
+                if *generation != self.generation + 1 {
+                    return Err(format!("generation {generation} follows {}", self.generation));
+                }
+                (self.generation, self.read_to) = (*generation, 0);
+            }
+            Event::Indexed { effect, episode } => {
+                self.end(*effect)?;
+                let uuid = episode.uuid.to_string();
+                if episode.uuid != episode_uuid(id, &episode.hash) {
+                    return Err(format!("episode {uuid} is not of its content"));
+                }
+                if self.current.as_ref() == Some(&uuid) {
+                    return Err(format!("episode {uuid} is stored twice"));
+                }
+                self.told.stored.insert(uuid.clone());
+                self.told.named.insert(uuid.clone());
+                self.current = Some(uuid);
+            }
+            Event::IndexSkipped { effect, episode, .. } => {
+                effect.map_or(Ok(()), |effect| self.end(effect))?;
+                let uuid = episode.to_string();
+                if self.current.as_ref() != Some(&uuid) {
+                    return Err(format!("episode {uuid} is kept, and is not the current one"));
+                }
+                self.told.named.insert(uuid);
+            }
+            Event::IndexingFailed { effect, .. } => self.end(*effect)?,
+            Event::GroupAssigned { group } => drop(self.told.groups.insert(group.clone())),
+            Event::TrackingStopped => self.told.stops += 1,
+            Event::TrackingResumed => self.told.resumes += 1,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, effect: EffectId) -> Result<(), String> {
+        let first = self.ended.insert(effect);
+        if first { Ok(()) } else { Err(format!("index job {effect:?} has ended twice")) }
+    }
+}
+
+impl Told {
+    /// Whether its tracking was stopped and not resumed.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.state.phase == Phase::Unindexed(Why::Untracked)
+    }
+}
