@@ -7,8 +7,10 @@
 //! |---|---|
 //! | `disk` | the handle: the bounded queue in front of the committer, reads, close |
 //! | `committer` | the one thread that writes: group commit, sled, folds, answers |
+//! | `checkpoint` | what spares an opening most of the log: a row and a head for each stream, kept in the index |
 //! | `ledger` | who comes next in which stream: expected versions, places, chain |
 //! | `writer`, `files` | appending to segments, and what happens after a failed write; the file layer under it |
+//! | `sealed` | the format of a full segment, compressed |
 //! | `segment` | the format: header, frames, and telling a torn tail from damage |
 //! | `sled` | the index: the whole log by position and by stream; disposable |
 //! | `recovery` | opening: verify, cut, restore, catch up, rebuild |
@@ -18,6 +20,7 @@ use std::pin::Pin;
 use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
 use baton_events::record::{Position, SequenceNumber, StreamId};
 
+mod checkpoint;
 mod committer;
 mod disk;
 pub mod files;
@@ -25,6 +28,7 @@ mod group;
 mod ledger;
 mod memory;
 mod recovery;
+mod sealed;
 mod segment;
 mod sled;
 mod writer;
@@ -105,11 +109,36 @@ pub type Ack = Pin<Box<dyn Future<Output = Result<Appended, AppendError>> + Send
 /// `apply` is called once for every record, in order, from position 1: while the journal opens, then after each
 /// durable batch. `publish` is called once after opening and once per batch, before the batch is acknowledged: who
 /// has an acknowledgement finds it in the published view. Both must be quick and must not panic.
+///
+/// A fold that has [`Rows`] is spared most of it: they are kept in the index, and an opening applies only what came
+/// after them.
 pub trait Fold: Send {
     /// Takes one record in. Unknown types are skipped and counted, never refused.
     fn apply(&mut self, record: &StoredRecord);
     /// Shows readers the view as of `tail`.
     fn publish(&mut self, tail: Tail);
+    /// The view as rows that a checkpoint can keep. `None`, the usual answer: each opening folds the whole log.
+    fn rows(&mut self) -> Option<&mut dyn Rows> {
+        None
+    }
+}
+
+/// A view with a row for each stream, which depends on the records of that stream alone. A checkpoint keeps the rows
+/// that have changed since the last one.
+pub trait Rows {
+    /// The form of the rows: a checkpoint of another form is ignored, and everything folded anew.
+    fn form(&self) -> u32;
+    /// What to keep of one stream; `None` where the view has nothing of it.
+    fn row(&self, stream: &StreamId) -> Option<String>;
+    /// How many records could not be read.
+    fn skipped(&self) -> u64;
+    /// Puts one row back. `false` if it cannot be understood: then the whole checkpoint is ignored.
+    fn restore(&mut self, stream: &StreamId, row: &str) -> bool;
+    /// All rows are back, and the records after `position` are applied next. A crash may leave a row that is newer than
+    /// the checkpoint: records that it holds already come again, and are known by their sequence.
+    fn restored(&mut self, position: Position, skipped: u64);
+    /// Forgets everything: the records come from position 1 on.
+    fn clear(&mut self);
 }
 
 /// Nothing is folded.

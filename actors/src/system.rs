@@ -199,7 +199,7 @@ impl System {
     }
 }
 
-/// Opens the log and says what was found.
+/// Opens the log, which tells what it found and repaired, and says what a person should know of it.
 async fn open_log(home: &std::path::Path, now: Timestamp) -> Result<Log, StartError> {
     let (fold, table) = TableFold::new();
     let options = journal::Options::new(home.join("log"), now);
@@ -215,15 +215,7 @@ async fn open_log(home: &std::path::Path, now: Timestamp) -> Result<Log, StartEr
             cut.offset,
             cut.kept.display()
         );
-        tracing::warn!(position = cut.position.0, "{told}");
         problem = Some(told);
     }
-    if let Some((reason, kept)) = &found.index_put_aside {
-        tracing::warn!(%reason, kept = %kept.display(), events = found.caught_up, "log index put aside and rebuilt");
-    }
-    if found.restored > 0 {
-        tracing::warn!(events = found.restored, "events restored to the log from its index");
-    }
-    tracing::info!(events = found.events, caught_up = found.caught_up, "log opened");
     Ok(Log { journal: Arc::new(journal), table, problem })
 }

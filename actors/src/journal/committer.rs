@@ -6,9 +6,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use baton_events::envelope::NewRecord;
-use baton_events::record::{SequenceNumber, StreamId};
+use baton_events::record::{Position, SequenceNumber, StreamId};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use super::checkpoint;
 use super::disk::Shared;
 use super::ledger::Ledger;
 use super::writer::Writer;
@@ -35,6 +36,8 @@ pub(super) struct Committer {
     pub(super) fold: Box<dyn Fold>,
     pub(super) shared: Arc<Shared>,
     pub(super) unflushed: Unflushed,
+    /// How far the index's checkpoint goes; 0 for none. Whoever gives the committer another index sets it back.
+    pub(super) saved: Position,
 }
 
 /// What the index has taken in and not made durable: how much, since when, and how much of each is allowed.
@@ -82,10 +85,21 @@ impl Committer {
         }
     }
 
+    /// Makes durable what the index has taken in, and a checkpoint of the fold with it.
     fn flush(&mut self) {
-        if self.unflushed.since.take().is_some() {
-            self.unflushed.records = 0;
-            self.shared.use_index(|index| index.flush());
+        if self.unflushed.since.take().is_none() {
+            return;
+        }
+        self.unflushed.records = 0;
+        let Self { ledger, fold, shared, saved, .. } = self;
+        let flushed = shared.use_index(|index| {
+            if let Some(rows) = fold.rows() {
+                checkpoint::save(index, rows, ledger, *saved)?;
+            }
+            index.flush()
+        });
+        if flushed {
+            *saved = ledger.tail().position;
         }
     }
 

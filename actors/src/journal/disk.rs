@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use baton_events::envelope::{self, ChainHash, NewRecord, StoredRecord, Tail};
 use baton_events::record::{Position, SequenceNumber, StreamId, Timestamp};
@@ -42,6 +42,8 @@ pub struct Options {
     pub flush_after_records: usize,
     /// … or when it has been dirty this long, and at close.
     pub flush_after: Duration,
+    /// Whether full segments are compressed, in the background.
+    pub seal: bool,
     /// The file layer of the segments.
     pub files: Arc<dyn Files>,
 }
@@ -55,6 +57,7 @@ impl Options {
             segment_bytes: SEGMENT_BYTES,
             flush_after_records: FLUSH_AFTER_RECORDS,
             flush_after: FLUSH_AFTER,
+            seal: true,
             files: Arc::new(DiskFiles),
         }
     }
@@ -70,9 +73,12 @@ pub struct DiskJournal {
 
 impl DiskJournal {
     /// Opens a log, and repairs what can be repaired without guessing. `fold` has seen and published everything when
-    /// this returns. Blocks: about a second per million records. The caller holds the lock of the home.
+    /// this returns. The caller holds the lock of the home.
+    ///
+    /// Blocks. With a checkpoint of the fold what was stored before it is neither read nor folded: of those segments only the
+    /// names, headers and the order among them are looked at. Else it takes about a second per million records.
     pub fn open(options: Options, mut fold: Box<dyn Fold>) -> Result<Self, OpenError> {
-        let Options { log, now, segment_bytes, flush_after_records, flush_after, files } = options;
+        let Options { log, now, segment_bytes, flush_after_records, flush_after, seal: _, files } = options;
         let recovered = recovery::recover(&log, files, segment_bytes, now, &mut *fold)?;
         let tail = recovered.ledger.tail();
         fold.publish(tail);
@@ -81,6 +87,9 @@ impl DiskJournal {
         let (segments, index) = (log.join("segments"), RwLock::new(recovered.index));
         let shared = Arc::new(Shared { segments, index, known: Mutex::new(known) });
         shared.advance(tail, &recovered.writer);
+        let saved = recovered.report.checkpoint.unwrap_or_default();
+        // What was folded without a checkpoint is kept too, though nobody may write.
+        let since = (fold.rows().is_some() && saved < tail.position).then(Instant::now);
         let (sender, requests) = mpsc::channel();
         let committer = Committer {
             requests,
@@ -88,7 +97,8 @@ impl DiskJournal {
             ledger: recovered.ledger,
             fold,
             shared: Arc::clone(&shared),
-            unflushed: Unflushed { records: 0, since: None, max_records: flush_after_records, max_age: flush_after },
+            unflushed: Unflushed { records: 0, since, max_records: flush_after_records, max_age: flush_after },
+            saved,
         };
         let thread = thread::Builder::new().name("journal".into()).spawn(move || committer.run());
         let thread = thread.map_err(|source| OpenError::Io { what: "start the thread for", path: log, source })?;

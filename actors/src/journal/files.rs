@@ -69,9 +69,11 @@ impl SegmentFile for File {
     }
 }
 
-/// Up to `limit` bytes from the start of a file.
-pub(super) fn read_start(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
+/// Up to `limit` bytes from the start of a file, and how many it has.
+pub(super) fn read_start(path: &Path, limit: usize) -> io::Result<(Vec<u8>, u64)> {
     let mut bytes = Vec::with_capacity(limit);
-    File::open(path)?.take(limit as u64).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    let file = File::open(path)?;
+    let size = file.metadata()?.len();
+    file.take(limit as u64).read_to_end(&mut bytes)?;
+    Ok((bytes, size))
 }

@@ -1,10 +1,14 @@
 //! Who comes next in which stream: expected versions, places and the chain, decided in memory before a byte is
 //! written.
+//!
+//! Every position is one record of one stream, and a stream's records are numbered from 1 without gaps. So the sequences of
+//! all heads add up to the position of the tail: by that a ledger which a checkpoint put back is judged.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use baton_events::envelope::{self, ChainHash, NewRecord, StoredRecord, Tail};
-use baton_events::record::{SequenceNumber, StreamId};
+use baton_events::record::{Position, SequenceNumber, StreamId};
 
 use super::{APPEND_MAX_BYTES, APPEND_MAX_RECORDS, AppendError, Appended, RECORD_MAX_BYTES, STREAM_MAX_BYTES};
 
@@ -19,16 +23,58 @@ pub(super) struct Placed {
     pub(super) chain: ChainHash,
 }
 
+/// The last record of a stream: its number there, and its place in the journal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) sequence: SequenceNumber,
+    pub(super) position: Position,
+}
+
 /// The versions of all streams and the end of the journal, as of what is durable.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    heads: HashMap<StreamId, SequenceNumber>,
+    heads: HashMap<StreamId, Head>,
     tail: Tail,
 }
 
 impl Ledger {
     pub(super) fn tail(&self) -> Tail {
         self.tail
+    }
+
+    /// Puts a head back that a checkpoint kept.
+    pub(super) fn restore(&mut self, stream: StreamId, head: Head) {
+        self.heads.insert(stream, head);
+    }
+
+    /// Says how far the heads that were put back have come. Some may be newer: their records come again.
+    pub(super) fn restored(&mut self, tail: Tail) {
+        self.tail = tail;
+    }
+
+    /// Whether the heads account for every position up to the tail, and none for one beyond it.
+    pub(super) fn is_whole(&self) -> bool {
+        let mut records = 0_u64;
+        for head in self.heads.values() {
+            records = records.saturating_add(head.sequence.0);
+            if head.position > self.tail.position {
+                return false;
+            }
+        }
+        records == self.tail.position.0
+    }
+
+    /// Whether a stream has records.
+    pub(super) fn knows(&self, stream: &StreamId) -> bool {
+        self.heads.contains_key(stream)
+    }
+
+    /// The streams with records after a position, by name.
+    pub(super) fn changed_since(&self, position: Position) -> Vec<(&StreamId, Head)> {
+        let changed = self.heads.iter().filter(|(_, head)| head.position > position);
+        let mut changed: Vec<_> = changed.map(|(stream, head)| (stream, *head)).collect();
+        changed.sort_unstable_by_key(|(stream, _)| stream.as_str());
+        changed
     }
 
     /// Takes in a record that is stored already. `Err` says what does not follow from what came before.
@@ -38,15 +84,23 @@ impl Ledger {
             return Err(format!("it says it is position {}, and position {expected} comes next", record.position));
         }
         let head = self.heads.entry(record.stream.clone()).or_default();
-        if record.sequence != head.next() {
+        // A head that was put back may be ahead of the tail: then this record comes again.
+        let follows = match record.position.cmp(&head.position) {
+            Ordering::Greater => record.sequence == head.sequence.next(),
+            Ordering::Equal => record.sequence == head.sequence,
+            Ordering::Less => record.sequence < head.sequence,
+        };
+        if !follows {
             return Err(format!(
                 "it says it is number {} of stream {}, and number {} comes next",
                 record.sequence.0,
                 record.stream,
-                head.next().0
+                head.sequence.next().0
             ));
         }
-        *head = record.sequence;
+        if record.position > head.position {
+            *head = Head { sequence: record.sequence, position: record.position };
+        }
         self.tail = Tail { position: record.position, chain };
         Ok(())
     }
@@ -68,14 +122,14 @@ impl Ledger {
 /// A group of appends in the making. Earlier appends of the group count for later ones.
 pub(super) struct Stage<'a> {
     ledger: &'a Ledger,
-    heads: HashMap<StreamId, SequenceNumber>,
+    heads: HashMap<StreamId, Head>,
     placed: Vec<Placed>,
     tail: Tail,
 }
 
 /// A group of appends, placed and encoded.
 pub(super) struct Staged {
-    heads: HashMap<StreamId, SequenceNumber>,
+    heads: HashMap<StreamId, Head>,
     pub(super) placed: Vec<Placed>,
     pub(super) tail: Tail,
 }
@@ -88,7 +142,8 @@ impl Stage<'_> {
         expected: SequenceNumber,
         batch: Vec<NewRecord>,
     ) -> Result<Appended, AppendError> {
-        let actual = self.heads.get(stream).or_else(|| self.ledger.heads.get(stream)).copied().unwrap_or_default();
+        let head = self.heads.get(stream).or_else(|| self.ledger.heads.get(stream)).copied().unwrap_or_default();
+        let actual = head.sequence;
         if actual != expected {
             return Err(AppendError::Conflict { actual });
         }
@@ -96,7 +151,7 @@ impl Stage<'_> {
         match self.encode(stream, actual, batch) {
             Ok((sequence, tail)) => {
                 let first = self.tail.position.next();
-                self.heads.insert(stream.clone(), sequence);
+                self.heads.insert(stream.clone(), Head { sequence, position: tail.position });
                 self.tail = tail;
                 Ok(Appended { first, last: tail.position, last_sequence: sequence })
             }
@@ -152,4 +207,78 @@ pub(super) fn measure(stream: &StreamId, batch: &[NewRecord]) -> Result<usize, A
 
 fn within(what: &'static str, size: usize, bound: usize) -> Result<(), AppendError> {
     if size > bound { Err(AppendError::TooLarge { what, size, bound }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_events::record::{Metadata, Timestamp};
+
+    fn record(position: u64, stream: &str, sequence: u64) -> StoredRecord {
+        StoredRecord {
+            position: Position(position),
+            stream: StreamId::recorded(stream),
+            sequence: SequenceNumber(sequence),
+            kind: "Happened".to_owned(),
+            v: 1,
+            at: Timestamp(0),
+            metadata: Metadata::default(),
+            data: "{}".to_owned(),
+        }
+    }
+
+    fn at(position: u64) -> Tail {
+        Tail { position: Position(position), chain: ChainHash::GENESIS }
+    }
+
+    /// A ledger as of position 4 with these heads, told of `records` from position 5 on: whether it took all of them, and
+    /// whether it is whole then.
+    fn check(heads: &[(&str, u64, u64)], records: &[(&str, u64)], expected: (bool, bool)) {
+        let mut ledger = Ledger::default();
+        for (stream, sequence, position) in heads {
+            let head = Head { sequence: SequenceNumber(*sequence), position: Position(*position) };
+            ledger.restore(StreamId::recorded(stream), head);
+        }
+        ledger.restored(at(4));
+        let all = (5..).zip(records).all(|(position, (stream, sequence))| {
+            ledger.admit(&record(position, stream, *sequence), ChainHash::GENESIS).is_ok()
+        });
+        assert_eq!((all, ledger.is_whole()), expected, "{heads:?} {records:?}");
+    }
+
+    #[test]
+    fn heads_that_were_put_back_account_for_every_position() {
+        check(&[("a", 3, 4), ("b", 1, 2)], &[], (true, true));
+        check(&[("a", 3, 4), ("b", 1, 2)], &[("b", 2), ("c", 1)], (true, true));
+        check(&[("a", 3, 4)], &[], (true, false));
+        check(&[("a", 2, 4), ("b", 1, 2)], &[("a", 3)], (true, false));
+        check(&[("a", 3, 4), ("b", 2, 9)], &[], (true, false));
+        check(&[("a", 3, 4), ("b", 1, 2)], &[("a", 3)], (false, true));
+    }
+
+    #[test]
+    fn a_head_that_is_newer_than_the_tail_is_met_again() {
+        let ahead = [("a", 5, 6), ("b", 1, 2)];
+        check(&ahead, &[("a", 4), ("a", 5)], (true, true));
+        check(&ahead, &[("a", 4), ("a", 5), ("a", 6), ("b", 2)], (true, true));
+        check(&ahead, &[("a", 4)], (true, false));
+        check(&ahead, &[("a", 4), ("b", 2)], (true, false));
+        check(&ahead, &[("a", 5)], (false, false));
+        check(&ahead, &[("a", 4), ("a", 6)], (false, false));
+    }
+
+    #[test]
+    fn what_has_changed_is_told_by_name() {
+        let mut ledger = Ledger::default();
+        for (position, (stream, sequence)) in (1..).zip([("b", 1), ("a", 1), ("c", 1), ("a", 2)]) {
+            ledger.admit(&record(position, stream, sequence), ChainHash::GENESIS).unwrap();
+        }
+        let names = |since| {
+            let changed = ledger.changed_since(Position(since));
+            changed.iter().map(|(stream, head)| format!("{stream}{}", head.sequence.0)).collect::<Vec<_>>()
+        };
+        assert_eq!(names(0), ["a2", "b1", "c1"]);
+        assert_eq!(names(2), ["a2", "c1"]);
+        assert_eq!(names(4), Vec::<String>::new());
+    }
 }

@@ -16,18 +16,19 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use baton_events::envelope::{self, ChainHash, FORMAT};
+use baton_events::envelope::{self, ChainHash, FORMAT, Tail};
 use baton_events::record::Position;
 use sha2::{Digest, Sha256};
 
 use super::files;
+use super::sealed::{self, Sealed};
 
 /// Size of a segment's header.
 pub(super) const HEADER_BYTES: usize = 56;
 /// Size of a frame without its record.
 pub(super) const FRAME_BYTES: usize = 20;
 /// Longest segment that is read into memory: the roll size plus one group, with much room.
-const SEGMENT_MAX_BYTES: u64 = 64 * 1024 * 1024;
+pub(super) const SEGMENT_MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// Longest record that is believed. More than is ever written, so that the bound may grow.
 const RECORD_MAX_BYTES: usize = 1024 * 1024;
 
@@ -52,6 +53,11 @@ pub(super) enum HeaderError {
 }
 
 impl Header {
+    /// The header of a segment that goes on behind `tail`.
+    pub(super) fn behind(tail: Tail) -> Self {
+        Self { first: tail.position.next(), before: tail.chain }
+    }
+
     pub(super) fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..8].copy_from_slice(MAGIC);
@@ -185,36 +191,93 @@ pub(super) fn group_behind(bytes: &[u8], damage: Damage, before: ChainHash) -> O
     None
 }
 
-/// The path of a segment by its number. A sealed one will have another ending.
+/// The path of a segment by its number. Sealed, it lies beside under [`sealed::path_of`] that.
 pub(super) fn path_of(folder: &Path, number: u32) -> PathBuf {
     folder.join(format!("{number:04}.seg"))
 }
 
-/// The numbers of the segments in a folder, ascending. Other names are left alone.
+/// The path under which a segment lies there, sealed or not.
+pub(super) fn path_on_disk(folder: &Path, number: u32) -> PathBuf {
+    let path = path_of(folder, number);
+    let sealed = sealed::path_of(&path);
+    if !path.exists() && sealed.exists() { sealed } else { path }
+}
+
+/// The numbers of the segments in a folder, sealed or not, ascending. Other names are left alone.
 pub(super) fn list(folder: &Path) -> io::Result<Vec<u32>> {
     let mut numbers = Vec::new();
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
-        let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(".seg")) else { continue };
+        let name = name.to_str().map(|name| name.strip_suffix(".zst").unwrap_or(name));
+        let Some(stem) = name.and_then(|name| name.strip_suffix(".seg")) else { continue };
         let Ok(number) = stem.parse::<u32>() else { continue };
         if format!("{number:04}") == stem {
             numbers.push(number);
         }
     }
     numbers.sort_unstable();
+    // While it is being sealed, and after a crash then, a segment is there twice.
+    numbers.dedup();
     Ok(numbers)
 }
 
-/// A whole segment file.
+/// A whole segment, given the path of the unsealed one: its bytes as they were written, also when it is sealed.
+/// `InvalidData` is for what no segment can be.
 pub(super) fn load(path: &Path) -> io::Result<Vec<u8>> {
+    match read_whole(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match read_whole(&sealed::path_of(path)) {
+            Ok(bytes) => sealed::unpack(&bytes),
+            Err(other) if other.kind() == io::ErrorKind::NotFound => Err(error),
+            Err(other) => Err(other),
+        },
+        outcome => outcome,
+    }
+}
+
+fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     let file = fs::File::open(path)?;
     let size = file.metadata()?.len();
     if size > SEGMENT_MAX_BYTES {
-        return Err(io::Error::other(format!("it has {size} bytes, over the bound of {SEGMENT_MAX_BYTES}")));
+        let what = format!("it has {size} bytes, over the bound of {SEGMENT_MAX_BYTES}");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
     file.take(SEGMENT_MAX_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// What is known of a segment without reading it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Peek {
+    pub(super) header: Result<Header, HeaderError>,
+    /// Where it ends, which only a sealed one says.
+    pub(super) end: Option<Tail>,
+    /// Its bytes on disk.
+    pub(super) bytes: u64,
+}
+
+/// Looks at a segment, sealed or not. Where both are there the unsealed one counts.
+pub(super) fn peek(folder: &Path, number: u32) -> io::Result<Peek> {
+    let path = path_of(folder, number);
+    match peek_open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => peek_sealed(&sealed::path_of(&path)),
+        outcome => outcome,
+    }
+}
+
+fn peek_open(path: &Path) -> io::Result<Peek> {
+    let (head, bytes) = files::read_start(path, HEADER_BYTES)?;
+    Ok(Peek { header: Header::decode(&head), end: None, bytes })
+}
+
+fn peek_sealed(path: &Path) -> io::Result<Peek> {
+    let (head, bytes) = files::read_start(path, sealed::HEADER_BYTES)?;
+    let sealed = Sealed::decode(&head);
+    let sealed =
+        sealed.and_then(|sealed| if sealed.file_bytes() == bytes { Ok(sealed) } else { Err(HeaderError::Bad) });
+    // Without a header of its own it is still none that could be written to.
+    let end = sealed.map_or_else(|_| Tail::default(), |sealed| sealed.end);
+    Ok(Peek { header: sealed.map(|sealed| sealed.header), end: Some(end), bytes })
 }
 
 /// Streams the frames of positions `from..=to` out of a folder of segments, verifying the chain on the way. `take`
@@ -252,8 +315,8 @@ fn headers(folder: &Path) -> Result<Vec<(PathBuf, Header)>, String> {
     let mut headers = Vec::with_capacity(numbers.len());
     for number in &numbers {
         let path = path_of(folder, *number);
-        let head = files::read_start(&path, HEADER_BYTES).map_err(|error| format!("{}: {error}", path.display()))?;
-        match Header::decode(&head) {
+        let peek = peek(folder, *number).map_err(|error| format!("{}: {error}", path.display()))?;
+        match peek.header {
             Ok(header) => headers.push((path, header)),
             Err(HeaderError::Bad) if numbers.last() == Some(number) => {}
             Err(error) => return Err(format!("{}: {error}", path.display())),

@@ -5,7 +5,8 @@
 //! opens. So: one thread writes, `flush` is followed by our own `sync_data`, and every call is guarded.
 //!
 //! One tree, so that one batch is atomic: `g` first position -> a group of records, packed; `s` length of the stream's
-//! name, name, sequence -> position; `b` -> applied position and chain hash. Integers are big-endian. sled writes what
+//! name, name, sequence -> position; `b` -> applied position and chain hash; what `checkpoint` keeps: `t` name of a stream
+//! -> its head and row, `c` -> how far the rows have come. Integers are big-endian. sled writes what
 //! it holds several times over, as pages split and are consolidated, so what it is given is small: records that came
 //! together lie together, compressed.
 
@@ -27,6 +28,8 @@ use super::ledger::Placed;
 const CACHE_BYTES: u64 = 16 * 1024 * 1024;
 /// Records per batch: two keys each and `applied` make 127 operations, and sled is best near 100.
 const BATCH_RECORDS: usize = 63;
+/// Operations of any batch.
+const BATCH_OPERATIONS: usize = 127;
 /// Broken indexes kept for whoever wants to know why.
 const BROKEN_KEPT: usize = 2;
 
@@ -121,6 +124,44 @@ impl Index {
                     batch.insert(APPLIED, applied);
                 }
                 self.db.apply_batch(batch)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Puts pairs in, in order, and removes keys without a value: after a crash the first so many batches of it are done.
+    pub(super) fn put(&self, pairs: impl Iterator<Item = (Vec<u8>, Option<Vec<u8>>)>) -> Result<(), Error> {
+        guarded(|| {
+            let mut pairs = pairs.peekable();
+            while pairs.peek().is_some() {
+                let mut batch = ::sled::Batch::default();
+                for (key, value) in pairs.by_ref().take(BATCH_OPERATIONS) {
+                    match value {
+                        Some(value) => batch.insert(key, value),
+                        None => batch.remove(key),
+                    }
+                }
+                self.db.apply_batch(batch)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The value of a key.
+    pub(super) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        guarded(|| Ok(self.db.get(key)?.map(|value| value.to_vec())))
+    }
+
+    /// Every pair whose key begins with `prefix`, in the order of the keys, the key without it.
+    pub(super) fn each(
+        &self,
+        prefix: &[u8],
+        mut take: impl FnMut(&[u8], &[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        guarded(|| {
+            for pair in self.db.scan_prefix(prefix) {
+                let (key, value) = pair?;
+                take(key.get(prefix.len()..).unwrap_or_default(), &value)?;
             }
             Ok(())
         })

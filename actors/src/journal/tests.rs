@@ -11,6 +11,7 @@ use super::conformance::{Witness, append, check_whole, event, read_all, stream, 
 use super::segment::{HEADER_BYTES, path_of};
 use super::{AppendError, DiskJournal, Journal, OpenError, Options};
 
+mod checkpoint;
 mod crash;
 mod faults;
 

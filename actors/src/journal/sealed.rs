@@ -1,0 +1,189 @@
+//! The format of a sealed segment: one that is full, compressed.
+//!
+//! A header of [`HEADER_BYTES`], so that its place in the log is known without unpacking it, and then one zstd frame with
+//! its checksum over all that stood behind the header of the segment. Unpacked it is the segment, byte for byte. All
+//! integers are big-endian.
+//!
+//! ```text
+//! header  magic 8 · format u32 · zero u32 · first position u64 · chain hash before it 16
+//!         last position u64 · chain hash at it 16 · unpacked bytes u64 · packed bytes u64 · checksum 16
+//! ```
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use baton_events::envelope::{ChainHash, Tail};
+use baton_events::record::Position;
+use sha2::{Digest, Sha256};
+
+use super::segment::{self, Header, HeaderError, SEGMENT_MAX_BYTES};
+
+/// Size of a sealed segment's header.
+pub(super) const HEADER_BYTES: usize = 96;
+const MAGIC: &[u8; 8] = b"BATONSGZ";
+const FORMAT: u32 = 1;
+/// Above this zstd takes several times as long for a few percent.
+const LEVEL: i32 = 9;
+/// What is compressed before it is asked whether to go on: about 5 ms.
+const STEP_BYTES: usize = 256 * 1024;
+
+/// What a sealed segment begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sealed {
+    /// The header of the segment that was sealed.
+    pub(super) header: Header,
+    /// Where that segment ends.
+    pub(super) end: Tail,
+    unpacked: u64,
+    packed: u64,
+}
+
+impl Sealed {
+    fn encode(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..8].copy_from_slice(MAGIC);
+        bytes[8..12].copy_from_slice(&FORMAT.to_be_bytes());
+        bytes[16..24].copy_from_slice(&self.header.first.0.to_be_bytes());
+        bytes[24..40].copy_from_slice(&self.header.before.0);
+        bytes[40..48].copy_from_slice(&self.end.position.0.to_be_bytes());
+        bytes[48..64].copy_from_slice(&self.end.chain.0);
+        bytes[64..72].copy_from_slice(&self.unpacked.to_be_bytes());
+        bytes[72..80].copy_from_slice(&self.packed.to_be_bytes());
+        let sum = Sha256::digest(&bytes[..80]);
+        bytes[80..].copy_from_slice(&sum[..16]);
+        bytes
+    }
+
+    /// The header at the start of these bytes.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
+        let bytes = bytes.get(..HEADER_BYTES).ok_or(HeaderError::Bad)?;
+        if &bytes[..8] != MAGIC || Sha256::digest(&bytes[..80])[..16] != bytes[80..] {
+            return Err(HeaderError::Bad);
+        }
+        let format = bytes[8..12].iter().fold(0, |word, byte| word << 8 | u32::from(*byte));
+        if format != FORMAT {
+            return Err(HeaderError::Newer(format));
+        }
+        let number = |at: usize| bytes[at..at + 8].iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        let chain = |at: usize| {
+            let mut hash = [0; 16];
+            hash.copy_from_slice(&bytes[at..at + 16]);
+            ChainHash(hash)
+        };
+        Ok(Self {
+            header: Header { first: Position(number(16)), before: chain(24) },
+            end: Tail { position: Position(number(40)), chain: chain(48) },
+            unpacked: number(64),
+            packed: number(72),
+        })
+    }
+
+    /// The length of the whole file.
+    pub(super) fn file_bytes(&self) -> u64 {
+        self.packed.saturating_add(HEADER_BYTES as u64)
+    }
+}
+
+/// The path of a sealed segment, given that of the segment.
+pub(super) fn path_of(segment: &Path) -> PathBuf {
+    let mut name = segment.file_name().unwrap_or_default().to_owned();
+    name.push(".zst");
+    segment.with_file_name(name)
+}
+
+/// The sealed form of a whole segment that begins with `header` and ends at `end`. `None` when `go_on` says so.
+pub(super) fn pack(segment: &[u8], header: Header, end: Tail, go_on: impl Fn() -> bool) -> io::Result<Option<Vec<u8>>> {
+    let frames = segment.get(segment::HEADER_BYTES..).unwrap_or_default();
+    let mut encoder = zstd::Encoder::new(vec![0; HEADER_BYTES], LEVEL)?;
+    encoder.include_checksum(true)?;
+    encoder.set_pledged_src_size(Some(frames.len() as u64))?;
+    for step in frames.chunks(STEP_BYTES) {
+        if !go_on() {
+            return Ok(None);
+        }
+        encoder.write_all(step)?;
+    }
+    let mut bytes = encoder.finish()?;
+    let packed = (bytes.len() - HEADER_BYTES) as u64;
+    let sealed = Sealed { header, end, unpacked: frames.len() as u64, packed };
+    bytes[..HEADER_BYTES].copy_from_slice(&sealed.encode());
+    Ok(Some(bytes))
+}
+
+/// The segment that was sealed. What is no sealed segment, or not all of one, is `InvalidData`.
+pub(super) fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let bad = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
+    let sealed = Sealed::decode(bytes).map_err(|error| bad(error.to_string()))?;
+    if sealed.file_bytes() != bytes.len() as u64 {
+        return Err(bad(format!("it has {} bytes, and its header says {}", bytes.len(), sealed.file_bytes())));
+    }
+    let length = usize::try_from(sealed.unpacked).ok().filter(|_| sealed.unpacked <= SEGMENT_MAX_BYTES);
+    let length = length.ok_or_else(|| bad("its header says that it unpacks to more than any segment has".into()))?;
+    let frames = zstd::bulk::decompress(&bytes[HEADER_BYTES..], length);
+    let frames = frames.map_err(|error| bad(format!("it cannot be unpacked: {error}")))?;
+    if frames.len() != length {
+        return Err(bad("it unpacks to less than its header says".into()));
+    }
+    let mut segment = sealed.header.encode().to_vec();
+    segment.extend_from_slice(&frames);
+    Ok(segment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> (Vec<u8>, Header, Tail) {
+        let header = Header { first: Position(77), before: ChainHash([9; 16]) };
+        let mut segment = header.encode().to_vec();
+        (0..3000_u32).for_each(|n| segment.extend_from_slice(format!("{{\"n\":{n}}}").as_bytes()));
+        (segment, header, Tail { position: Position(3076), chain: ChainHash([7; 16]) })
+    }
+
+    #[test]
+    fn what_is_sealed_is_given_back_byte_for_byte() {
+        let (segment, header, end) = sample();
+        let bytes = pack(&segment, header, end, || true).unwrap().unwrap();
+        assert!(bytes.len() < segment.len() / 2);
+        assert_eq!(unpack(&bytes).unwrap(), segment);
+        let sealed = Sealed::decode(&bytes).unwrap();
+        assert_eq!((sealed.header, sealed.end, sealed.file_bytes()), (header, end, bytes.len() as u64));
+        let empty = pack(&segment[..segment::HEADER_BYTES], header, end, || true).unwrap().unwrap();
+        assert_eq!(unpack(&empty).unwrap(), header.encode());
+        assert_eq!(pack(&segment, header, end, || false).unwrap(), None, "asked to stop");
+    }
+
+    #[test]
+    fn every_flipped_bit_and_every_cut_is_seen() {
+        let (segment, header, end) = sample();
+        let bytes = pack(&segment, header, end, || true).unwrap().unwrap();
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            // zstd's frame has a few bits without a meaning.
+            assert!(unpack(&flipped).map_or(true, |unpacked| unpacked == segment), "bit {bit}");
+            assert!(bit >= HEADER_BYTES * 8 || unpack(&flipped).is_err(), "bit {bit} of the header");
+        }
+        for end in 0..bytes.len() {
+            let error = unpack(&bytes[..end]).expect_err("cut");
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "cut at {end}");
+        }
+        assert!(unpack(&[&bytes[..], &[0]].concat()).is_err(), "longer");
+    }
+
+    #[test]
+    fn what_says_it_is_larger_than_any_segment_is_not_unpacked() {
+        let (segment, header, end) = sample();
+        let mut bytes = pack(&segment, header, end, || true).unwrap().unwrap();
+        let mut sealed = Sealed::decode(&bytes).unwrap();
+        sealed.unpacked = SEGMENT_MAX_BYTES + 1;
+        bytes[..HEADER_BYTES].copy_from_slice(&sealed.encode());
+        assert!(unpack(&bytes).unwrap_err().to_string().contains("more than any segment"));
+        sealed.unpacked = 10;
+        bytes[..HEADER_BYTES].copy_from_slice(&sealed.encode());
+        assert!(unpack(&bytes).is_err(), "more than it says");
+        sealed.unpacked = segment.len() as u64;
+        bytes[..HEADER_BYTES].copy_from_slice(&sealed.encode());
+        assert!(unpack(&bytes).is_err(), "less than it says");
+    }
+}
