@@ -10,7 +10,7 @@
 //! | `checkpoint` | what spares an opening most of the log: a row and a head for each stream, kept in the index |
 //! | `ledger` | who comes next in which stream: expected versions, places, chain |
 //! | `writer`, `files` | appending to segments, and what happens after a failed write; the file layer under it |
-//! | `sealed` | the format of a full segment, compressed |
+//! | `sealed`, `sealer` | the format of a full segment, compressed; the thread that makes them so |
 //! | `segment` | the format: header, frames, and telling a torn tail from damage |
 //! | `sled` | the index: the whole log by position and by stream; disposable |
 //! | `recovery` | opening: verify, cut, restore, catch up, rebuild |
@@ -29,6 +29,7 @@ mod ledger;
 mod memory;
 mod recovery;
 mod sealed;
+mod sealer;
 mod segment;
 mod sled;
 mod writer;
@@ -215,7 +216,7 @@ pub struct Stats {
     pub events: u64,
     /// Segment files.
     pub segments: u64,
-    /// Bytes in segment files.
+    /// Bytes of segment files on disk, sealed ones as they are.
     pub bytes: u64,
     /// What is wrong and what it means, for `status`. `None` when all is well.
     pub problem: Option<String>,

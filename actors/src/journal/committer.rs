@@ -12,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use super::checkpoint;
 use super::disk::Shared;
 use super::ledger::Ledger;
+use super::sealer::Sealer;
 use super::writer::Writer;
 use super::{AppendError, Appended, Fold};
 
@@ -38,6 +39,8 @@ pub(super) struct Committer {
     pub(super) unflushed: Unflushed,
     /// How far the index's checkpoint goes; 0 for none. Whoever gives the committer another index sets it back.
     pub(super) saved: Position,
+    /// Told of segments that are full.
+    pub(super) sealer: Option<Arc<Sealer>>,
 }
 
 /// What the index has taken in and not made durable: how much, since when, and how much of each is allowed.
@@ -125,6 +128,9 @@ impl Committer {
         }
         if !staged.placed.is_empty() {
             self.ledger.accept(&staged);
+            if let Some(sealer) = &self.sealer {
+                sealer.full_below(self.writer.number());
+            }
             if self.shared.use_index(|index| index.apply(&staged.placed)) {
                 self.unflushed.records += staged.placed.len();
                 self.unflushed.since.get_or_insert_with(Instant::now);

@@ -16,6 +16,7 @@ use super::committer::{Committer, Request, Unflushed};
 use super::files::{DiskFiles, Files};
 use super::ledger::measure;
 use super::recovery::{self, OpenError, Recovery};
+use super::sealer::Sealer;
 use super::sled::{self, Index};
 use super::writer::Writer;
 use super::{Ack, AppendError, Fold, Journal, READ_MAX_BYTES, READ_MAX_RECORDS, ReadError, Stats, segment};
@@ -68,6 +69,7 @@ pub struct DiskJournal {
     queue: Arc<Queue>,
     shared: Arc<Shared>,
     committer: Mutex<Option<JoinHandle<()>>>,
+    sealer: Mutex<Option<Arc<Sealer>>>,
     recovery: Recovery,
 }
 
@@ -78,15 +80,18 @@ impl DiskJournal {
     /// Blocks. With a checkpoint of the fold what was stored before it is neither read nor folded: of those segments only the
     /// names, headers and the order among them are looked at. Else it takes about a second per million records.
     pub fn open(options: Options, mut fold: Box<dyn Fold>) -> Result<Self, OpenError> {
-        let Options { log, now, segment_bytes, flush_after_records, flush_after, seal: _, files } = options;
-        let recovered = recovery::recover(&log, files, segment_bytes, now, &mut *fold)?;
+        let Options { log, now, segment_bytes, flush_after_records, flush_after, seal, files } = options;
+        let recovered = recovery::recover(&log, Arc::clone(&files), segment_bytes, now, &mut *fold)?;
         let tail = recovered.ledger.tail();
         fold.publish(tail);
 
         let known = Known { problem: recovered.report.problem.clone(), ..Known::default() };
         let (segments, index) = (log.join("segments"), RwLock::new(recovered.index));
-        let shared = Arc::new(Shared { segments, index, known: Mutex::new(known) });
+        let shared = Arc::new(Shared { segments: segments.clone(), index, known: Mutex::new(known) });
         shared.advance(tail, &recovered.writer);
+        let threads = |source| OpenError::Io { what: "start the threads for", path: log.clone(), source };
+        let sealer = seal.then(|| Sealer::start(files, segments, Arc::clone(&shared), recovered.writer.number()));
+        let sealer = sealer.transpose().map_err(threads)?.map(Arc::new);
         let saved = recovered.report.checkpoint.unwrap_or_default();
         // What was folded without a checkpoint is kept too, though nobody may write.
         let since = (fold.rows().is_some() && saved < tail.position).then(Instant::now);
@@ -99,18 +104,28 @@ impl DiskJournal {
             shared: Arc::clone(&shared),
             unflushed: Unflushed { records: 0, since, max_records: flush_after_records, max_age: flush_after },
             saved,
+            sealer: sealer.clone(),
         };
         let thread = thread::Builder::new().name("journal".into()).spawn(move || committer.run());
-        let thread = thread.map_err(|source| OpenError::Io { what: "start the thread for", path: log, source })?;
+        let thread = thread.map_err(threads)?;
         let queue = Queue { room: Arc::new(Semaphore::new(QUEUE_MAX_KIB)), sender: Mutex::new(Some(sender)) };
         let committer = Mutex::new(Some(thread));
-        Ok(Self { queue: Arc::new(queue), shared, committer, recovery: recovered.report })
+        let sealer = Mutex::new(sealer);
+        Ok(Self { queue: Arc::new(queue), shared, committer, sealer, recovery: recovered.report })
     }
 
     /// Goes on as after a write that the index refused.
     #[cfg(test)]
     pub(super) fn lose_index(&self) {
         self.shared.use_index(|_| Err(std::io::Error::other("lost on purpose").into()));
+    }
+
+    /// Waits until every full segment has been sealed, or could not be.
+    #[cfg(test)]
+    pub(super) fn wait_sealed(&self) {
+        let sealer = self.sealer.lock().unwrap().clone().expect("sealing");
+        // The committer tells of a full segment before it answers.
+        sealer.wait();
     }
 
     /// What was found and repaired while it was opened.
@@ -190,7 +205,8 @@ impl Journal for DiskJournal {
     fn stats(&self) -> Stats {
         let known = self.shared.known();
         let problem = known.problem.clone();
-        Stats { events: known.tail.position.0, segments: known.segments, bytes: known.bytes, problem }
+        let bytes = known.bytes.saturating_sub(known.shrunk);
+        Stats { events: known.tail.position.0, segments: known.segments, bytes, problem }
     }
 
     fn close(&self) {
@@ -200,6 +216,7 @@ impl Journal for DiskJournal {
         if committer.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the committer of the log had panicked");
         }
+        drop(self.sealer.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.shared.known().closed = true;
         drop(self.shared.index.write().unwrap_or_else(PoisonError::into_inner).take());
     }
@@ -253,7 +270,10 @@ pub(super) struct Shared {
 struct Known {
     tail: Tail,
     segments: u64,
+    /// Of segments as they were when the log was opened, and those begun since …
     bytes: u64,
+    /// … and what sealing has saved of that.
+    shrunk: u64,
     problem: Option<String>,
     closed: bool,
 }
@@ -267,6 +287,17 @@ impl Shared {
     pub(super) fn advance(&self, tail: Tail, writer: &Writer) {
         let mut known = self.known();
         (known.tail, known.segments, known.bytes) = (tail, writer.segments(), writer.bytes());
+    }
+
+    /// Counts what sealing a segment has saved.
+    pub(super) fn shrink(&self, bytes: u64) {
+        self.known().shrunk += bytes;
+    }
+
+    /// Tells of something that is wrong, unless something else was before.
+    pub(super) fn worry(&self, problem: String) {
+        tracing::error!("{problem}");
+        self.known().problem.get_or_insert(problem);
     }
 
     fn tail_if_open(&self) -> Result<Tail, ReadError> {

@@ -1,4 +1,4 @@
-//! The file layer under the segment writer: four verbs, so that tests can make each of them fail.
+//! The file layer under the writer and the sealer: a few verbs, so that tests can make each of them fail.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -6,12 +6,14 @@ use std::path::Path;
 
 use crate::durable;
 
-/// Opens, creates and removes segment files.
+/// Opens, creates, renames and removes segment files.
 pub trait Files: Send + Sync {
     /// Creates a file, or empties the one that is there. Its name is durable when this returns.
     fn create(&self, path: &Path) -> io::Result<Box<dyn SegmentFile>>;
     /// Opens a file that is there.
     fn open(&self, path: &Path) -> io::Result<Box<dyn SegmentFile>>;
+    /// Gives a file another name in its folder, in the place of what bears it. The name is durable when this returns.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file. That it is gone is durable when this returns.
     fn remove(&self, path: &Path) -> io::Result<()>;
 }
@@ -41,6 +43,11 @@ impl Files for DiskFiles {
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn SegmentFile>> {
         Ok(Box::new(OpenOptions::new().read(true).write(true).open(path)?))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)?;
+        to.parent().map_or(Ok(()), durable::sync_folder)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

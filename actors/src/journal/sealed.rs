@@ -91,6 +91,14 @@ pub(super) fn path_of(segment: &Path) -> PathBuf {
     segment.with_file_name(name)
 }
 
+/// How the name of an unfinished one ends.
+pub(super) const TEMPORARY: &str = ".seg.zst.tmp";
+
+/// Where it lies until it is whole, given the path of the segment.
+pub(super) fn temporary_of(segment: &Path) -> PathBuf {
+    segment.with_extension(TEMPORARY.trim_start_matches('.'))
+}
+
 /// The sealed form of a whole segment that begins with `header` and ends at `end`. `None` when `go_on` says so.
 pub(super) fn pack(segment: &[u8], header: Header, end: Tail, go_on: impl Fn() -> bool) -> io::Result<Option<Vec<u8>>> {
     let frames = segment.get(segment::HEADER_BYTES..).unwrap_or_default();

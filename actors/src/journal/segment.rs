@@ -225,13 +225,19 @@ pub(super) fn list(folder: &Path) -> io::Result<Vec<u32>> {
 /// `InvalidData` is for what no segment can be.
 pub(super) fn load(path: &Path) -> io::Result<Vec<u8>> {
     match read_whole(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => match read_whole(&sealed::path_of(path)) {
-            Ok(bytes) => sealed::unpack(&bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match load_sealed(path) {
+            Ok((bytes, _)) => Ok(bytes),
             Err(other) if other.kind() == io::ErrorKind::NotFound => Err(error),
             Err(other) => Err(other),
         },
         outcome => outcome,
     }
+}
+
+/// A whole segment from its sealed form alone, given the path of the unsealed one, and the bytes of that form.
+pub(super) fn load_sealed(path: &Path) -> io::Result<(Vec<u8>, u64)> {
+    let bytes = read_whole(&sealed::path_of(path))?;
+    Ok((sealed::unpack(&bytes)?, bytes.len() as u64))
 }
 
 fn read_whole(path: &Path) -> io::Result<Vec<u8>> {

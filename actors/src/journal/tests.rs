@@ -14,6 +14,7 @@ use super::{AppendError, DiskJournal, Journal, OpenError, Options};
 mod checkpoint;
 mod crash;
 mod faults;
+mod sealing;
 
 const NOW: Timestamp = Timestamp(1_773_480_413_589);
 
@@ -114,7 +115,7 @@ fn a_reopened_log_is_the_same_log() {
 #[test]
 fn a_log_of_many_segments_is_one_log() {
     let home = tempfile::tempdir().unwrap();
-    let small = Options { segment_bytes: 1000, ..options(home.path()) };
+    let small = Options { segment_bytes: 1000, seal: false, ..options(home.path()) };
     let journal = DiskJournal::open(small.clone(), Box::new(())).unwrap();
     for number in 0..40 {
         append(&journal, &stream("a"), number, vec![event(number)]).unwrap();
@@ -212,7 +213,7 @@ fn a_flipped_byte_is_repaired_or_refused_with_its_place_and_never_passed_over() 
 #[test]
 fn a_missing_or_damaged_earlier_segment_is_refused_by_name() {
     let home = tempfile::tempdir().unwrap();
-    let small = Options { segment_bytes: 400, ..options(home.path()) };
+    let small = Options { segment_bytes: 400, seal: false, ..options(home.path()) };
     let journal = DiskJournal::open(small, Box::new(())).unwrap();
     for number in 0..10 {
         append(&journal, &stream("a"), number, vec![event(number)]).unwrap();

@@ -73,6 +73,11 @@ impl Writer {
         Ok(Self { files, folder, segment_bytes, file, number, length, tail, last, earlier_bytes, suspect: false })
     }
 
+    /// The number of the segment that is written to; those before it are full.
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+
     /// How many segments there are.
     pub(super) fn segments(&self) -> u64 {
         u64::from(self.number)

@@ -10,7 +10,7 @@ use super::*;
 
 /// What goes wrong next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
+pub(super) enum Fault {
     /// Nothing is written.
     Write,
     /// Only so many bytes are written.
@@ -21,17 +21,21 @@ enum Fault {
     Read,
     /// The next segment cannot be created.
     Create,
+    Rename,
+    Remove,
     /// This operation succeeds.
     Pass(Op),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Op {
+pub(super) enum Op {
     Write,
     Sync,
     Truncate,
     Read,
     Create,
+    Rename,
+    Remove,
 }
 
 impl Fault {
@@ -42,6 +46,8 @@ impl Fault {
             Self::Truncate => Op::Truncate,
             Self::Read => Op::Read,
             Self::Create => Op::Create,
+            Self::Rename => Op::Rename,
+            Self::Remove => Op::Remove,
             Self::Pass(op) => op,
         }
     }
@@ -49,14 +55,14 @@ impl Fault {
 
 /// Faults in the order in which their operations are called; operations that the next fault is not about succeed.
 #[derive(Clone, Default)]
-struct FaultyFiles(Arc<Mutex<VecDeque<Fault>>>);
+pub(super) struct FaultyFiles(Arc<Mutex<VecDeque<Fault>>>);
 
 impl FaultyFiles {
-    fn plan(&self, faults: &[Fault]) {
+    pub(super) fn plan(&self, faults: &[Fault]) {
         *self.0.lock().unwrap() = faults.iter().copied().collect();
     }
 
-    fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         self.0.lock().unwrap().is_empty()
     }
 
@@ -89,7 +95,13 @@ impl Files for FaultyFiles {
         Ok(self.wrap(DiskFiles.open(path)?))
     }
 
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.fail(Op::Rename)?;
+        DiskFiles.rename(from, to)
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
+        self.fail(Op::Remove)?;
         DiskFiles.remove(path)
     }
 }
@@ -133,7 +145,7 @@ fn a_failed_write_is_answered_and_costs_nothing_that_was_acknowledged() {
     let check = |before: u64, faults: &[Fault], refused: u64, segments: u64| {
         let home = tempfile::tempdir().unwrap();
         let files = FaultyFiles::default();
-        let with_faults = Options { files: Arc::new(files.clone()), ..options(home.path()) };
+        let with_faults = Options { files: Arc::new(files.clone()), seal: false, ..options(home.path()) };
         let witness = Witness::default();
         let journal = DiskJournal::open(with_faults, Box::new(witness.clone())).unwrap();
         let case = format!("{before} before, {faults:?}");
@@ -187,7 +199,7 @@ fn a_failed_write_is_answered_and_costs_nothing_that_was_acknowledged() {
 fn no_room_for_the_next_segment_is_answered_and_tried_again() {
     let home = tempfile::tempdir().unwrap();
     let files = FaultyFiles::default();
-    let small = Options { files: Arc::new(files.clone()), segment_bytes: 500, ..options(home.path()) };
+    let small = Options { files: Arc::new(files.clone()), segment_bytes: 500, seal: false, ..options(home.path()) };
     let journal = DiskJournal::open(small, Box::new(())).unwrap();
     let (mut stored, mut refused) = (0, 0);
     files.plan(&[Fault::Create, Fault::Create, Fault::Create]);
@@ -209,7 +221,7 @@ fn no_room_for_the_next_segment_is_answered_and_tried_again() {
 fn a_failed_group_answers_everyone_in_it() {
     let home = tempfile::tempdir().unwrap();
     let files = FaultyFiles::default();
-    let with_faults = Options { files: Arc::new(files.clone()), ..options(home.path()) };
+    let with_faults = Options { files: Arc::new(files.clone()), seal: false, ..options(home.path()) };
     let journal = Arc::new(DiskJournal::open(with_faults, Box::new(())).unwrap());
     files.plan(&[Fault::Sync]);
     let answers = super::super::conformance::runtime().block_on(async {
