@@ -8,6 +8,7 @@ mod config;
 mod daemon;
 mod failure;
 mod help;
+mod log;
 mod logs;
 mod mcp;
 mod search;
@@ -75,6 +76,8 @@ enum Command {
     Sync(sync::Typed),
     /// Show how the daemon, the log and the memory are
     Status(status::Typed),
+    /// Look at the log of events, and carry it about
+    Log(log::Typed),
     /// Show what the daemon does and did
     Logs(logs::Typed),
     /// Print what a shell needs to complete this command line
@@ -113,6 +116,15 @@ pub enum Error {
         /// Why, and what to do.
         reason: String,
     },
+    /// There is nothing yet.
+    #[error("{} is not there: nothing was ever recorded in it; set BATON_HOME to the home that is meant", home.display())]
+    NoHome {
+        /// What was taken for Baton's home.
+        home: PathBuf,
+    },
+    /// The home is not ours.
+    #[error(transparent)]
+    Lock(baton_actors::lock::LockError),
     /// The MCP server.
     #[error(transparent)]
     Mcp(#[from] crate::mcp::Error),
@@ -162,6 +174,7 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Unindexed(typed) => unindexed::run(&environment, &typed),
         Command::Sync(typed) => sync::run(&environment, &typed),
         Command::Status(typed) => status::run(&environment, &typed),
+        Command::Log(typed) => log::run(&environment, &typed),
         Command::Logs(typed) => logs::run(&environment, &typed),
         Command::Completions(typed) => Ok(completions::run(&typed)),
         Command::SessionTracking(typed) => session_tracking::run(&environment, &typed),

@@ -13,6 +13,7 @@
 //! | `sealed`, `sealer` | the format of a full segment, compressed; the thread that makes them so |
 //! | `segment` | the format: header, frames, and telling a torn tail from damage |
 //! | `sled` | the index: the whole log by position and by stream; disposable |
+//! | `offline` | reading the segments of a log that nobody has open |
 //! | `recovery` | opening: verify, cut, restore, catch up, rebuild |
 
 use std::pin::Pin;
@@ -27,6 +28,7 @@ pub mod files;
 mod group;
 mod ledger;
 mod memory;
+pub mod offline;
 mod recovery;
 mod sealed;
 mod sealer;
@@ -77,6 +79,10 @@ pub trait Journal: Send + Sync {
     /// Records from position `from` (included) on, at most `limit`, and no more than about [`READ_MAX_RECORDS`] or
     /// [`READ_MAX_BYTES`], none behind [`Journal::tail`]. Empty only at the end. Blocks for a short disk read.
     fn read(&self, from: Position, limit: usize) -> Result<Vec<StoredRecord>, ReadError>;
+
+    /// As [`Journal::read`], but each record's bytes as they are stored, with the chain hash at it: decoding and encoding
+    /// gives other bytes for a record that an older version wrote.
+    fn read_exact(&self, from: Position, limit: usize) -> Result<Vec<Exact>, ReadError>;
 
     /// Records of one stream after sequence `after` (0: from the first), bounded like [`Journal::read`]. A stream
     /// that nobody wrote to is empty.
@@ -146,6 +152,17 @@ pub trait Rows {
 impl Fold for () {
     fn apply(&mut self, _record: &StoredRecord) {}
     fn publish(&mut self, _tail: Tail) {}
+}
+
+/// A record as it is stored, to the byte.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exact {
+    /// Its place.
+    pub position: Position,
+    /// Its bytes, the format byte included.
+    pub bytes: Vec<u8>,
+    /// The chain hash at it.
+    pub chain: ChainHash,
 }
 
 /// Where an append was stored.

@@ -3,12 +3,14 @@
 //! [`System::start`] wires everything, in the order in which it may be used; [`System::stop`] takes it down in the
 //! opposite one.
 
+pub mod archive;
 pub mod chunks;
 pub mod clock;
 pub mod configuration;
 pub mod durable;
 pub mod export;
 pub mod files;
+pub mod footprint;
 pub mod gateway;
 pub mod indexer;
 pub mod journal;

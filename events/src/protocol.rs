@@ -46,6 +46,10 @@ pub mod method {
     pub const FACTS: &str = "facts";
     /// Episodes, newest first.
     pub const EPISODES: &str = "episodes";
+    /// Sizes and hashes of the log.
+    pub const LOG_STATS: &str = "log/stats";
+    /// Records of the log as they are stored; may wait for the next one.
+    pub const LOG_READ: &str = "log/read";
     /// Calls a tool as MCP does.
     pub const TOOL: &str = "tools/call";
     /// Sent by the daemon while a call takes long; carries no id.
@@ -324,6 +328,30 @@ pub struct TrackingParams {
     /// The project whose switch is meant; none: the global one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+}
+
+/// Arguments of `log/read`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogReadParams {
+    /// The first record that is wanted, from 1: its position, or with `session` its place in that session's own history.
+    pub from: u64,
+    /// Instead of `from`: so many from the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<u32>,
+    /// At most so many; the answer may have fewer, and has none only at the end.
+    pub limit: u32,
+    /// Only records of this session: an id or a unique prefix of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// How long to wait for a record where there is none yet, in milliseconds. The daemon may answer with none earlier.
+    pub wait_ms: u64,
+}
+
+impl Default for LogReadParams {
+    fn default() -> Self {
+        Self { from: 1, last: None, limit: 256, session: None, wait_ms: 0 }
+    }
 }
 
 /// Arguments of `track`.

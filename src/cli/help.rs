@@ -8,7 +8,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Use", &["search", "show", "close", "mcp"]),
     ("Look", &["sessions", "unindexed", "status", "logs"]),
     ("Configure", &["config", "session-tracking", "completions"]),
-    ("Maintain", &["sync", "daemon", "stop", "bench"]),
+    ("Maintain", &["sync", "log", "daemon", "stop", "bench"]),
 ];
 
 const TOP: &str = "\

@@ -5,6 +5,7 @@ mod config;
 mod episodes;
 mod facts;
 mod found;
+mod log;
 mod looking;
 mod nodes;
 mod search;
@@ -97,6 +98,8 @@ async fn dispatch(
         method::NODES => result(&nodes::nodes(params(raw)?, services, out).await?),
         method::FACTS => result(&facts::facts(params(raw)?, services, out).await?),
         method::EPISODES => result(&episodes::episodes(params(raw)?, services, out).await?),
+        method::LOG_STATS => result(&log::stats(services).await?),
+        method::LOG_READ => result(&log::read(params(raw)?, services).await?),
         method::TOOL => result(&tool::call(params(raw)?, services, out).await?),
         method::STOP => {
             tracing::info!("asked to stop");
@@ -104,8 +107,8 @@ async fn dispatch(
             result(&BTreeMap::from([("stopping", true)]))
         }
         other => {
-            let known = "close, config, episodes, facts, nodes, search, sessions, show, status, stop, sync, tools/call, track, \
-                         tracking, unindexed, untrack";
+            let known = "close, config, episodes, facts, log/read, log/stats, nodes, search, sessions, show, status, stop, sync, \
+                         tools/call, track, tracking, unindexed, untrack";
             Err(failure(code::METHOD_NOT_FOUND, format!("no method {other:?}; there are {known}")).into())
         }
     }

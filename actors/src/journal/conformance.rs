@@ -6,8 +6,8 @@ use baton_events::envelope::{self, ChainHash, NewRecord, StoredRecord, Tail};
 use baton_events::record::{CommandId, Metadata, Position, SequenceNumber, StreamId, Timestamp};
 
 use super::{
-    APPEND_MAX_BYTES, APPEND_MAX_RECORDS, AppendError, Appended, Fold, Journal, READ_MAX_BYTES, READ_MAX_RECORDS,
-    RECORD_MAX_BYTES, ReadError, STREAM_MAX_BYTES,
+    APPEND_MAX_BYTES, APPEND_MAX_RECORDS, AppendError, Appended, Exact, Fold, Journal, READ_MAX_BYTES,
+    READ_MAX_RECORDS, RECORD_MAX_BYTES, ReadError, STREAM_MAX_BYTES,
 };
 
 /// A fold that remembers everything it was told.
@@ -95,6 +95,9 @@ pub(super) fn check_whole(journal: &dyn Journal) -> Vec<StoredRecord> {
         *head += 1;
         assert_eq!(record.sequence.0, *head, "sequences of {} have no gaps", record.stream);
         chain = envelope::chain(chain, &envelope::encode(record).unwrap());
+        let exact = journal.read_exact(record.position, 1).unwrap();
+        let expected = Exact { position: record.position, bytes: envelope::encode(record).unwrap(), chain };
+        assert_eq!(exact, [expected], "to the byte");
         assert_eq!(journal.chain_at(record.position).unwrap(), Some(chain));
     }
     assert_eq!(journal.tail(), Tail { position: Position(all.len() as u64), chain });

@@ -19,7 +19,7 @@ use super::recovery::{self, OpenError, Recovery};
 use super::sealer::Sealer;
 use super::sled::{self, Index};
 use super::writer::Writer;
-use super::{Ack, AppendError, Fold, Journal, READ_MAX_BYTES, READ_MAX_RECORDS, ReadError, Stats, segment};
+use super::{Ack, AppendError, Exact, Fold, Journal, READ_MAX_BYTES, READ_MAX_RECORDS, ReadError, Stats, segment};
 
 /// A full segment: large enough that a year of log is a handful of files, small enough to read at once.
 const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
@@ -168,6 +168,24 @@ impl Journal for DiskJournal {
             (from.0..).map(Position).zip(&entries).map(|(position, entry)| sled::decode(entry, position)).collect()
         });
         indexed.map_or_else(|| self.shared.scan(from, tail.position, limit, |_| true), Ok)
+    }
+
+    fn read_exact(&self, from: Position, limit: usize) -> Result<Vec<Exact>, ReadError> {
+        let tail = self.shared.tail_if_open()?;
+        let (from, limit) = (from.max(Position(1)), limit.min(READ_MAX_RECORDS));
+        if from > tail.position || limit == 0 {
+            return Ok(Vec::new());
+        }
+        let indexed = self.shared.ask_index(|index| {
+            let entries = index.entries(from, tail.position, limit)?;
+            let exact = |(position, entry): (Position, sled::Entry)| {
+                // That it is the record of this position is told by the record alone.
+                sled::decode(&entry, position)?;
+                Ok(Exact { position, bytes: entry.bytes, chain: entry.chain })
+            };
+            (from.0..).map(Position).zip(entries).map(exact).collect()
+        });
+        indexed.map_or_else(|| self.shared.scan_exact(from, tail.position, limit), Ok)
     }
 
     fn read_stream(
@@ -365,6 +383,17 @@ impl Shared {
         });
         let failed = streamed.err().map(|reason| (from, reason)).or(bad);
         failed.map_or(Ok(records), |(position, reason)| Err(ReadError::Failed { position, reason }))
+    }
+
+    /// As [`Shared::scan`], to the byte.
+    fn scan_exact(&self, from: Position, to: Position, limit: usize) -> Result<Vec<Exact>, ReadError> {
+        let (mut records, mut bytes) = (Vec::new(), 0);
+        let streamed = segment::stream(&self.segments, from, to, |position, frame| {
+            bytes += frame.record.len();
+            records.push(Exact { position, bytes: frame.record.to_vec(), chain: frame.chain });
+            records.len() < limit && bytes < READ_MAX_BYTES
+        });
+        streamed.map_or_else(|reason| Err(ReadError::Failed { position: from, reason }), |()| Ok(records))
     }
 
     fn scan_chain(&self, position: Position) -> Result<Option<ChainHash>, ReadError> {

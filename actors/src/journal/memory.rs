@@ -6,7 +6,7 @@ use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
 use baton_events::record::{Position, SequenceNumber, StreamId};
 
 use super::ledger::{Ledger, Placed, measure};
-use super::{Ack, AppendError, Appended, Fold, Journal, READ_MAX_BYTES, READ_MAX_RECORDS, ReadError, Stats};
+use super::{Ack, AppendError, Appended, Exact, Fold, Journal, READ_MAX_BYTES, READ_MAX_RECORDS, ReadError, Stats};
 
 /// The journal in memory. An append is decided, stored, folded and published when `append` returns.
 pub struct MemoryJournal {
@@ -58,14 +58,14 @@ impl State {
     }
 }
 
-fn bounded<'a>(placed: impl Iterator<Item = &'a Placed>, limit: usize) -> Vec<StoredRecord> {
+fn bounded<'a, T>(placed: impl Iterator<Item = &'a Placed>, limit: usize, told: impl FnMut(&'a Placed) -> T) -> Vec<T> {
     let mut room = READ_MAX_BYTES;
     let within = |placed: &&Placed| {
         let goes_on = room > 0;
         room = room.saturating_sub(placed.bytes.len());
         goes_on
     };
-    placed.take(limit.min(READ_MAX_RECORDS)).take_while(within).map(|placed| placed.record.clone()).collect()
+    placed.take(limit.min(READ_MAX_RECORDS)).take_while(within).map(told).collect()
 }
 
 impl Journal for MemoryJournal {
@@ -77,7 +77,17 @@ impl Journal for MemoryJournal {
     fn read(&self, from: Position, limit: usize) -> Result<Vec<StoredRecord>, ReadError> {
         let state = self.lock();
         let skip = usize::try_from(from.0.saturating_sub(1)).unwrap_or(usize::MAX);
-        Ok(bounded(state.open()?.iter().skip(skip), limit))
+        Ok(bounded(state.open()?.iter().skip(skip), limit, |placed| placed.record.clone()))
+    }
+
+    fn read_exact(&self, from: Position, limit: usize) -> Result<Vec<Exact>, ReadError> {
+        let state = self.lock();
+        let skip = usize::try_from(from.0.saturating_sub(1)).unwrap_or(usize::MAX);
+        Ok(bounded(state.open()?.iter().skip(skip), limit, |placed| Exact {
+            position: placed.record.position,
+            bytes: placed.bytes.clone(),
+            chain: placed.chain,
+        }))
     }
 
     fn read_stream(
@@ -88,7 +98,7 @@ impl Journal for MemoryJournal {
     ) -> Result<Vec<StoredRecord>, ReadError> {
         let state = self.lock();
         let wanted = |placed: &&Placed| placed.record.stream == *stream && placed.record.sequence > after;
-        Ok(bounded(state.open()?.iter().filter(wanted), limit))
+        Ok(bounded(state.open()?.iter().filter(wanted), limit, |placed| placed.record.clone()))
     }
 
     fn tail(&self) -> Tail {

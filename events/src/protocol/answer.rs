@@ -3,6 +3,7 @@
 mod config;
 mod episode;
 mod history;
+mod log;
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use config::{Config, ConfigValue, ImportedKey};
 pub use episode::{CommandLine, Episode, ErrorLine, FileModified, FileRead, Line, Metadata};
 pub use history::{Change, Explain, Happened, Owed, Replayed, ReplayedSession};
+pub use log::{Footprint, LogRead, LogRecord, LogStats};
 
 /// Result of `search`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

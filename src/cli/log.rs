@@ -1,0 +1,66 @@
+//! `baton log`: the log itself, looked at and carried about. Asks the daemon where one runs; else reads the home, whose
+//! lock it takes meanwhile: a daemon that is needed starts when the command has ended.
+
+mod stats;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use baton_actors::lock::{HomeLock, LockError};
+use clap::{Args, Subcommand};
+
+use super::Error;
+use crate::client::{self, Client};
+use crate::environment::Environment;
+
+/// What a daemon is given that holds the home and does not answer yet: it opens its log first.
+const STARTING: Duration = Duration::from_secs(30);
+/// How often that is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+#[derive(Debug, Args)]
+pub(super) struct Typed {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Show how much is recorded and what it comes to: position, hashes, bytes
+    Stats(stats::Typed),
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    match &typed.action {
+        Action::Stats(typed) => stats::run(environment, typed),
+    }
+}
+
+/// Who can tell what the log holds.
+enum Reached {
+    /// The daemon that has it open.
+    Daemon(Client),
+    /// Nobody has it open, and nobody will while this is held.
+    Home(HomeLock),
+}
+
+/// Reaches the log without starting a daemon.
+fn reach(environment: &Environment) -> Result<Reached, Error> {
+    if !environment.home.is_dir() {
+        return Err(Error::NoHome { home: environment.home.clone() });
+    }
+    let until = Instant::now() + STARTING;
+    loop {
+        if let Some(client) = Client::connect(environment)? {
+            return Ok(Reached::Daemon(client));
+        }
+        match HomeLock::acquire(&environment.home) {
+            Ok(lock) => return Ok(Reached::Home(lock)),
+            Err(LockError::Held { pid, .. }) if Instant::now() >= until => {
+                return Err(client::Error::NotAnswering(pid).into());
+            }
+            Err(LockError::Held { .. }) => std::thread::sleep(LOOK),
+            Err(error) => return Err(Error::Lock(error)),
+        }
+    }
+}

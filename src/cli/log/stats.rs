@@ -1,0 +1,79 @@
+//! `baton log stats`: how much is recorded, and what it comes to.
+
+use std::process::ExitCode;
+
+use baton_actors::archive;
+use baton_events::protocol::answer::LogStats;
+use baton_events::protocol::method;
+use baton_events::redact::redact;
+use clap::Args;
+
+use super::super::Error;
+use super::{Reached, reach};
+use crate::environment::Environment;
+use crate::print::{self, Output, Style, Waiting};
+
+const HELP: &str = "\
+Prints the position of the last event, the hash of the chain that binds all events to it, and the hash of the state of all \
+sessions, which depends on the events alone: `baton replay` of an export ends with the same. Then what lies on disk. A running \
+daemon is asked; where none runs the log is read from its segments (and is told as far as it can be read if it is damaged).
+
+Examples:
+  baton log stats                      how much is recorded
+  baton log stats --json | jq -r .state_hash";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let (told, broken) = match reach(environment)? {
+        Reached::Daemon(mut client) => (client.call(method::LOG_STATS, &(), |_| {})?, false),
+        Reached::Home(_lock) => {
+            let _waiting = Waiting::new("reading the log");
+            let (mut told, broken) = archive::stats(&environment.home);
+            told.problem = told.problem.map(|problem| redact(&problem).into_owned());
+            (told, broken.is_some())
+        }
+    };
+    let output = Output::new();
+    match typed.json {
+        true => output.line(&serde_json::to_string(&told).unwrap_or_default()),
+        false => tell(&output, &told),
+    }
+    Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn tell(output: &Output, told: &LogStats) {
+    let fact = |name: &str, value: String| {
+        output.line(&format!("{} {}", output.styled(Style::Faint, &format!("{name:13}")), print::plain(&value)));
+    };
+    fact("position", told.position.to_string());
+    fact("chain", told.chain.clone());
+    fact("state hash", told.state_hash.clone());
+    let unreadable = match told.unreadable {
+        0 => String::new(),
+        count => format!(", {count} that this version cannot read"),
+    };
+    fact("events", format!("{}, of {} sessions{unreadable}", told.events, told.sessions));
+    fact("segments", format!("{}, {}", told.segments, kilobytes(told.bytes)));
+    fact("index", kilobytes(told.disk.index));
+    if told.disk.aside > 0 {
+        fact("put aside", kilobytes(told.disk.aside));
+    }
+    fact("conversations", kilobytes(told.disk.conversations));
+    fact("memory", kilobytes(told.disk.memory));
+    fact("whole home", kilobytes(told.disk.total));
+    if let Some(problem) = &told.problem {
+        output.line("");
+        output.line(&output.styled(Style::Bad, &print::plain(problem)));
+    }
+}
+
+fn kilobytes(bytes: u64) -> String {
+    format!("{} KB", bytes.div_ceil(1024))
+}
