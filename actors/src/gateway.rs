@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use baton_events::record::Timestamp;
+use interprocess::local_socket::tokio::Listener;
 use interprocess::local_socket::traits::tokio::Listener as _;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::sync::{Semaphore, watch};
@@ -30,11 +31,12 @@ use crate::configuration::Configuration;
 use crate::indexer;
 use crate::journal::Journal;
 use crate::limits;
+use crate::outage::Outage;
 use crate::pace::Pace;
 use crate::roots::Roots;
 use crate::settings::SettingsReader;
 use crate::slot::Slot;
-use crate::supervisor::{self, Progress};
+use crate::supervisor::{self, Degraded, Progress};
 use crate::table::TableReader;
 use crate::watcher;
 
@@ -73,8 +75,10 @@ pub struct Services {
     pub progress: watch::Receiver<Progress>,
     /// What work in the background gives way to.
     pub pace: Pace,
-    /// Sessions that keep failing.
-    pub degraded: watch::Receiver<Vec<String>>,
+    /// Who keeps failing and is left alone.
+    pub degraded: watch::Receiver<Vec<Degraded>>,
+    /// Whether the log takes writes.
+    pub outage: Outage,
     /// What was found wrong when the log was opened.
     pub log_problem: Option<String>,
     /// Set to `true` to stop the daemon.
@@ -96,6 +100,8 @@ impl Handle {
 
 pub(crate) enum Msg {
     Close(RpcReplyPort<()>),
+    /// Letting clients in has broken.
+    Deaf,
 }
 
 pub(crate) struct GatewayActor;
@@ -107,8 +113,49 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) struct State {
-    accepting: tokio::task::JoinHandle<()>,
+    accepting: Accepting,
     endpoint: Endpoint,
+}
+
+/// Listens as long as this lives: a successor listens in the same place.
+struct Accepting(tokio::task::AbortHandle);
+
+impl Drop for Accepting {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Lets clients in, for ever.
+async fn accept(listener: Listener, services: Arc<Services>) {
+    let permits = Arc::new(Semaphore::new(limits::CONNECTIONS));
+    let refusals = Arc::new(Semaphore::new(limits::CONNECTIONS));
+    loop {
+        match listener.accept().await {
+            Ok(stream) => match permits.clone().try_acquire_owned() {
+                Ok(permit) => {
+                    let services = services.clone();
+                    tokio::spawn(async move {
+                        connection::serve(stream, &services).await;
+                        drop(permit);
+                    });
+                }
+                Err(_) => {
+                    // With as many again being told so, nobody is told any more.
+                    let Ok(permit) = refusals.clone().try_acquire_owned() else { continue };
+                    tokio::spawn(async move {
+                        connection::refuse(stream).await;
+                        drop(permit);
+                    });
+                }
+            },
+            Err(error) => {
+                // Out of file descriptors, most likely: others must end first.
+                tracing::warn!(%error, "connection not accepted");
+                tokio::time::sleep(limits::GATHER).await;
+            }
+        }
+    }
 }
 
 impl Actor for GatewayActor {
@@ -116,56 +163,28 @@ impl Actor for GatewayActor {
     type State = State;
     type Arguments = Arguments;
 
-    async fn pre_start(&self, _myself: ActorRef<Msg>, arguments: Arguments) -> Result<State, ActorProcessingErr> {
+    async fn pre_start(&self, myself: ActorRef<Msg>, arguments: Arguments) -> Result<State, ActorProcessingErr> {
         let Arguments { services, endpoint } = arguments;
-        let listener = socket::listen(&endpoint)?;
-        let permits = Arc::new(Semaphore::new(limits::CONNECTIONS));
-        let refusals = Arc::new(Semaphore::new(limits::CONNECTIONS));
-        let services = Arc::new(services);
-        let accepting = tokio::spawn(async move {
-            loop {
-                match listener.accept().await {
-                    Ok(stream) => match permits.clone().try_acquire_owned() {
-                        Ok(permit) => {
-                            let services = services.clone();
-                            tokio::spawn(async move {
-                                connection::serve(stream, &services).await;
-                                drop(permit);
-                            });
-                        }
-                        Err(_) => {
-                            // With as many again being told so, nobody is told any more.
-                            let Ok(permit) = refusals.clone().try_acquire_owned() else { continue };
-                            tokio::spawn(async move {
-                                connection::refuse(stream).await;
-                                drop(permit);
-                            });
-                        }
-                    },
-                    Err(error) => {
-                        // Out of file descriptors, most likely: others must end first.
-                        tracing::warn!(%error, "connection not accepted");
-                        tokio::time::sleep(limits::GATHER).await;
-                    }
-                }
+        let accepting = tokio::spawn(accept(socket::listen(&endpoint)?, Arc::new(services)));
+        let state = State { accepting: Accepting(accepting.abort_handle()), endpoint };
+        tokio::spawn(async move {
+            // It ends when it is told to, or because it broke.
+            if accepting.await.is_err_and(|error| error.is_panic()) {
+                let _ = myself.send_message(Msg::Deaf);
             }
         });
-        Ok(State { accepting, endpoint })
+        Ok(state)
     }
 
     async fn handle(&self, _myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
         match message {
             Msg::Close(reply) => {
-                state.accepting.abort();
+                state.accepting.0.abort();
                 socket::remove(&state.endpoint);
                 let _ = reply.send(());
             }
+            Msg::Deaf => return Err("nobody listens any more".into()),
         }
-        Ok(())
-    }
-
-    async fn post_stop(&self, _myself: ActorRef<Msg>, state: &mut State) -> Result<(), ActorProcessingErr> {
-        state.accepting.abort();
         Ok(())
     }
 }

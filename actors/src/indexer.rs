@@ -15,14 +15,14 @@ mod under_way;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use baton_events::conversation::{Agent, Item};
 use baton_events::record::{Position, SessionId};
 use baton_events::session::{Complete, EffectId, EpisodeRef, FailureWhy, FileIdentity, IndexJob};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use tokio::sync::{Notify, Semaphore, oneshot};
+use tokio::sync::{Notify, Semaphore, oneshot, watch};
 
 use crate::chunks::ChunkStore;
 use crate::journal::Journal;
@@ -119,11 +119,15 @@ impl JobOutcome {
     }
 }
 
+/// Memories that one caller waits for: a conversation that breaks two is left out of the third.
+const MEMORIES: usize = 3;
+
 /// Reaches the indexer and its memory.
 #[derive(Clone)]
 pub struct Handle {
     slot: Slot<Msg>,
-    port: Arc<RwLock<Option<Port>>>,
+    /// The memory of the current incarnation.
+    port: Arc<watch::Sender<Option<Port>>>,
     chunks: Arc<ChunkStore>,
     left_out: Arc<LeftOut>,
     under_way: UnderWay,
@@ -134,7 +138,7 @@ impl Handle {
     pub fn new(chunks: Arc<ChunkStore>) -> Self {
         Self {
             slot: Slot::default(),
-            port: Arc::default(),
+            port: Arc::new(watch::Sender::new(None)),
             chunks,
             left_out: Arc::default(),
             under_way: UnderWay::default(),
@@ -161,18 +165,28 @@ impl Handle {
     }
 
     fn port(&self) -> Result<Port, CallError> {
-        self.port.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone().ok_or(CallError::Gone)
+        self.port.borrow().clone().ok_or(CallError::Gone)
     }
 
-    /// Waits until searches cover the log up to `at_least`, and whatever else was taken in by then.
+    /// Waits until searches cover the log up to `at_least`, and whatever else was taken in by then. If the memory breaks
+    /// meanwhile its successor is waited for, within the same time.
     pub async fn caught_up(&self, at_least: Position, within: Duration) -> Result<Position, CallError> {
-        let (reply, covered) = oneshot::channel();
-        self.port()?.ensure(at_least, reply);
-        match tokio::time::timeout(within, covered).await {
-            Ok(Ok(position)) => Ok(position),
-            Ok(Err(_)) => Err(CallError::Gone),
-            Err(_) => Err(CallError::TimedOut),
-        }
+        let mut incarnations = self.port.subscribe();
+        let covering = async {
+            for _ in 0..MEMORIES {
+                let port = incarnations.borrow_and_update().clone();
+                if let Some(port) = port {
+                    let (reply, covered) = oneshot::channel();
+                    port.ensure(at_least, reply);
+                    if let Ok(position) = covered.await {
+                        return Ok(position);
+                    }
+                }
+                incarnations.changed().await.map_err(|_| CallError::Gone)?;
+            }
+            Err(CallError::Gone)
+        };
+        tokio::time::timeout(within, covering).await.unwrap_or(Err(CallError::TimedOut))
     }
 
     /// Asks the memory as of the last time it caught up.
@@ -211,6 +225,8 @@ pub(crate) enum Msg {
     Finished,
     /// A job of the background takes no processor any more: another may begin.
     Prepared(SessionId),
+    /// A job or collection that an earlier incarnation had begun is over: its session may have another.
+    GoOn,
     /// The memory has taken in a newer episode of the session: what it no longer names can go.
     Collect(SessionId),
     /// Nor does an event name what this job has stored.
@@ -247,6 +263,8 @@ pub(crate) struct State {
     /// The same for jobs that somebody waits for: they do not stand behind others.
     asked_shelf: Shelf,
     under_way: UnderWay,
+    /// Where its successor will be.
+    slot: Slot<Msg>,
     /// Sessions that may have chunks which no event names any more.
     superseded: BTreeSet<SessionId>,
     /// One of them is being collected: they are in no hurry, and after a backfill there are thousands.
@@ -261,6 +279,11 @@ impl Actor for IndexerActor {
     async fn pre_start(&self, myself: ActorRef<Msg>, arguments: Arguments) -> Result<State, ActorProcessingErr> {
         let Arguments { options, handle } = arguments;
         let fresh = Arc::new(Fresh::default());
+        // The thread of an incarnation that has failed holds the memory still.
+        let former = handle.port.send_replace(None);
+        if let Some(port) = former {
+            port.close().await;
+        }
         let left_out = handle.left_out.clone();
         let for_thread = (options.clone(), fresh.clone(), myself.clone());
         let port = tokio::task::spawn_blocking(move || {
@@ -271,7 +294,7 @@ impl Actor for IndexerActor {
         })
         .await??;
         projector::follow(options.table.clone(), port.clone());
-        *handle.port.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(port);
+        handle.port.send_replace(Some(port));
         let at_work = Arc::new(Semaphore::new(options.jobs_at_once));
         Ok(State {
             options,
@@ -284,6 +307,7 @@ impl Actor for IndexerActor {
             behind: VecDeque::new(),
             preparing: BTreeMap::new(),
             under_way: handle.under_way.clone(),
+            slot: handle.slot.clone(),
             superseded: BTreeSet::new(),
             collecting: false,
         })
@@ -305,6 +329,7 @@ impl Actor for IndexerActor {
             Msg::Prepared(session) => {
                 state.preparing.remove(&session);
             }
+            Msg::GoOn => {}
             Msg::Collect(session) => {
                 state.superseded.insert(session);
             }
@@ -331,6 +356,14 @@ async fn background(pace: &Pace, fresh: &Fresh, hurried: &Notify) -> Option<crat
     tokio::select! {
         room = in_turn => Some(room),
         () = hurried.notified() => None,
+    }
+}
+
+/// Tells the incarnation that has begun something that it is over, or its successor, which counts it not and may have
+/// waited for it.
+fn report(begun_by: &ActorRef<Msg>, slot: &Slot<Msg>, over: Msg) {
+    if begun_by.send_message(over).is_err() {
+        slot.cast(Msg::GoOn);
     }
 }
 
@@ -379,14 +412,14 @@ impl State {
     /// One job that somebody waits for: at work while there is a processor for it, then waiting for the disk beside others.
     fn begin(&self, request: Box<JobRequest>, myself: ActorRef<Msg>) {
         let (chunks, at_work, shelf) = (self.options.chunks.clone(), self.at_work.clone(), self.asked_shelf.clone());
-        let (under_way, leave) = (self.under_way.clone(), self.leave());
+        let (under_way, leave, slot) = (self.under_way.clone(), self.leave(), self.slot.clone());
         tokio::spawn(async move {
             let standing = Standing::of(&request, under_way);
             let room = at_work.acquire_owned().await;
             let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks, &leave)).await;
             drop(room);
             shelf.take(prepared, standing).await;
-            let _ = myself.send_message(Msg::Finished);
+            report(&myself, &slot, Msg::Finished);
         });
     }
 
@@ -396,14 +429,14 @@ impl State {
         self.preparing.insert(request.session.clone(), hurried.clone());
         let (under_way, leave) = (self.under_way.clone(), self.leave());
         let (chunks, fresh, shelf) = (self.options.chunks.clone(), self.fresh.clone(), self.shelf.clone());
-        let pace = self.options.pace.clone();
+        let (pace, slot) = (self.options.pace.clone(), self.slot.clone());
         tokio::spawn(async move {
             let (session, standing) = (request.session.clone(), Standing::of(&request, under_way));
             let room = background(&pace, &fresh, &hurried).await;
             let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks, &leave)).await;
             drop(room);
             shelf.take(prepared, standing).await;
-            let _ = myself.send_message(Msg::Prepared(session));
+            report(&myself, &slot, Msg::Prepared(session));
         });
     }
 
@@ -419,7 +452,7 @@ impl State {
             if waits || !self.under_way.begin_collecting(&session, &named) {
                 continue;
             }
-            let under_way = self.under_way.clone();
+            let (under_way, slot) = (self.under_way.clone(), self.slot.clone());
             self.collecting = true;
             let (chunks, myself) = (self.options.chunks.clone(), myself.clone());
             tokio::spawn(async move {
@@ -435,7 +468,7 @@ impl State {
                     Err(_) => tracing::error!(%session, "removing superseded chunks broke"),
                 }
                 under_way.end(&session, None);
-                let _ = myself.send_message(Msg::Collected);
+                report(&myself, &slot, Msg::Collected);
             });
         }
     }

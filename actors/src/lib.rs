@@ -17,6 +17,7 @@ pub mod journal;
 pub mod limits;
 pub mod lock;
 pub mod memory;
+pub mod outage;
 pub mod pace;
 pub mod place;
 pub mod reading;

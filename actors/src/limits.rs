@@ -112,6 +112,12 @@ pub const RESTARTS: usize = 5;
 /// See [`RESTARTS`].
 pub const RESTART_WINDOW: Duration = Duration::from_secs(60);
 
+/// How often one session may try whether the log takes writes again, while it does not.
+pub const OUTAGE_PROBE: Duration = Duration::from_secs(5);
+
+/// How long the log has taken writes again before sessions that it had refused record what they owe.
+pub const OUTAGE_SETTLE: Duration = Duration::from_secs(1);
+
 /// Longest sleep of the timer wheel: the wall clock may be set meanwhile.
 pub const TIMER: Duration = Duration::from_secs(60);
 

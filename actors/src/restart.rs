@@ -1,4 +1,7 @@
 //! How often a child may fail: a pure function with a memory of its own.
+//!
+//! A child may fail a few times within a window. Then it is left alone: first for one window, and each time that it fails
+//! again soon after that pause, for twice as long. Who has stood a window's time begins anew.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,10 +9,26 @@ use baton_events::record::Timestamp;
 
 /// Failures per child within a window.
 #[derive(Debug)]
-pub struct RestartBudget {
+pub struct RestartBudget<K> {
     allowed: usize,
     window_ms: i64,
-    failures: BTreeMap<String, VecDeque<Timestamp>>,
+    children: BTreeMap<K, Record>,
+}
+
+#[derive(Debug, Default)]
+struct Record {
+    /// Within the window, oldest first.
+    failures: VecDeque<Timestamp>,
+    given_up: Option<GivenUp>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct GivenUp {
+    at: Timestamp,
+    /// How often it was given up without having stood in between.
+    rounds: u32,
+    /// Whether it was named by [`RestartBudget::take_due`].
+    tried: bool,
 }
 
 /// What to do with a child that has failed.
@@ -24,58 +43,204 @@ pub enum Verdict {
 /// Children whose failures are remembered; the longest quiet is forgotten first.
 const CHILDREN_MAX: usize = 1_000;
 
-impl RestartBudget {
+/// How often the pause is doubled at most: a minute becomes about an hour.
+const DOUBLINGS: u32 = 6;
+
+impl<K: Ord + Clone> RestartBudget<K> {
     /// `allowed` failures within `window_ms`.
     pub fn new(allowed: usize, window_ms: i64) -> Self {
-        Self { allowed, window_ms, failures: BTreeMap::new() }
+        Self { allowed, window_ms, children: BTreeMap::new() }
     }
 
     /// Counts a failure of `child` at `now` and says what to do.
-    pub fn failed(&mut self, child: &str, now: Timestamp) -> Verdict {
+    pub fn failed(&mut self, child: &K, now: Timestamp) -> Verdict {
         let (window_ms, allowed) = (self.window_ms, self.allowed);
-        if self.failures.len() >= CHILDREN_MAX {
-            self.failures.retain(|_, times| times.back().is_some_and(|at| now.since_ms(*at) < window_ms));
+        let record = self.record(child, now);
+        if record.given_up.is_some() {
+            record.give_up(window_ms, now);
+            return Verdict::GiveUp;
         }
-        let times = self.failures.entry(child.to_owned()).or_default();
-        times.push_back(now);
-        while times.front().is_some_and(|at| now.since_ms(*at) >= window_ms) {
-            times.pop_front();
+        record.failures.push_back(now);
+        while record.failures.front().is_some_and(|at| !lies_within(*at, window_ms, now)) {
+            record.failures.pop_front();
         }
-        if times.len() > allowed { Verdict::GiveUp } else { Verdict::Restart }
+        if record.failures.len() > allowed {
+            record.give_up(window_ms, now);
+            return Verdict::GiveUp;
+        }
+        Verdict::Restart
     }
 
-    /// Whether the child has used up its budget and its window has not passed.
-    pub fn given_up(&self, child: &str, now: Timestamp) -> bool {
-        self.failures.get(child).is_some_and(|times| {
-            times.len() > self.allowed && times.back().is_some_and(|at| now.since_ms(*at) < self.window_ms)
-        })
+    /// Leaves a child alone at once: another try now would end the same way.
+    pub fn give_up(&mut self, child: &K, now: Timestamp) {
+        let window_ms = self.window_ms;
+        self.record(child, now).give_up(window_ms, now);
     }
 
-    /// Children that are left alone now.
-    pub fn all_given_up(&self, now: Timestamp) -> Vec<&str> {
-        self.failures.keys().map(String::as_str).filter(|child| self.given_up(child, now)).collect()
+    /// The child has done its work although it was given up.
+    pub fn stands(&mut self, child: &K) {
+        self.children.remove(child);
     }
+
+    /// When a child that is left alone now is tried again.
+    pub fn given_up_until(&self, child: &K, now: Timestamp) -> Option<Timestamp> {
+        self.children.get(child)?.paused_until(self.window_ms, now)
+    }
+
+    /// Children that are left alone now, each with the time of its next try.
+    pub fn all_given_up(&self, now: Timestamp) -> Vec<(&K, Timestamp)> {
+        let paused = |(child, record): (_, &Record)| Some((child, record.paused_until(self.window_ms, now)?));
+        self.children.iter().filter_map(paused).collect()
+    }
+
+    /// Children whose pause has passed; each is named once.
+    pub fn take_due(&mut self, now: Timestamp) -> Vec<K> {
+        let window_ms = self.window_ms;
+        let mut due = Vec::new();
+        for (child, record) in &mut self.children {
+            if record.paused_until(window_ms, now).is_none()
+                && let Some(given_up) = &mut record.given_up
+                && !std::mem::replace(&mut given_up.tried, true)
+            {
+                due.push(child.clone());
+            }
+        }
+        due
+    }
+
+    /// When the next pause ends.
+    pub fn next_due(&self, now: Timestamp) -> Option<Timestamp> {
+        self.children.values().filter_map(|record| record.paused_until(self.window_ms, now)).min()
+    }
+
+    fn record(&mut self, child: &K, now: Timestamp) -> &mut Record {
+        let window_ms = self.window_ms;
+        if self.children.len() >= CHILDREN_MAX && !self.children.contains_key(child) {
+            self.children.retain(|_, record| !record.is_over(window_ms, now));
+            let quietest = self.children.iter().min_by_key(|(_, record)| record.last());
+            if self.children.len() >= CHILDREN_MAX
+                && let Some(quietest) = quietest.map(|(child, _)| child.clone())
+            {
+                self.children.remove(&quietest);
+            }
+        }
+        let record = self.children.entry(child.clone()).or_default();
+        if record.is_over(window_ms, now) {
+            *record = Record::default();
+        }
+        record
+    }
+}
+
+impl Record {
+    /// A failure while it is left alone (a person had it tried) does not make the pause longer.
+    fn give_up(&mut self, window_ms: i64, now: Timestamp) {
+        if self.paused_until(window_ms, now).is_none() {
+            let rounds = self.given_up.map_or(0, |given_up| given_up.rounds + 1);
+            self.given_up = Some(GivenUp { at: now, rounds, tried: false });
+            self.failures.clear();
+        }
+    }
+
+    fn paused_until(&self, window_ms: i64, now: Timestamp) -> Option<Timestamp> {
+        let given_up = self.given_up?;
+        let pause_ms = given_up.pause_ms(window_ms);
+        lies_within(given_up.at, pause_ms, now).then(|| given_up.at.plus_ms(pause_ms))
+    }
+
+    /// Whether nothing of it counts any more.
+    fn is_over(&self, window_ms: i64, now: Timestamp) -> bool {
+        match self.given_up {
+            Some(given_up) => {
+                given_up.tried
+                    && !lies_within(given_up.at, given_up.pause_ms(window_ms).saturating_add(window_ms), now)
+            }
+            None => !self.failures.back().is_some_and(|at| lies_within(*at, window_ms, now)),
+        }
+    }
+
+    fn last(&self) -> Option<Timestamp> {
+        self.given_up.map(|given_up| given_up.at).max(self.failures.back().copied())
+    }
+}
+
+impl GivenUp {
+    fn pause_ms(&self, window_ms: i64) -> i64 {
+        window_ms.saturating_mul(1 << self.rounds.min(DOUBLINGS))
+    }
+}
+
+/// Whether `at` is less than `ms` ago. A clock that was set back makes nothing last longer.
+fn lies_within(at: Timestamp, ms: i64, now: Timestamp) -> bool {
+    (0..ms).contains(&now.since_ms(at))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use Verdict::{GiveUp, Restart};
+
+    fn second(second: i64) -> Timestamp {
+        Timestamp(second * 1000)
+    }
 
     #[test]
     fn a_child_may_fail_a_few_times_and_again_after_a_while() {
         let mut budget = RestartBudget::new(2, 60_000);
-        let mut at = |child: &str, second: i64| budget.failed(child, Timestamp(second * 1000));
-        assert_eq!([at("a", 0), at("a", 1), at("a", 2)], [Verdict::Restart, Verdict::Restart, Verdict::GiveUp]);
-        assert_eq!(at("b", 2), Verdict::Restart, "another child has its own budget");
-        assert_eq!(at("a", 61), Verdict::Restart, "the window has moved on");
-        assert!(!budget.given_up("a", Timestamp(62_000)));
+        let mut at = |child: &'static str, at: i64| budget.failed(&child, second(at));
+        assert_eq!([at("a", 0), at("a", 1), at("a", 62)], [Restart, Restart, Restart], "the window has moved on");
+        assert_eq!([at("a", 63), at("b", 63), at("a", 64)], [Restart, Restart, GiveUp], "each has its own budget");
     }
 
     #[test]
-    fn who_was_given_up_is_named_until_the_window_has_passed() {
+    fn who_fails_again_after_the_pause_is_left_alone_for_twice_as_long() {
         let mut budget = RestartBudget::new(0, 60_000);
-        assert_eq!(budget.failed("a", Timestamp(0)), Verdict::GiveUp);
-        assert_eq!(budget.all_given_up(Timestamp(59_999)), ["a"]);
-        assert!(budget.all_given_up(Timestamp(60_000)).is_empty());
+        let mut now = 0;
+        assert_eq!(budget.failed(&"a", second(now)), GiveUp);
+        for pause in [60, 120, 240, 480, 960, 1920, 3840, 3840] {
+            let until = second(now + pause);
+            assert_eq!(budget.all_given_up(Timestamp(until.0 - 1)), [(&"a", until)]);
+            assert_eq!(budget.next_due(second(now)), Some(until));
+            assert!(budget.take_due(Timestamp(until.0 - 1)).is_empty());
+            assert_eq!(budget.failed(&"a", second(now + 1)), GiveUp, "a person's try");
+            assert_eq!(budget.given_up_until(&"a", second(now + 1)), Some(until), "makes the pause no longer");
+            now += pause;
+            assert_eq!((budget.take_due(second(now)), budget.take_due(second(now))), (vec!["a"], vec![]));
+            assert_eq!(budget.failed(&"a", second(now)), GiveUp);
+        }
+    }
+
+    #[test]
+    fn who_stands_begins_anew() {
+        let mut budget = RestartBudget::new(1, 60_000);
+        let mut at = |at: i64, due: bool| {
+            let named = if due { budget.take_due(second(at)).len() } else { 0 };
+            (budget.failed(&"a", second(at)), named)
+        };
+        assert_eq!([at(0, false), at(0, false)], [(Restart, 0), (GiveUp, 0)]);
+        // The pause and one window more have passed since, and it was tried.
+        assert_eq!(at(60, true), (GiveUp, 1));
+        assert_eq!(at(60 + 120, true).1, 1);
+        assert_eq!([at(60 + 120 + 500, true), at(60 + 120 + 500 + 240 + 60, false)], [(GiveUp, 1), (GiveUp, 0)]);
+        budget.stands(&"a");
+        assert_eq!(budget.failed(&"a", second(2_000)), Restart);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_keeps_nobody_away() {
+        let mut budget = RestartBudget::new(0, 60_000);
+        budget.give_up(&"a", second(10_000));
+        assert_eq!(budget.given_up_until(&"a", second(5_000)), None);
+        assert_eq!(budget.take_due(second(5_000)), ["a"]);
+    }
+
+    #[test]
+    fn it_remembers_a_bounded_number() {
+        let mut budget = RestartBudget::new(0, 60_000);
+        for child in 0..CHILDREN_MAX + 10 {
+            budget.failed(&child, Timestamp(i64::try_from(child).unwrap()));
+        }
+        assert_eq!(budget.children.len(), CHILDREN_MAX);
+        assert!(budget.given_up_until(&0, second(2)).is_none(), "the longest quiet is forgotten");
     }
 }

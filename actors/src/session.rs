@@ -5,6 +5,7 @@
 //! It keeps no text: index jobs read the file again.
 
 mod answer;
+mod closing;
 mod observe;
 mod tracking;
 
@@ -12,15 +13,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_events::conversation::Agent;
-use baton_events::hash::ContentHash;
-use baton_events::record::{CommandId, Metadata, Position, SessionId};
+use baton_events::record::{CommandId, Metadata, SessionId};
 use baton_events::session::{
-    Aggregate, Close, CloseReason, Command, Effect, EffectId, EpisodeRef, Event, Phase, Policy, Rejection,
+    Aggregate, Close, CloseReason, Command, Effect, EffectId, EpisodeRef, Event, Policy, Rejection,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use uuid::Uuid;
 
 pub use answer::{Closed, Outcome};
+use closing::Waiter;
 pub use tracking::{Switch, Switched};
 
 use crate::chunks::ChunkStore;
@@ -28,11 +29,11 @@ use crate::clock::Clock;
 use crate::files::FileSeen;
 use crate::indexer::{self, JobOutcome};
 use crate::journal::{AppendError, Journal};
-use crate::limits;
+use crate::outage::Outage;
 use crate::pace::{Pace, Urgency};
 use crate::settings::SettingsReader;
 use crate::slot::{self, CallError};
-use crate::stream::SessionStream;
+use crate::stream::{self, SessionStream};
 use crate::supervisor;
 use crate::watcher;
 
@@ -55,6 +56,8 @@ pub struct Options {
     pub watcher: watcher::Handle,
     /// Is told when nothing is owed.
     pub supervisor: supervisor::Handle,
+    /// Is told whether the log takes writes.
+    pub outage: Outage,
 }
 
 /// Reaches one incarnation of a session.
@@ -150,8 +153,6 @@ pub(crate) struct State {
     stream: SessionStream,
     /// Rebuilt by the first message.
     aggregate: Option<Aggregate>,
-    /// Why the history cannot be read; then every call is answered with it.
-    broken: Option<String>,
     /// The job that this incarnation has handed out.
     in_flight: Option<EffectId>,
     waiting: Vec<Waiter>,
@@ -165,11 +166,6 @@ pub(crate) struct State {
     unreadable: Option<String>,
     /// Whether somebody waits for what is being done.
     urgency: Urgency,
-}
-
-struct Waiter {
-    reply: RpcReplyPort<Closed>,
-    before: Option<Uuid>,
 }
 
 impl Actor for SessionActor {
@@ -188,7 +184,6 @@ impl Actor for SessionActor {
             options,
             stream,
             aggregate: None,
-            broken: None,
             in_flight: None,
             waiting: Vec::new(),
             dirty: None,
@@ -200,14 +195,15 @@ impl Actor for SessionActor {
     }
 
     async fn handle(&self, myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
-        state.rehydrate().await?;
-        if let Some(reason) = state.broken.clone() {
+        if let Err(error) = state.rehydrate().await? {
+            let reason = error.to_string();
             match message {
-                Msg::Close(_, reply) => drop(reply.send(state.closed(Outcome::Broken { reason }))),
-                Msg::Switch(_, reply) => drop(reply.send(Switched::Failed { reason })),
+                Msg::Close(_, reply) => drop(reply.send(state.closed(Outcome::Broken { reason: reason.clone() }))),
+                Msg::Switch(_, reply) => drop(reply.send(Switched::Failed { reason: reason.clone() })),
                 _ => {}
             }
-            state.settle(&myself);
+            state.dismiss_waiters(&Outcome::Broken { reason: reason.clone() });
+            state.options.supervisor.unreadable(state.id.clone(), myself.get_id(), reason);
             return Ok(());
         }
         let is_asked = matches!(message, Msg::Close(..) | Msg::Switch(..)) || !state.waiting.is_empty();
@@ -228,21 +224,8 @@ impl Actor for SessionActor {
                 Ok(())
             }
         };
-        match handled {
-            Ok(()) => {}
-            Err(AppendError::Conflict { actual }) => {
-                // Somebody else wrote to this stream: what we believe is worth nothing.
-                tracing::warn!(session = %state.id, version = actual.0, "another writer was at work");
-                return Err("the stream has moved on".into());
-            }
-            Err(AppendError::Closed) => {}
-            Err(error) => {
-                tracing::error!(session = %state.id, %error, "event not recorded");
-                // What is owed is started again then, and not at once: the log may refuse for a long time.
-                state.wake_later(&myself, RETRY_RECORDING);
-                state.settle(&myself);
-                return Ok(());
-            }
+        if let Err(error) = handled {
+            return state.not_recorded(&myself, &error);
         }
         state.start_effects(&myself);
         state.answer_waiters();
@@ -251,22 +234,49 @@ impl Actor for SessionActor {
     }
 }
 
-/// When the log refuses a write, try what was owed again after this long.
-const RETRY_RECORDING: Duration = Duration::from_secs(5);
-
 impl State {
-    async fn rehydrate(&mut self) -> Result<(), ActorProcessingErr> {
-        if self.aggregate.is_some() || self.broken.is_some() {
-            return Ok(());
+    /// Rebuilds the session from the log unless that has been done. The inner error says why its history cannot be read.
+    async fn rehydrate(&mut self) -> Result<Result<(), stream::Error>, ActorProcessingErr> {
+        if self.aggregate.is_some() {
+            return Ok(Ok(()));
         }
         let stream = self.stream.clone();
-        match tokio::task::spawn_blocking(move || stream.rehydrate()).await? {
-            Ok(aggregate) => self.aggregate = Some(aggregate),
-            Err(error) => {
-                tracing::error!(session = %self.id, %error, "session not started");
-                self.broken = Some(error.to_string());
+        Ok(match tokio::task::spawn_blocking(move || stream.rehydrate()).await? {
+            Ok(aggregate) => {
+                self.aggregate = Some(aggregate);
+                Ok(())
             }
+            Err(error) => Err(error),
+        })
+    }
+
+    /// What follows when the log has not taken an event. What is owed is started again when it takes events again, and not
+    /// before: it may refuse for a long time.
+    fn not_recorded(&mut self, myself: &ActorRef<Msg>, error: &AppendError) -> Result<(), ActorProcessingErr> {
+        let reason = error.to_string();
+        match error {
+            AppendError::Conflict { actual } => {
+                // Somebody else wrote to this stream: what we believe is worth nothing.
+                tracing::warn!(session = %self.id, version = actual.0, "another writer was at work");
+                return Err("the stream has moved on".into());
+            }
+            AppendError::TooLarge { .. } | AppendError::Refused { retriable: false, .. } => {
+                tracing::error!(session = %self.id, %error, "event not recorded, and never will be");
+                self.dismiss_waiters(&Outcome::NotRecorded { reason });
+                return Err("an event cannot be recorded".into());
+            }
+            AppendError::Refused { .. } => {}
+            // It may be stored all the same: only reading tells.
+            AppendError::Closed => self.aggregate = None,
         }
+        tracing::debug!(session = %self.id, %error, "event not recorded");
+        self.options.outage.refused(&reason, self.options.clock.now());
+        self.options.supervisor.unrecorded(self.id.clone());
+        // A job that runs still tells its waiters what has become of it.
+        if self.in_flight.is_none() {
+            self.dismiss_waiters(&Outcome::NotRecorded { reason });
+        }
+        self.settle(myself);
         Ok(())
     }
 
@@ -298,6 +308,7 @@ impl State {
         let recorded = events.clone();
         let aggregate = self.aggregate.as_mut().expect("rehydrated before any message is handled");
         self.stream.record(aggregate, events, &metadata, now).await?;
+        self.options.outage.taken(now);
         recorded.iter().for_each(|event| self.tell(event, before.as_ref(), failed));
         Ok(Ok(()))
     }
@@ -378,82 +389,6 @@ impl State {
         self.submit_close(&call).await.map(drop)
     }
 
-    async fn close(&mut self, call: CloseCall, reply: RpcReplyPort<Closed>) -> Result<(), AppendError> {
-        if self.waiting.len() >= limits::WAITERS_PER_SESSION {
-            let _ = reply.send(self.closed(Outcome::Busy));
-            return Ok(());
-        }
-        let before = self.aggregate().state().episode.as_ref().map(|episode| episode.uuid);
-        let closed = match self.read_to_end().await {
-            Ok(()) => self.submit_close(&call).await,
-            Err(error) => Err(error),
-        };
-        match closed {
-            Ok(None) => {
-                self.waiting.push(Waiter { reply, before });
-                if self.in_flight.is_some() {
-                    self.options.indexer.hurry(&self.id);
-                }
-            }
-            Ok(Some(outcome)) => {
-                let _ = reply.send(self.closed(outcome));
-            }
-            Err(error) => {
-                let _ = reply.send(self.closed(Outcome::NotRecorded { reason: error.to_string() }));
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
-
-    /// Records the wish. `None`: the answer comes with the state.
-    async fn submit_close(&mut self, call: &CloseCall) -> Result<Option<Outcome>, AppendError> {
-        let state = self.aggregate().state();
-        let nothing_to_do = match state.phase {
-            Phase::Indexed => {
-                state.unindexed == 0 && self.unreadable.is_none() && state.filter_is(self.policy().filter_version)
-            }
-            // It is tried again in its time; to be asked is no reason to try at once.
-            Phase::Failed => {
-                let waits = state.failure.is_some_and(|failure| self.options.clock.now() < failure.retry_at);
-                waits && self.unreadable.is_some()
-            }
-            // The job that runs covers all that was read.
-            Phase::Indexing => state.job.is_some_and(|job| state.unindexed <= job.covers) && self.unreadable.is_none(),
-            _ => false,
-        };
-        if call.reason == CloseReason::LazyQuery && nothing_to_do {
-            // A query that finds nothing to do leaves no trace: it may come a thousand times an hour.
-            return Ok(None);
-        }
-        if let (Some(reason), Phase::New) = (&self.unreadable, state.phase) {
-            return Ok(Some(Outcome::Unreadable { reason: reason.clone() }));
-        }
-        let note = match &call.note {
-            Some(text) => Some(self.store_note(text.clone()).await?),
-            None => None,
-        };
-        let close = Command::Close(Close {
-            reason: call.reason,
-            note,
-            by_self: call.by_self,
-            unread: self.unreadable.is_some(),
-        });
-        Ok(self.submit(&close, Some(&call.command)).await?.err().map(Outcome::Refused))
-    }
-
-    /// A note is text, so it lies beside the conversation and not in the log; durable before it is named.
-    async fn store_note(&self, text: String) -> Result<ContentHash, AppendError> {
-        let (chunks, id) = (self.options.chunks.clone(), self.id.clone());
-        let stored = tokio::task::spawn_blocking(move || chunks.put_note(&id, &text)).await;
-        let refused = |reason| AppendError::Refused { reason, retriable: true };
-        match stored {
-            Ok(Ok(hash)) => Ok(hash),
-            Ok(Err(error)) => Err(refused(error.to_string())),
-            Err(error) => Err(refused(error.to_string())),
-        }
-    }
-
     async fn done(&mut self, outcome: JobOutcome) -> Result<(), AppendError> {
         if self.in_flight != Some(outcome.effect()) {
             tracing::debug!(session = %self.id, "result of a job that is no longer wanted");
@@ -478,16 +413,6 @@ impl State {
             JobOutcome::LetGo { .. } => self.let_go(),
         }
         Ok(())
-    }
-
-    /// A switch has stopped the job before it began: it is owed until that is lifted, and nobody waits that long.
-    fn let_go(&mut self) {
-        if self.policy().tracked {
-            return;
-        }
-        for waiter in std::mem::take(&mut self.waiting) {
-            let _ = waiter.reply.send(self.closed(Outcome::Refused(Rejection::SwitchedOff)));
-        }
     }
 
     /// The job found a file that no longer continues what was observed: observe it anew, and repeat the wish.
@@ -530,30 +455,6 @@ impl State {
                 urgency,
                 reply: Handle(myself.clone()),
             });
-        }
-    }
-
-    /// Answers everybody whose answer the state now tells.
-    fn answer_waiters(&mut self) {
-        let state = self.aggregate().state();
-        if state.phase == Phase::Indexing || self.waiting.is_empty() {
-            return;
-        }
-        let reason = self.unreadable.clone();
-        for waiter in std::mem::take(&mut self.waiting) {
-            let outcome = answer::outcome(self.aggregate().state(), waiter.before, reason.as_deref());
-            let _ = waiter.reply.send(self.closed(outcome));
-        }
-    }
-
-    fn closed(&self, outcome: Outcome) -> Closed {
-        let state = self.aggregate.as_ref().map(Aggregate::state);
-        Closed {
-            episode: state.and_then(|state| state.episode.as_ref()).map(|episode| episode.uuid),
-            messages: state.map_or(0, |state| state.counts.messages),
-            unreadable_lines: state.map_or(0, |state| state.counts.malformed),
-            position: self.aggregate.as_ref().map_or(Position(0), Aggregate::position),
-            outcome,
         }
     }
 

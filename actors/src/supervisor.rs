@@ -1,27 +1,33 @@
 //! The supervisor: owns the children and their restart budgets, finds or makes the actor of a session, keeps the timer
 //! wheel, works off the backlog, and drains everything on shutdown.
 //!
-//! It awaits nobody's answer. Sessions rehydrate on their first message, so spawning one costs microseconds. If it fails
-//! itself the daemon ends: there is nobody above it, and a fresh process replays the log.
+//! It awaits nobody's answer. Sessions rehydrate on their first message, so spawning one costs microseconds.
+//!
+//! A child that fails is made anew from the log. One that keeps failing is left alone, named in `status`, and tried again
+//! after a pause that doubles; a person's wish has a session tried at once. Without the indexer there is reading and no
+//! searching, without the watcher no news: the daemon goes on. Without the gateway nobody reaches it, and if the supervisor
+//! itself fails there is nobody above it: then the daemon ends, and the next client starts a fresh one.
+//!
+//! While the log takes no writes the backlog stands still, and one session at a time tries whether it does again.
 
 mod backlog;
 mod children;
+mod degraded;
+mod failing;
+mod wheel;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::session::Phase;
+use baton_events::session::{CloseReason, Phase};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SupervisionEvent};
 use tokio::sync::watch;
 
-use crate::clock::Clock;
 use crate::files::FileSeen;
 use crate::limits;
-use crate::restart::{RestartBudget, Verdict};
-use crate::session::{self, CloseCall, Closed, SessionActor};
-use crate::settings::SettingsReader;
+use crate::restart::RestartBudget;
+use crate::session::{self, CloseCall, Closed, SessionActor, Switch, Switched};
 use crate::slot::{CallError, Slot};
 use crate::table::TableReader;
 
@@ -29,6 +35,9 @@ pub use backlog::Progress;
 use backlog::{Backlog, Entry, Work};
 use children::Child as Only;
 pub use children::Children;
+pub use degraded::Degraded;
+use failing::Name;
+use wheel::{turn_to_backlog, turn_wheel, watch_outage};
 
 /// What the supervisor needs.
 pub struct Options {
@@ -39,7 +48,7 @@ pub struct Options {
     /// Where progress of the backlog is shown.
     pub progress: watch::Sender<Progress>,
     /// Children that keep failing and are left alone.
-    pub degraded: watch::Sender<Vec<String>>,
+    pub degraded: watch::Sender<Vec<Degraded>>,
     /// The actors there is one of.
     pub children: Children,
 }
@@ -64,13 +73,18 @@ impl Handle {
         }
     }
 
-    /// The actor of a session, made if need be. Whether the session exists is for the actor to say.
+    /// The actor of a session, made if need be. Whether the session exists is for the actor to say. `Gone` while the
+    /// session is left alone because it keeps failing.
     pub async fn resolve(&self, id: SessionId) -> Result<session::Handle, CallError> {
-        self.0.call(|reply| Msg::Resolve(id, reply), Duration::from_secs(5)).await?
+        self.find(id, Asker::Anything).await
+    }
+
+    async fn find(&self, id: SessionId, asker: Asker) -> Result<session::Handle, CallError> {
+        self.0.call(|reply| Msg::Resolve(id, asker, reply), Duration::from_secs(5)).await?
     }
 
     /// Reads a session's file to its end, closes it, and waits until its episode is durable. If the actor was put to
-    /// rest in between, asks its successor once, with the same command id.
+    /// rest in between, or fails over it, asks its successor once, with the same command id.
     pub async fn close(
         &self,
         id: &SessionId,
@@ -78,11 +92,32 @@ impl Handle {
         call: CloseCall,
         within: Duration,
     ) -> Result<Closed, CallError> {
-        let session = self.resolve(id.clone()).await?;
+        let asker = if call.reason == CloseReason::Explicit { Asker::Person } else { Asker::Anything };
+        let session = self.find(id.clone(), asker).await?;
         match session.refresh(seen.clone(), call.clone(), within).await {
-            Err(CallError::Gone) => self.resolve(id.clone()).await?.refresh(seen, call, within).await,
+            Err(CallError::Gone) => self.find(id.clone(), asker).await?.refresh(seen, call, within).await,
             answer => answer,
         }
+    }
+
+    /// Has a session tracked, or tracked no more. If its actor fails over it, asks its successor once: what is so already
+    /// is not recorded again.
+    pub async fn switch(&self, id: &SessionId, switch: Switch, within: Duration) -> Result<Switched, CallError> {
+        let session = self.find(id.clone(), Asker::Person).await?;
+        match session.switch(switch.clone(), within).await {
+            Err(CallError::Gone) => self.find(id.clone(), Asker::Person).await?.switch(switch, within).await,
+            answer => answer,
+        }
+    }
+
+    /// An incarnation could not have something recorded, because the log takes no writes.
+    pub(crate) fn unrecorded(&self, id: SessionId) {
+        self.0.cast(Msg::Unrecorded(id));
+    }
+
+    /// An incarnation cannot read its history.
+    pub(crate) fn unreadable(&self, id: SessionId, incarnation: ActorId, reason: String) {
+        self.0.cast(Msg::Unreadable { id, incarnation, reason });
     }
 
     /// An incarnation owes nothing at the moment; `rest` says that it may be put to rest.
@@ -101,17 +136,36 @@ impl Handle {
     }
 }
 
+/// Who wants a session's actor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asker {
+    /// A person or an agent, who means this session: it is tried although it keeps failing.
+    Person,
+    /// A query, the backlog, time.
+    Anything,
+}
+
 pub(crate) enum Msg {
     Seen(Vec<FileSeen>),
     Wanted(Vec<(SessionId, Option<FileSeen>)>),
     /// A question was answered, or has been for long: the backlog goes on.
     GoOn,
-    Resolve(SessionId, RpcReplyPort<Result<session::Handle, CallError>>),
+    Resolve(SessionId, Asker, RpcReplyPort<Result<session::Handle, CallError>>),
     Settled {
         id: SessionId,
         incarnation: ActorId,
         rest: bool,
     },
+    Unrecorded(SessionId),
+    Unreadable {
+        id: SessionId,
+        incarnation: ActorId,
+        reason: String,
+    },
+    /// It is time to try whether the log takes writes again.
+    TryLog,
+    /// It does.
+    LogTakes,
     /// Time has passed, or the table has changed.
     Tick,
     /// The settings are others: what was stopped may be owed again.
@@ -127,8 +181,12 @@ pub(crate) struct State {
     children: BTreeMap<SessionId, Child>,
     only: BTreeMap<u64, Only>,
     by_actor: BTreeMap<u64, SessionId>,
-    budget: RestartBudget,
+    budget: RestartBudget<Name>,
+    /// Why sessions that are left alone cannot be read.
+    unreadable: BTreeMap<SessionId, String>,
     backlog: Backlog,
+    /// Sessions that had something to record while the log took no writes.
+    unrecorded: BTreeSet<SessionId>,
     /// Sessions that time has woken, and when: a session that has nothing to do about it is not woken at once again.
     woken: BTreeMap<SessionId, Timestamp>,
     wheel: watch::Sender<Option<Timestamp>>,
@@ -158,9 +216,17 @@ impl Actor for SupervisorActor {
         (options, handle): Self::Arguments,
     ) -> Result<State, ActorProcessingErr> {
         handle.0.put(myself.clone());
-        let mut only = BTreeMap::new();
+        let (mut only, mut failed) = (BTreeMap::new(), Vec::new());
         for child in Only::ALL {
-            only.insert(options.children.start(child, myself.get_cell()).await?.pid(), child);
+            match options.children.start(child, myself.get_cell()).await {
+                Ok(actor) => drop(only.insert(actor.pid(), child)),
+                // Whoever started the daemon is told why.
+                Err(error) if child == Only::Gateway => return Err(error.into()),
+                Err(error) => {
+                    tracing::error!(actor = child.name(), %error, "actor not started");
+                    failed.push(child);
+                }
+            }
         }
         let wheel = watch::Sender::new(None);
         tokio::spawn(turn_wheel(
@@ -179,7 +245,9 @@ impl Actor for SupervisorActor {
                 limits::RESTARTS,
                 i64::try_from(limits::RESTART_WINDOW.as_millis()).unwrap_or(i64::MAX),
             ),
+            unreadable: BTreeMap::new(),
             backlog: Backlog::new(limits::BACKLOG_IN_FLIGHT),
+            unrecorded: BTreeSet::new(),
             woken: BTreeMap::new(),
             wheel,
             settled_count: 0,
@@ -195,6 +263,10 @@ impl Actor for SupervisorActor {
         state.take_in(owed.into_iter().map(Work::Wake).collect());
         let asked = state.options.sessions.pace.asked();
         tokio::spawn(turn_to_backlog(myself.clone(), asked));
+        tokio::spawn(watch_outage(myself.clone(), state.options.sessions.outage.clone()));
+        for child in failed {
+            state.restart(&myself, child).await;
+        }
         state.work_off(&myself).await;
         Ok(state)
     }
@@ -207,13 +279,20 @@ impl Actor for SupervisorActor {
                 state.take_in(sessions.into_iter().map(work).collect());
             }
             Msg::GoOn => {}
-            Msg::Resolve(id, reply) => {
-                let resolved = state.resolve(&myself, &id).await;
+            Msg::Resolve(id, asker, reply) => {
+                let resolved = state.resolve(&myself, &id, asker).await;
                 let _ = reply.send(resolved.map(session::Handle));
             }
             Msg::Settled { id, incarnation, rest } => state.settled(&id, incarnation, rest),
-            Msg::Tick => state.tick(),
-            Msg::Reconfigured => state.reconfigured(),
+            Msg::Unrecorded(id) => drop(state.unrecorded.insert(id)),
+            Msg::Unreadable { id, incarnation, reason } => state.unreadable(id, incarnation, reason),
+            Msg::TryLog => state.probe(&myself).await,
+            Msg::LogTakes => {
+                let unrecorded = std::mem::take(&mut state.unrecorded);
+                state.take_in(unrecorded.into_iter().map(Work::Wake).collect());
+            }
+            Msg::Tick => state.tick(&myself).await,
+            Msg::Reconfigured => state.reconfigured(&myself).await,
             Msg::Settle(reply) => {
                 state.work_off(&myself).await;
                 let _ = reply.send(());
@@ -236,7 +315,7 @@ impl Actor for SupervisorActor {
         match event {
             // What it failed with is not told: a panic's message may quote the text it stumbled over.
             SupervisionEvent::ActorFailed(cell, _) => state.failed(&myself, cell.get_id()).await,
-            SupervisionEvent::ActorTerminated(cell, ..) => state.ended(cell.get_id()),
+            SupervisionEvent::ActorTerminated(cell, ..) => state.ended(&myself, cell.get_id()).await,
             _ => {}
         }
         state.work_off(&myself).await;
@@ -249,12 +328,21 @@ impl State {
         self.options.sessions.clock.now()
     }
 
-    async fn resolve(&mut self, myself: &ActorRef<Msg>, id: &SessionId) -> Result<ActorRef<session::Msg>, CallError> {
+    async fn resolve(
+        &mut self,
+        myself: &ActorRef<Msg>,
+        id: &SessionId,
+        asker: Asker,
+    ) -> Result<ActorRef<session::Msg>, CallError> {
+        let is_left_alone = self.budget.given_up_until(&Name::Session(id.clone()), self.now()).is_some();
+        if is_left_alone && asker == Asker::Anything {
+            return Err(CallError::Gone);
+        }
         if let Some(child) = self.children.get_mut(id) {
             child.resting_since = None;
             return Ok(child.actor.clone());
         }
-        if self.draining || self.budget.given_up(id.as_str(), self.now()) {
+        if self.draining {
             return Err(CallError::Gone);
         }
         let arguments = (id.clone(), self.options.sessions.clone());
@@ -298,20 +386,16 @@ impl State {
         self.backlog.push(entries, self.options.sessions.clock.now());
     }
 
-    /// Hands out as much of the backlog as may be in flight. While a question is being answered that is only little.
+    /// Hands out as much of the backlog as may be in flight. While a question is being answered that is only little, and
+    /// nothing while the log takes no writes.
     async fn work_off(&mut self, myself: &ActorRef<Msg>) {
-        let pace = self.options.sessions.pace.clone();
-        while !(pace.is_asked() && self.begun.elapsed() < limits::BACKLOG_PAUSE)
+        let (pace, outage) = (self.options.sessions.pace.clone(), self.options.sessions.outage.clone());
+        while !outage.lasts()
+            && !(pace.is_asked() && self.begun.elapsed() < limits::BACKLOG_PAUSE)
             && let Some(work) = self.backlog.next()
         {
             self.begun = tokio::time::Instant::now();
-            let id = work.session().clone();
-            match (self.resolve(myself, &id).await, work) {
-                (Ok(actor), Work::Read(file)) => session::Handle(actor).seen(*file),
-                (Ok(actor), Work::Index(_, file)) => session::Handle(actor).index(file.map(|file| *file)),
-                (Ok(actor), Work::Wake(_)) => session::Handle(actor).wake(),
-                (Err(_), _) => self.backlog.done(&id),
-            }
+            self.hand_out(myself, work).await;
         }
         self.options.progress.send_if_modified(|shown| {
             let progress = self.backlog.progress();
@@ -319,6 +403,26 @@ impl State {
             *shown = progress;
             changed
         });
+    }
+
+    async fn hand_out(&mut self, myself: &ActorRef<Msg>, work: Work) {
+        let id = work.session().clone();
+        match (self.resolve(myself, &id, Asker::Anything).await, work) {
+            (Ok(actor), Work::Read(file)) => session::Handle(actor).seen(*file),
+            (Ok(actor), Work::Index(_, file)) => session::Handle(actor).index(file.map(|file| *file)),
+            (Ok(actor), Work::Wake(_)) => session::Handle(actor).wake(),
+            (Err(_), _) => self.backlog.done(&id),
+        }
+    }
+
+    /// Lets one session try whether the log takes writes again: one that has something to record, else the next.
+    async fn probe(&mut self, myself: &ActorRef<Msg>) {
+        let waits = self.unrecorded.pop_first().map(Work::Wake);
+        if !self.draining
+            && let Some(work) = waits.or_else(|| self.backlog.next())
+        {
+            self.hand_out(myself, work).await;
+        }
     }
 
     fn settled(&mut self, id: &SessionId, incarnation: ActorId, rest: bool) {
@@ -329,6 +433,11 @@ impl State {
             && child.actor.get_id() == incarnation
         {
             child.resting_since = rest.then_some(count);
+            let (name, now) = (Name::Session(id.clone()), self.options.sessions.clock.now());
+            if self.budget.given_up_until(&name, now).is_some() {
+                self.budget.stands(&name);
+                self.tell_degraded(now);
+            }
         }
         self.passivate();
     }
@@ -350,15 +459,23 @@ impl State {
         }
     }
 
-    fn tick(&mut self) {
+    async fn tick(&mut self, myself: &ActorRef<Msg>) {
         if self.draining {
             return;
+        }
+        let due = self.budget.take_due(self.now());
+        let mut again = Vec::new();
+        for name in due {
+            match name {
+                Name::Only(child) => self.start(myself, child).await,
+                Name::Session(id) => again.push(Work::Wake(id)),
+            }
         }
         let (settings, now) = (self.options.sessions.settings.borrow().clone(), self.now());
         let table = self.options.table.borrow_and_update().clone();
         let (due, next) = table.due(|state| settings.policy_for(state), now);
         self.woken.retain(|_, at| now.since_ms(*at) < WAKE_PAUSE_MS);
-        let mut work = Vec::new();
+        let mut work = again;
         for id in due {
             if !self.woken.contains_key(&id) {
                 self.woken.insert(id.clone(), now);
@@ -367,11 +484,12 @@ impl State {
         }
         let again = (!self.woken.is_empty()).then(|| now.plus_ms(WAKE_PAUSE_MS));
         self.take_in(work);
-        self.wheel.send_replace(next.into_iter().chain(again).min());
+        self.wheel.send_replace(next.into_iter().chain(again).chain(self.budget.next_due(now)).min());
+        self.tell_degraded(now);
     }
 
     /// Jobs that were owed when their sessions were stopped are owed again; timers follow with the next tick.
-    fn reconfigured(&mut self) {
+    async fn reconfigured(&mut self, myself: &ActorRef<Msg>) {
         let settings = self.options.sessions.settings.borrow().clone();
         let table = self.options.table.borrow().clone();
         let owed = table.iter().filter(|(_, row)| row.state.phase == Phase::Indexing);
@@ -381,69 +499,7 @@ impl State {
             self.woken.clear();
             self.take_in(work);
         }
-        self.tick();
-    }
-
-    async fn failed(&mut self, myself: &ActorRef<Msg>, actor: ActorId) {
-        if let Some(child) = self.only.remove(&actor.pid()) {
-            return self.restart(myself, child).await;
-        }
-        let Some(id) = self.by_actor.remove(&actor.pid()) else { return };
-        // A drained incarnation may fail while its successor is already at work.
-        self.children.retain(|child, entry| *child != id || entry.actor.get_id() != actor);
-        self.backlog.done(&id);
-        let now = self.now();
-        match self.budget.failed(id.as_str(), now) {
-            Verdict::Restart => {
-                tracing::warn!(session = %id, "session actor failed");
-                tracing::info!(session = %id, reason = %"actor_failed", "session actor restarted from the log");
-                // Whatever it owed is owed still; its first message finds out.
-                if let Ok(actor) = self.resolve(myself, &id).await {
-                    session::Handle(actor).wake();
-                }
-            }
-            Verdict::GiveUp => {
-                tracing::error!(session = %id, "session actor keeps failing and is left alone");
-            }
-        }
-        self.tell_degraded(now);
-    }
-
-    async fn restart(&mut self, myself: &ActorRef<Msg>, child: Only) {
-        let now = self.now();
-        if self.draining {
-            return;
-        }
-        while self.budget.failed(child.name(), now) == Verdict::Restart {
-            tracing::warn!(actor = child.name(), "actor failed");
-            tracing::info!(actor = child.name(), reason = %"actor_failed", "actor restarted");
-            match self.options.children.start(child, myself.get_cell()).await {
-                Ok(actor) => {
-                    self.only.insert(actor.pid(), child);
-                    if child == Only::Indexer {
-                        // The jobs that waited in it are lost with it.
-                        self.children.values().for_each(|child| session::Handle(child.actor.clone()).hand_out_again());
-                    }
-                    return self.tell_degraded(now);
-                }
-                Err(error) => tracing::error!(actor = child.name(), %error, "actor not started"),
-            }
-        }
-        // Without one of these three nothing works: a fresh process replays the log, and the next client starts it.
-        tracing::error!(actor = child.name(), "actor keeps failing, the daemon ends");
-        self.options.children.gateway.1.stop.send_replace(true);
-    }
-
-    fn tell_degraded(&self, now: Timestamp) {
-        let given_up = self.budget.all_given_up(now).into_iter().map(str::to_owned).collect();
-        self.options.degraded.send_replace(given_up);
-    }
-
-    fn ended(&mut self, actor: ActorId) {
-        if let Some(id) = self.by_actor.remove(&actor.pid()) {
-            self.children.retain(|child, entry| *child != id || entry.actor.get_id() != actor);
-            self.backlog.done(&id);
-        }
+        self.tick(myself).await;
     }
 
     async fn drain(&mut self) {
@@ -457,50 +513,6 @@ impl State {
         for child in children.values() {
             let left = until.saturating_duration_since(tokio::time::Instant::now());
             let _ = child.actor.wait(Some(left)).await;
-        }
-    }
-}
-
-/// One timer for all sessions: looks at the table when it has changed, and when the next session's time has come.
-async fn turn_wheel(
-    supervisor: ActorRef<Msg>,
-    clock: Arc<dyn Clock>,
-    mut table: TableReader,
-    mut settings: SettingsReader,
-    mut next: watch::Receiver<Option<Timestamp>>,
-) {
-    loop {
-        if supervisor.send_message(Msg::Tick).is_err() {
-            return;
-        }
-        tokio::time::sleep(limits::TIMER_MIN).await;
-        let at = *next.borrow_and_update();
-        let time = async {
-            match at {
-                Some(at) => clock.sleep_until(at).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            changed = table.changed() => if changed.is_err() { return },
-            changed = settings.changed() => if changed.is_err() || supervisor.send_message(Msg::Reconfigured).is_err() { return },
-            () = time => {}
-        }
-    }
-}
-
-/// Wakes the backlog when it has paused for questions: after the last one, and now and then while there are more.
-async fn turn_to_backlog(supervisor: ActorRef<Msg>, mut asked: watch::Receiver<usize>) {
-    while asked.changed().await.is_ok() {
-        loop {
-            let many = *asked.borrow_and_update();
-            if supervisor.send_message(Msg::GoOn).is_err() {
-                return;
-            }
-            if many == 0 {
-                break;
-            }
-            tokio::time::sleep(limits::BACKLOG_PAUSE).await;
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::indexer;
 use crate::journal::{self, DiskJournal, Journal, OpenError};
 use crate::limits;
 use crate::lock::{HomeLock, LockError};
+use crate::outage::Outage;
 use crate::pace::Pace;
 use crate::roots::Roots;
 use crate::session;
@@ -106,7 +107,7 @@ impl System {
         let (indexer, gateway) = (indexer::Handle::new(chunks.clone()), gateway::Handle::default());
         let (progress, degraded) = (watch::Sender::new(Progress::default()), watch::Sender::new(Vec::new()));
         let processors = std::thread::available_parallelism().map_or(1, usize::from).min(4);
-        let pace = Pace::new(processors);
+        let (pace, outage) = (Pace::new(processors), Outage::default());
         let services = Services {
             home: home.clone(),
             roots: roots.clone(),
@@ -124,6 +125,7 @@ impl System {
             progress: progress.subscribe(),
             pace: pace.clone(),
             degraded: degraded.subscribe(),
+            outage: outage.clone(),
             log_problem,
             stop: watch::Sender::new(false),
         };
@@ -136,6 +138,7 @@ impl System {
             indexer: indexer.clone(),
             watcher: watcher.clone(),
             supervisor: supervisor.clone(),
+            outage,
         };
         let memory = indexer::Options {
             journal: journal.clone(),
@@ -159,9 +162,10 @@ impl System {
             gateway: (gateway.clone(), services.clone(), Endpoint::of(&home)),
         };
         let options = supervisor::Options { sessions, table, progress, degraded, children };
-        let (actor, _) = Actor::spawn(None, SupervisorActor, (options, supervisor))
+        let (actor, ended) = Actor::spawn(None, SupervisorActor, (options, supervisor))
             .await
             .map_err(|error| StartError::Actors { reason: error.to_string() })?;
+        tokio::spawn(end_with(ended, services.stop.clone()));
         tracing::info!(home = %home.display(), sessions = services.table.borrow().len(), "daemon started");
         let exporter = Exporter::start(Arc::new(services.clone()));
         Ok(Self { services, gateway, journal, supervisor: actor, exporter, lock })
@@ -196,6 +200,14 @@ impl System {
         let _ = tokio::task::spawn_blocking(move || journal.close()).await;
         tracing::info!("daemon stopped");
         self.lock
+    }
+}
+
+/// Ends the daemon when its supervisor has failed: there is nobody who could restart it, and its children went with it.
+async fn end_with(supervisor: tokio::task::JoinHandle<()>, stop: watch::Sender<bool>) {
+    let _ = supervisor.await;
+    if !stop.send_replace(true) {
+        tracing::error!("the supervisor has failed, the daemon ends; the next command starts a new one");
     }
 }
 

@@ -60,6 +60,9 @@ pub struct Options {
     pub markers: PathBuf,
 }
 
+/// Longest wait for an answer: a look at everything on a slow disk.
+const LOOK: Duration = Duration::from_secs(60);
+
 /// Reaches the watcher.
 #[derive(Clone, Default)]
 pub struct Handle(pub(crate) Slot<Msg>);
@@ -69,7 +72,7 @@ impl Handle {
     /// newest first.
     /// Sessions are not told: the caller does what it wants done.
     pub async fn refresh(&self) -> Result<Vec<FileSeen>, CallError> {
-        self.0.call(Msg::Refresh, Duration::from_secs(60)).await
+        self.0.ask(Msg::Refresh, LOOK).await
     }
 
     /// A session has read a file as far as it went when it was seen like this.
@@ -85,7 +88,7 @@ impl Handle {
 
     /// Every transcript whose session's id begins with this text, whether read or not.
     pub async fn find(&self, id: &str) -> Result<Vec<FileSeen>, CallError> {
-        self.0.call(|reply| Msg::Find(id.to_owned(), reply), Duration::from_secs(60)).await
+        self.0.ask(|reply| Msg::Find(id.to_owned(), reply), LOOK).await
     }
 
     /// A file claims a session that is read from another one.
@@ -95,7 +98,7 @@ impl Handle {
 
     /// What is watched, and how.
     pub async fn overview(&self) -> Result<Overview, CallError> {
-        self.0.call(Msg::Overview, Duration::from_secs(60)).await
+        self.0.ask(Msg::Overview, LOOK).await
     }
 }
 

@@ -15,6 +15,7 @@ use super::Services;
 use crate::memory;
 use crate::session::{Closed, Outcome};
 use crate::slot::CallError;
+use crate::supervisor::Degraded;
 use crate::watcher::Overview;
 
 fn out(text: &str) -> String {
@@ -151,7 +152,8 @@ pub(super) fn close(id: &SessionId, closed: Result<Closed, CallError>) -> Close 
             (false, None, format!("the session is still being indexed; ask `baton show {id}` in a moment"))
         }
         Err(CallError::Gone) => {
-            (false, None, "the session's actor is not to be had; see `baton status`, then try again".to_owned())
+            let message = "the session failed twice over this close; `baton status` tells what to do, then close again";
+            (false, None, message.to_owned())
         }
     };
     Close {
@@ -207,7 +209,7 @@ fn told(id: &SessionId, closed: &Closed) -> (bool, Option<Uuid>, String) {
 }
 
 /// What is wrong, each with its fix.
-pub(super) fn problems(overview: &Overview, table: &SessionTable, given_up: &[String]) -> Vec<Problem> {
+pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[Degraded]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut tell = |what: String, fix: &str| problems.push(Problem { what: out(&what), fix: fix.to_owned() });
     for (path, exists, watched) in &overview.roots {
@@ -241,11 +243,8 @@ pub(super) fn problems(overview: &Overview, table: &SessionTable, given_up: &[St
             "install the newer version again",
         );
     }
-    for session in given_up {
-        tell(
-            format!("session {session} keeps failing and is left alone"),
-            "see `daemon.log`; it is tried again in a minute",
-        );
+    for degraded in degraded {
+        tell(degraded.what(), degraded.fix());
     }
     for (id, row) in table.iter() {
         if let (Phase::Failed, Some(failure)) = (row.state.phase, &row.state.failure) {

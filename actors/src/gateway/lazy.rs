@@ -26,6 +26,11 @@ use crate::slot::CallError;
 /// How often a waiting client is told how far things are.
 const TELL: std::time::Duration = std::time::Duration::from_millis(100);
 
+/// What an answer says that was given without a look at what has changed.
+const NOT_LOOKED: &str = "transcripts could not be looked at, and what has changed is missing; `baton status` tells why";
+/// What an answer says that was given while the log takes no writes.
+const NOT_RECORDED: &str = "nothing new can be recorded, and what has changed is missing; `baton status` tells why";
+
 /// What the step came to.
 pub(super) struct Step {
     /// Sessions whose episode is new.
@@ -38,6 +43,8 @@ pub(super) struct Step {
     pub(super) left_out_asking: bool,
     /// The answer must cover the log up to here.
     pub(super) position: Position,
+    /// Why nobody has looked what has changed.
+    pub(super) not_looked: Option<&'static str>,
 }
 
 impl Step {
@@ -101,7 +108,8 @@ pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(
     let mut stopping = services.stop.subscribe();
     loop {
         let now = *progress.borrow_and_update();
-        if now.pending() == 0 || now.finished >= enough {
+        // Nothing goes on while the log takes no writes, and the answer says so.
+        if now.pending() == 0 || now.finished >= enough || services.outage.lasts() {
             return Ok(());
         }
         if out.is_closed() {
@@ -133,8 +141,11 @@ pub(super) struct Ask<'a> {
 /// as the configured budget of time allows, with `all` everything. What did not fit goes to the backlog, before everything
 /// else there.
 pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> Result<Step, Ended> {
-    let grown = services.watcher.refresh().await;
-    let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts not looked at: {error}")))?;
+    // Without the watcher the answer is what is known.
+    let (grown, not_looked) = match services.watcher.refresh().await {
+        Ok(grown) => (grown, None),
+        Err(_) => (Vec::new(), Some(NOT_LOOKED)),
+    };
     let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
     let mut chosen = wanted::all(&table, &settings, services.clock.now(), grown);
     if let Some(project) = ask.project {
@@ -143,12 +154,21 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> R
     let everything = chosen.len();
     chosen.retain(|wanted| Some(&wanted.id) != ask.asking);
     let left_out_asking = chosen.len() < everything;
+    if services.outage.lasts() {
+        // Each would be read only to be refused.
+        let position = Position(0);
+        let mut step =
+            Step { indexed: 0, pending: 0, pending_sessions: Vec::new(), left_out_asking, position, not_looked };
+        chosen.iter().for_each(|wanted| step.left(&wanted.id));
+        step.not_looked = step.not_looked.or((step.pending > 0).then_some(NOT_RECORDED));
+        return Ok(step);
+    }
     let (first, beyond) =
         if ask.all { (chosen, Vec::new()) } else { split(chosen, limits::LAZY_BYTES, limits::LAZY_SESSIONS) };
 
     // Who waits for everything is answered from everything; who does not, from what was read for this answer.
     let position = if ask.all { services.journal.tail().position } else { Position(0) };
-    let step = Step { indexed: 0, pending: 0, pending_sessions: Vec::new(), left_out_asking, position };
+    let step = Step { indexed: 0, pending: 0, pending_sessions: Vec::new(), left_out_asking, position, not_looked };
     let until = tokio::time::Instant::now() + settings.lazy_budget;
     Closing::new(services, out, step, first, beyond, until).run().await
 }
@@ -264,7 +284,11 @@ impl<'a> Closing<'a> {
         match closed {
             Ok(closed) => {
                 self.step.position = self.step.position.max(closed.position);
-                self.step.indexed += u64::from(matches!(closed.outcome, Outcome::Stored | Outcome::Replaced(_)));
+                match closed.outcome {
+                    Outcome::Stored | Outcome::Replaced(_) => self.step.indexed += 1,
+                    Outcome::NotRecorded { .. } | Outcome::Broken { .. } | Outcome::Busy => self.step.left(&id),
+                    _ => {}
+                }
             }
             // It could not be read in time, or its actor is down: the answer says that it may be missing.
             Err(_) => self.step.left(&id),

@@ -125,6 +125,8 @@ impl State {
         };
         let (answer, result) = match switched {
             Ok(switched) => (switched, Ok(())),
+            // The next incarnation is asked, which knows what this one does not.
+            Err(error @ AppendError::Conflict { .. }) => return Err(error),
             Err(error) => (Switched::Failed { reason: error.to_string() }, Err(error)),
         };
         let _ = reply.send(answer);

@@ -85,8 +85,8 @@ pub(super) struct Backlog {
     waiting: BTreeMap<Place, Entry>,
     /// Where each waits, by session and kind: a file that changes ten times while it waits is read once.
     queued: BTreeMap<(SessionId, Kind), Place>,
-    /// Sessions at work, and how many bytes that is.
-    in_flight: BTreeMap<SessionId, u64>,
+    /// Sessions at work, and at what.
+    in_flight: BTreeMap<SessionId, Entry>,
     at_once: usize,
     taken_in: u64,
     progress: Progress,
@@ -149,18 +149,26 @@ impl Backlog {
         // A session that is in flight takes its next turn later; the others need not wait for it.
         let free = |(_, entry): &(&Place, &Entry)| !self.in_flight.contains_key(entry.work.session());
         let place = self.waiting.iter().find(free).map(|(place, _)| *place)?;
-        let Entry { work, bytes, .. } = self.waiting.remove(&place)?;
+        let entry = self.waiting.remove(&place)?;
+        let work = entry.work.clone();
         self.queued.remove(&(work.session().clone(), work.kind()));
-        self.in_flight.insert(work.session().clone(), bytes);
+        self.in_flight.insert(work.session().clone(), entry);
         Some(work)
     }
 
     pub(super) fn done(&mut self, id: &SessionId) {
-        if let Some(bytes) = self.in_flight.remove(id) {
+        if let Some(entry) = self.in_flight.remove(id) {
             self.progress.done += 1;
-            self.progress.bytes_done += bytes;
+            self.progress.bytes_done += entry.bytes;
             self.progress.finished += 1;
         }
+    }
+
+    /// The session has failed over what was in flight: it is to be done again.
+    pub(super) fn again(&mut self, id: &SessionId, now: Timestamp) {
+        let failed_over = self.in_flight.get(id).cloned();
+        self.done(id);
+        self.push(failed_over.into_iter().collect(), now);
     }
 
     pub(super) fn clear(&mut self) {
@@ -235,6 +243,19 @@ mod tests {
         let rest: Vec<String> = std::iter::from_fn(|| take(&mut backlog)).collect();
         assert_eq!(rest, ["live", "young", "middle"]);
         assert_eq!(backlog.progress().total, 4);
+    }
+
+    #[test]
+    fn what_a_session_has_failed_over_is_done_again() {
+        let mut backlog = Backlog::new(2);
+        backlog.push(vec![entry(Work::Read(file("a", 7)), 0), wake("b")], Timestamp(1));
+        assert_eq!(take(&mut backlog).as_deref(), Some("a"));
+        backlog.again(&id("a"), Timestamp(2));
+        backlog.again(&id("b"), Timestamp(2));
+        assert_eq!(take(&mut backlog).as_deref(), Some("b"), "what was not in flight waits where it was");
+        let Some(Work::Read(seen)) = backlog.next() else { panic!("the file was not taken again") };
+        assert_eq!((seen.session, seen.stat.size), (id("a"), 7));
+        assert_eq!(take(&mut backlog), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub struct Children {
 }
 
 /// One of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Child {
     Indexer,
     Watcher,

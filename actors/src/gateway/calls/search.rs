@@ -42,7 +42,7 @@ pub(in crate::gateway) async fn ready(services: &Arc<Services>, out: &Out, ask: 
         pending: step.pending + u64::from(position < step.position.max(tail)),
         pending_sessions: step.pending_sessions,
         left_out_asking: step.left_out_asking,
-        note: services.settings.borrow().note(),
+        note: step.not_looked.map(str::to_owned).or_else(|| services.settings.borrow().note()),
         position: position.0,
         failed: failed.map(|(id, _)| id.to_string()).take(resolve::NAMED).collect(),
     };

@@ -38,6 +38,12 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     let progress = *services.progress.borrow();
     let degraded = services.degraded.borrow().clone();
     let mut problems = answers::problems(&overview, &table, &degraded);
+    problems.extend(services.outage.lasting().map(|refusal| answer::Problem {
+        what: format!("nothing new is recorded since {}: {}", refusal.since, refusal.reason),
+        fix: "free disk space or fix the permissions of `log/`; it is tried every few seconds, and `baton stop` has the next \
+              command open the log anew; nothing that was acknowledged is lost"
+            .to_owned(),
+    }));
     problems.extend(services.configuration.mistakes().iter().map(|mistake| answer::Problem {
         what: mistake.to_string(),
         // With no good copy it is another one.

@@ -15,6 +15,7 @@ use crate::gateway::{Services, resolve};
 use crate::limits;
 use crate::session::{Switch, Switched};
 use crate::settings::{Settings, Stop};
+use crate::slot::CallError;
 
 /// Longest name of a group.
 const GROUP_CHARS: usize = 64;
@@ -89,10 +90,15 @@ async fn meant(
 }
 
 async fn ask(services: &Services, id: &SessionId, switch: Switch) -> Result<Switched, Ended> {
-    let session = services.supervisor.resolve(id.clone()).await;
-    let session = session.map_err(|error| internal("the session cannot be reached", error))?;
-    let switched = session.switch(switch, limits::SESSION_CALL).await;
-    switched.map_err(|error| internal("the session did not answer", error).into())
+    let switched = services.supervisor.switch(id, switch, limits::SESSION_CALL).await;
+    switched.map_err(|error| match error {
+        CallError::Gone => failure(
+            code::INTERNAL,
+            "the session failed twice over this call; `baton status` tells what to do, then try again",
+        )
+        .into(),
+        CallError::TimedOut => internal("the session did not answer", error).into(),
+    })
 }
 
 /// The group that a text names: a project that is known, else a name of its own.

@@ -1,0 +1,98 @@
+//! Whether the log takes writes, as those who write to it have found: one outage is one line in `daemon.log`, however many
+//! sessions meet it, and one entry in `status`.
+//!
+//! Nobody asks the log itself. The first refused write begins an outage and the first one that is stored ends it; meanwhile
+//! the supervisor lets one session at a time try (see [`limits::OUTAGE_PROBE`](crate::limits::OUTAGE_PROBE)).
+
+use std::sync::Arc;
+
+use baton_events::record::Timestamp;
+use tokio::sync::watch;
+
+/// Shared by whoever writes, whoever hands out work, and `status`.
+#[derive(Clone, Debug)]
+pub struct Outage(Arc<watch::Sender<Option<Refusal>>>);
+
+/// An outage that lasts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What the log said first.
+    pub reason: String,
+    /// When it said so.
+    pub since: Timestamp,
+}
+
+impl Default for Outage {
+    fn default() -> Self {
+        Self(Arc::new(watch::Sender::new(None)))
+    }
+}
+
+impl Outage {
+    /// The log has refused a write.
+    pub fn refused(&self, reason: &str, now: Timestamp) {
+        let begun = self.0.send_if_modified(|lasting| {
+            let begins = lasting.is_none();
+            lasting.get_or_insert_with(|| Refusal { reason: reason.to_owned(), since: now });
+            begins
+        });
+        if begun {
+            tracing::error!(%reason, "log takes no writes, sessions wait");
+        }
+    }
+
+    /// The log has stored something.
+    pub fn taken(&self, now: Timestamp) {
+        if self.0.borrow().is_none() {
+            return;
+        }
+        let mut over = None;
+        self.0.send_if_modified(|lasting| {
+            over = lasting.take();
+            over.is_some()
+        });
+        if let Some(refusal) = over {
+            tracing::info!(after_ms = now.since_ms(refusal.since), "log takes writes again, sessions go on");
+        }
+    }
+
+    /// The outage that lasts, if one does.
+    pub fn lasting(&self) -> Option<Refusal> {
+        self.0.borrow().clone()
+    }
+
+    /// Whether one does.
+    pub fn lasts(&self) -> bool {
+        self.0.borrow().is_some()
+    }
+
+    /// Told when one begins or ends.
+    pub fn changes(&self) -> watch::Receiver<Option<Refusal>> {
+        self.0.subscribe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_begins_once_and_ends_with_the_first_write() {
+        let outage = Outage::default();
+        let mut changes = outage.changes();
+        let mut told = || {
+            let changed = changes.has_changed().unwrap();
+            changes.mark_unchanged();
+            changed
+        };
+        outage.taken(Timestamp(1));
+        assert!(!told() && !outage.lasts());
+        outage.refused("no room", Timestamp(2));
+        assert!(told());
+        outage.refused("no room at all", Timestamp(3));
+        assert!(!told(), "the second session that meets it is no news");
+        assert_eq!(outage.lasting(), Some(Refusal { reason: "no room".to_owned(), since: Timestamp(2) }));
+        outage.taken(Timestamp(4));
+        assert!(told() && !outage.lasts());
+    }
+}

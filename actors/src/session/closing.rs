@@ -1,0 +1,150 @@
+//! Closes, and who waits for what becomes of them.
+
+use baton_events::hash::ContentHash;
+use baton_events::record::Position;
+use baton_events::session::{Aggregate, Close, CloseReason, Command, Phase, Rejection};
+use ractor::RpcReplyPort;
+use uuid::Uuid;
+
+use super::{CloseCall, Closed, Outcome, State, answer};
+use crate::journal::AppendError;
+use crate::limits;
+
+/// A caller whose answer comes with the state.
+pub(super) struct Waiter {
+    reply: RpcReplyPort<Closed>,
+    before: Option<Uuid>,
+}
+
+impl State {
+    pub(super) async fn close(&mut self, call: CloseCall, reply: RpcReplyPort<Closed>) -> Result<(), AppendError> {
+        if self.waiting.len() >= limits::WAITERS_PER_SESSION {
+            let _ = reply.send(self.closed(Outcome::Busy));
+            return Ok(());
+        }
+        let before = self.aggregate().state().episode.as_ref().map(|episode| episode.uuid);
+        let mut closed = self.read_and_close(&call).await;
+        // Whether it was stored is found out by reading. What was is not stored again, for it has the same command id.
+        if matches!(closed, Err(AppendError::Closed)) && self.read_anew().await {
+            closed = self.read_and_close(&call).await;
+        }
+        match closed {
+            Ok(None) => {
+                self.waiting.push(Waiter { reply, before });
+                if self.in_flight.is_some() {
+                    self.options.indexer.hurry(&self.id);
+                }
+                Ok(())
+            }
+            Ok(Some(outcome)) => {
+                let _ = reply.send(self.closed(outcome));
+                Ok(())
+            }
+            // The next incarnation is asked, which knows what this one does not.
+            Err(error @ AppendError::Conflict { .. }) => Err(error),
+            Err(error) => {
+                let _ = reply.send(self.closed(Outcome::NotRecorded { reason: error.to_string() }));
+                Err(error)
+            }
+        }
+    }
+
+    async fn read_and_close(&mut self, call: &CloseCall) -> Result<Option<Outcome>, AppendError> {
+        self.read_to_end().await?;
+        self.submit_close(call).await
+    }
+
+    /// Rebuilds from the log. Whether that succeeded.
+    async fn read_anew(&mut self) -> bool {
+        self.aggregate = None;
+        matches!(self.rehydrate().await, Ok(Ok(())))
+    }
+
+    /// Records the wish. `None`: the answer comes with the state.
+    pub(super) async fn submit_close(&mut self, call: &CloseCall) -> Result<Option<Outcome>, AppendError> {
+        let state = self.aggregate().state();
+        let nothing_to_do = match state.phase {
+            Phase::Indexed => {
+                state.unindexed == 0 && self.unreadable.is_none() && state.filter_is(self.policy().filter_version)
+            }
+            // It is tried again in its time; to be asked is no reason to try at once.
+            Phase::Failed => {
+                let waits = state.failure.is_some_and(|failure| self.options.clock.now() < failure.retry_at);
+                waits && self.unreadable.is_some()
+            }
+            // The job that runs covers all that was read.
+            Phase::Indexing => state.job.is_some_and(|job| state.unindexed <= job.covers) && self.unreadable.is_none(),
+            _ => false,
+        };
+        if call.reason == CloseReason::LazyQuery && nothing_to_do {
+            // A query that finds nothing to do leaves no trace: it may come a thousand times an hour.
+            return Ok(None);
+        }
+        if let (Some(reason), Phase::New) = (&self.unreadable, state.phase) {
+            return Ok(Some(Outcome::Unreadable { reason: reason.clone() }));
+        }
+        let note = match &call.note {
+            Some(text) => match self.store_note(text.clone()).await {
+                Ok(hash) => Some(hash),
+                Err(reason) => return Ok(Some(Outcome::NotRecorded { reason })),
+            },
+            None => None,
+        };
+        let close = Command::Close(Close {
+            reason: call.reason,
+            note,
+            by_self: call.by_self,
+            unread: self.unreadable.is_some(),
+        });
+        Ok(self.submit(&close, Some(&call.command)).await?.err().map(Outcome::Refused))
+    }
+
+    /// A note is text, so it lies beside the conversation and not in the log; durable before it is named.
+    async fn store_note(&self, text: String) -> Result<ContentHash, String> {
+        let (chunks, id) = (self.options.chunks.clone(), self.id.clone());
+        let stored = tokio::task::spawn_blocking(move || chunks.put_note(&id, &text)).await;
+        let not_stored = |error: &dyn std::fmt::Display| format!("the reason cannot be stored: {error}");
+        stored.map_err(|error| not_stored(&error))?.map_err(|error| not_stored(&error))
+    }
+
+    /// A switch has stopped the job before it began: it is owed until that is lifted, and nobody waits that long.
+    pub(super) fn let_go(&mut self) {
+        if self.policy().tracked {
+            return;
+        }
+        for waiter in std::mem::take(&mut self.waiting) {
+            let _ = waiter.reply.send(self.closed(Outcome::Refused(Rejection::SwitchedOff)));
+        }
+    }
+
+    /// Answers everybody whose answer the state now tells.
+    pub(super) fn answer_waiters(&mut self) {
+        let state = self.aggregate().state();
+        if state.phase == Phase::Indexing || self.waiting.is_empty() {
+            return;
+        }
+        let reason = self.unreadable.clone();
+        for waiter in std::mem::take(&mut self.waiting) {
+            let outcome = answer::outcome(self.aggregate().state(), waiter.before, reason.as_deref());
+            let _ = waiter.reply.send(self.closed(outcome));
+        }
+    }
+
+    pub(super) fn closed(&self, outcome: Outcome) -> Closed {
+        let state = self.aggregate.as_ref().map(Aggregate::state);
+        Closed {
+            episode: state.and_then(|state| state.episode.as_ref()).map(|episode| episode.uuid),
+            messages: state.map_or(0, |state| state.counts.messages),
+            unreadable_lines: state.map_or(0, |state| state.counts.malformed),
+            position: self.aggregate.as_ref().map_or(Position(0), Aggregate::position),
+            outcome,
+        }
+    }
+
+    /// Answers everybody who waits: what they wait for cannot be recorded, or is not known.
+    pub(super) fn dismiss_waiters(&mut self, outcome: &Outcome) {
+        for waiter in std::mem::take(&mut self.waiting) {
+            let _ = waiter.reply.send(self.closed(outcome.clone()));
+        }
+    }
+}

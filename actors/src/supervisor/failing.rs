@@ -1,0 +1,138 @@
+//! What becomes of a child that has failed: it is made anew from the log, or left alone for a while and named in `status`.
+
+use baton_events::record::{SessionId, Timestamp};
+use ractor::{ActorId, ActorRef};
+
+use super::children::Child as Only;
+use super::degraded::Degraded;
+use super::{Asker, Msg, State};
+use crate::restart::Verdict;
+use crate::session;
+
+/// What the budget counts by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Name {
+    Only(Only),
+    Session(SessionId),
+}
+
+impl State {
+    /// A session cannot read its history: as if it had used up its budget at once.
+    pub(super) fn unreadable(&mut self, id: SessionId, incarnation: ActorId, reason: String) {
+        self.backlog.done(&id);
+        if self.children.get(&id).is_none_or(|child| child.actor.get_id() != incarnation) {
+            return;
+        }
+        self.children.remove(&id).map(|child| child.actor.drain());
+        let (name, now) = (Name::Session(id.clone()), self.now());
+        if self.budget.given_up_until(&name, now).is_none() {
+            tracing::error!(session = %id, %reason, "session not started: its history cannot be read");
+        }
+        self.budget.give_up(&name, now);
+        self.unreadable.insert(id, reason);
+        self.tell_degraded(now);
+    }
+
+    pub(super) async fn failed(&mut self, myself: &ActorRef<Msg>, actor: ActorId) {
+        if let Some(child) = self.only.remove(&actor.pid()) {
+            return self.restart(myself, child).await;
+        }
+        let Some(id) = self.by_actor.remove(&actor.pid()) else { return };
+        // A drained incarnation may fail while its successor is already at work.
+        self.children.retain(|child, entry| *child != id || entry.actor.get_id() != actor);
+        let now = self.now();
+        match self.budget.failed(&Name::Session(id.clone()), now) {
+            Verdict::Restart => {
+                tracing::warn!(session = %id, "session actor failed");
+                tracing::info!(session = %id, reason = %"actor_failed", "session actor restarted from the log");
+                self.backlog.again(&id, now);
+                // Whatever it owed is owed still; its first message finds out.
+                if let Ok(actor) = self.resolve(myself, &id, Asker::Anything).await {
+                    session::Handle(actor).wake();
+                }
+            }
+            Verdict::GiveUp => {
+                self.backlog.done(&id);
+                tracing::error!(session = %id, "session actor keeps failing and is left alone");
+                self.unreadable.remove(&id);
+            }
+        }
+        self.tell_degraded(now);
+    }
+
+    /// Starts one of the actors there is one of after it has failed, unless it keeps failing.
+    pub(super) async fn restart(&mut self, myself: &ActorRef<Msg>, child: Only) {
+        let now = self.now();
+        if self.draining {
+            return;
+        }
+        tracing::warn!(actor = child.name(), "actor failed");
+        match self.budget.failed(&Name::Only(child), now) {
+            Verdict::Restart => self.start(myself, child).await,
+            Verdict::GiveUp => self.give_up(child, now),
+        }
+    }
+
+    pub(super) async fn start(&mut self, myself: &ActorRef<Msg>, child: Only) {
+        let now = self.now();
+        loop {
+            match self.options.children.start(child, myself.get_cell()).await {
+                Ok(actor) => {
+                    tracing::info!(actor = child.name(), reason = %"actor_failed", "actor restarted");
+                    self.only.insert(actor.pid(), child);
+                    if child == Only::Indexer {
+                        // The jobs that waited in it are lost with it.
+                        self.children.values().for_each(|child| session::Handle(child.actor.clone()).hand_out_again());
+                    }
+                    return self.tell_degraded(now);
+                }
+                Err(error) => tracing::error!(actor = child.name(), %error, "actor not started"),
+            }
+            if self.budget.failed(&Name::Only(child), now) == Verdict::GiveUp {
+                return self.give_up(child, now);
+            }
+        }
+    }
+
+    fn give_up(&mut self, child: Only, now: Timestamp) {
+        match child {
+            Only::Gateway => {
+                tracing::error!(actor = child.name(), "actor keeps failing, nobody can be answered, the daemon ends");
+                self.options.children.gateway.1.stop.send_replace(true);
+            }
+            Only::Indexer | Only::Watcher => {
+                tracing::error!(actor = child.name(), "actor keeps failing and is left alone");
+            }
+        }
+        self.tell_degraded(now);
+    }
+
+    pub(super) fn tell_degraded(&mut self, now: Timestamp) {
+        let given_up = self.budget.all_given_up(now);
+        self.unreadable.retain(|id, _| given_up.iter().any(|(name, _)| **name == Name::Session(id.clone())));
+        let told = |(name, until): &(&Name, Timestamp)| match name {
+            Name::Only(child) => Degraded::Actor { name: child.name(), until: *until },
+            Name::Session(id) => match self.unreadable.get(id) {
+                Some(reason) => Degraded::Unreadable { id: id.clone(), reason: reason.clone(), until: *until },
+                None => Degraded::Session { id: id.clone(), until: *until },
+            },
+        };
+        let now_degraded: Vec<Degraded> = given_up.iter().map(told).collect();
+        self.options.degraded.send_if_modified(|shown| {
+            let changed = *shown != now_degraded;
+            *shown = now_degraded;
+            changed
+        });
+    }
+
+    pub(super) async fn ended(&mut self, myself: &ActorRef<Msg>, actor: ActorId) {
+        if let Some(child) = self.only.remove(&actor.pid()) {
+            // None of them ends by itself.
+            return self.restart(myself, child).await;
+        }
+        if let Some(id) = self.by_actor.remove(&actor.pid()) {
+            self.children.retain(|child, entry| *child != id || entry.actor.get_id() != actor);
+            self.backlog.done(&id);
+        }
+    }
+}
