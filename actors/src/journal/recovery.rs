@@ -87,7 +87,11 @@ pub(super) fn recover(
     let (index, mut report) = match sled::open(log) {
         Ok(opened) => (Some(opened.index), Recovery { index_put_aside: opened.aside.map(told), ..Recovery::default() }),
         Err(error) if error.is_lock() => return Err(OpenError::InUse(error.to_string())),
-        Err(error) => (None, Recovery { problem: Some(error.to_string()), ..Recovery::default() }),
+        Err(error) => {
+            let problem =
+                format!("the index of the log could not be opened ({error}); restart the daemon when it can be");
+            (None, Recovery { problem: Some(problem), ..Recovery::default() })
+        }
     };
     let applied = index.as_ref().and_then(|index| index.applied().ok()).unwrap_or_default();
 

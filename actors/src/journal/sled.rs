@@ -11,7 +11,7 @@
 //! together lie together, compressed.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -30,6 +30,8 @@ const CACHE_BYTES: u64 = 16 * 1024 * 1024;
 const BATCH_RECORDS: usize = 63;
 /// Operations of any batch.
 const BATCH_OPERATIONS: usize = 127;
+/// As much as sled writes at least when it opens.
+const PROBE_BYTES: usize = 64 * 1024;
 /// Broken indexes kept for whoever wants to know why.
 const BROKEN_KEPT: usize = 2;
 
@@ -53,6 +55,13 @@ pub(super) enum Error {
     Panicked(String),
     #[error("{0} in the index cannot be understood")]
     Malformed(&'static str),
+    #[error("{error}: {cause}")]
+    Disk {
+        /// What sled said.
+        error: String,
+        /// What writing beside it said.
+        cause: io::Error,
+    },
     #[error("position {0} is missing in the index")]
     Hole(Position),
 }
@@ -270,7 +279,8 @@ pub(super) struct Aside {
     pub(super) reason: String,
 }
 
-/// Opens the index of a log folder, whatever state it is in: first as it is, then without its snapshots, then anew.
+/// Opens the index of a log folder, whatever state it is in: first as it is, then without its snapshots, then anew. An
+/// error is not about the index, but about the disk, or that another process has it open.
 pub(super) fn open(log: &Path) -> Result<Opened, Error> {
     let folder = log.join("sled");
     remove_unfinished_snapshots(&folder)?;
@@ -283,7 +293,21 @@ pub(super) fn open(log: &Path) -> Result<Opened, Error> {
             Err(_) => thread::sleep(LOCK_RETRY),
         }
     };
+    if let Err(cause) = try_disk(log) {
+        // Nothing else can be written here either, so this says nothing about the index.
+        return Err(Error::Disk { error: error.to_string(), cause });
+    }
     open_without_snapshots(log, &folder, &error)
+}
+
+/// Whether something can be written and made durable beside the index.
+fn try_disk(log: &Path) -> io::Result<()> {
+    let probe = log.join("probe.tmp");
+    let tried = File::create(&probe).and_then(|mut file| {
+        file.write_all(&[0; PROBE_BYTES])?;
+        file.sync_all()
+    });
+    tried.and(fs::remove_file(&probe))
 }
 
 fn open_without_snapshots(log: &Path, folder: &Path, first: &Error) -> Result<Opened, Error> {

@@ -388,6 +388,29 @@ fn an_index_of_the_first_form_is_put_aside_and_rebuilt() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_log_that_may_not_be_written_is_refused_and_its_index_left_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = tempfile::tempdir().unwrap();
+    let all = written(home.path());
+    let permit = |mode| {
+        for path in [segment(home.path(), 1), home.path().join("sled/db"), home.path().to_owned()] {
+            let mode = if path.is_dir() { mode | 0o100 } else { mode };
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    permit(0o400);
+    let may_anyway = fs::File::create(home.path().join("root")).is_ok();
+    if !may_anyway {
+        let error = DiskJournal::open(options(home.path()), Box::new(())).map(|_| ()).expect_err("not writable");
+        assert!(error.to_string().contains("give it back to your user"), "{error}");
+    }
+    permit(0o600);
+    assert!(!home.path().join("sled.broken-1").exists());
+    assert_eq!(check_opens_with(home.path(), &all, "given back").index_put_aside, None);
+}
+
 #[test]
 fn broken_indexes_do_not_pile_up() {
     let home = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ use baton_events::record::Position;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// A file could not be read or written.
-    #[error("cannot open the log: {what} {}: {source}", path.display())]
+    #[error("cannot open the log: {what} {}: {source}{}", path.display(), way_out(source))]
     Io {
         /// What was tried.
         what: &'static str,
@@ -21,9 +21,12 @@ pub enum OpenError {
     },
     /// Records that were on the disk for certain are bad or missing.
     #[error(
-        "the log is damaged: {} at byte {offset}, position {position}: {what}. No record was touched. Put that file back \
-         from a backup; or, to begin anew, move the folder {} away: transcripts that are still there are read again",
+        "the log is damaged: {} at byte {offset}, position {position}: {what}. No record was touched. `baton log verify` \
+         shows all that is damaged. Put that file back from a backup; or save what lies before it with `baton log export \
+         --until {} -o FILE`, and go on without the rest with `baton log repair --cut-at {position}`, which keeps what it \
+         cuts in {}: transcripts that are still there are read again",
         segment.display(),
+        position.0.saturating_sub(1),
         log.display()
     )]
     Damaged {
@@ -39,7 +42,11 @@ pub enum OpenError {
         log: PathBuf,
     },
     /// The log holds what only a newer version of this program understands.
-    #[error("the log was written by a newer version of this program ({}, position {position}): {what}", segment.display())]
+    #[error(
+        "cannot open the log: {} at position {position}: {what}. Update baton, or start the version that you used last; \
+         nothing was changed",
+        segment.display()
+    )]
     Newer {
         /// The segment file.
         segment: PathBuf,
@@ -49,6 +56,67 @@ pub enum OpenError {
         what: String,
     },
     /// Another process has the log open.
-    #[error("another process has the log open: {0}")]
+    #[error("another process has the log open ({0}); stop it with `baton stop`, or wait until it has ended")]
     InUse(String),
+}
+
+/// What to do about what the system said; empty where that is not known.
+fn way_out(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            ". The disk is full: make room there and start again; nothing that was acknowledged is lost"
+        }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            ". That file system is mounted read-only: mount it for writing, or set BATON_HOME to a folder elsewhere"
+        }
+        io::ErrorKind::PermissionDenied => {
+            ". It may not be written by you: give it back to your user (a command run with sudo may have made it), or set \
+             BATON_HOME to a folder of your own"
+        }
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(error: &OpenError, expected: &[&str]) {
+        let text = error.to_string();
+        for part in expected {
+            assert!(text.contains(part), "{text:?} lacks {part:?}");
+        }
+        assert!(!text.contains("  "), "{text:?}");
+    }
+
+    #[test]
+    fn each_refusal_says_what_to_do() {
+        let io = |kind: io::ErrorKind| OpenError::Io { what: "write to", path: "/h/log".into(), source: kind.into() };
+        check(&io(io::ErrorKind::StorageFull), &["cannot open the log: write to /h/log: ", "make room there"]);
+        check(&io(io::ErrorKind::QuotaExceeded), &["make room there"]);
+        check(&io(io::ErrorKind::ReadOnlyFilesystem), &["mount it for writing", "BATON_HOME"]);
+        check(&io(io::ErrorKind::PermissionDenied), &["give it back to your user", "BATON_HOME"]);
+        check(&io(io::ErrorKind::Other), &["/h/log"]);
+        let damaged = OpenError::Damaged {
+            segment: "/h/log/segments/0002.seg".into(),
+            offset: 56,
+            position: Position(41),
+            what: "a record does not match its chain hash".into(),
+            log: "/h/log".into(),
+        };
+        check(
+            &damaged,
+            &[
+                "0002.seg at byte 56, position 41: a record",
+                "baton log verify",
+                "baton log export --until 40 -o FILE",
+                "baton log repair --cut-at 41",
+                "Put that file back from a backup",
+            ],
+        );
+        let what = "its format 2 is unknown: it was written by a newer version of this program".to_owned();
+        let newer = OpenError::Newer { segment: "/h/log/segments/0001.seg".into(), position: Position(1), what };
+        check(&newer, &["0001.seg at position 1: its format 2", "newer version of this program. Update baton"]);
+        check(&OpenError::InUse("WouldBlock".into()), &["baton stop"]);
+    }
 }

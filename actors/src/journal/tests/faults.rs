@@ -196,6 +196,42 @@ fn a_failed_write_is_answered_and_costs_nothing_that_was_acknowledged() {
 }
 
 #[test]
+fn while_syncs_fail_reads_go_on_and_then_writes_do() {
+    let home = tempfile::tempdir().unwrap();
+    let files = FaultyFiles::default();
+    let with_faults = Options { files: Arc::new(files.clone()), seal: false, ..options(home.path()) };
+    let journal = DiskJournal::open(with_faults, Box::new(())).unwrap();
+    for number in 0..5 {
+        append(&journal, &stream("a"), number, vec![event(number)]).unwrap();
+    }
+    let acknowledged = check_whole(&journal);
+    files.plan(&[Fault::Sync; 25]);
+    let mut refused = 0;
+    while !files.is_done() {
+        let answer = append(&journal, &stream("a"), 5, vec![event(70), event(71)]);
+        assert!(matches!(answer, Err(AppendError::Refused { retriable: true, .. })), "{refused}: {answer:?}");
+        assert_eq!(check_whole(&journal), acknowledged, "{refused}");
+        assert_eq!(journal.read_stream(&stream("a"), SequenceNumber(0), 100).unwrap(), acknowledged, "{refused}");
+        refused += 1;
+        assert!(refused < 100, "every attempt meets a fault");
+    }
+    assert!(refused > 10, "{refused}");
+    append(&journal, &stream("a"), 5, vec![event(80)]).unwrap();
+    let all = check_whole(&journal);
+    assert_eq!((all.len(), &all[..5]), (6, &acknowledged[..]));
+    // Whatever the index made durable, the segments alone have exactly what was acknowledged.
+    journal.close();
+    for has_index in [true, false] {
+        let copy = tempfile::tempdir().unwrap();
+        copy_folder(home.path(), copy.path());
+        if !has_index {
+            fs::remove_dir_all(copy.path().join("sled")).unwrap();
+        }
+        assert_eq!(check_opens_with(copy.path(), &all, "reopened").cut, None);
+    }
+}
+
+#[test]
 fn no_room_for_the_next_segment_is_answered_and_tried_again() {
     let home = tempfile::tempdir().unwrap();
     let files = FaultyFiles::default();
