@@ -91,7 +91,6 @@ fn fill(log: &Path, events: u64) {
     journal.close();
     let index: u64 =
         fs::read_dir(log.join("sled")).expect("an index").map(|entry| size(&entry.expect("a file").path())).sum();
-    eprintln!("{events} events: {bytes} bytes of segments, {index} of the index");
 }
 
 fn size(path: &Path) -> u64 {
