@@ -6,11 +6,13 @@ mod close;
 mod completions;
 mod config;
 mod daemon;
+mod explain;
 mod failure;
 mod help;
 mod log;
 mod logs;
 mod mcp;
+mod replay;
 mod search;
 mod session_tracking;
 mod sessions;
@@ -74,6 +76,10 @@ enum Command {
     Unindexed(unindexed::Typed),
     /// Index a range of history now, or count what that would be
     Sync(sync::Typed),
+    /// Tell why a session is as it is: each signal with its effect, and what comes next
+    Explain(explain::Typed),
+    /// Run an exported log again, event by event
+    Replay(replay::Typed),
     /// Show how the daemon, the log and the memory are
     Status(status::Typed),
     /// Look at the log of events, and carry it about
@@ -128,6 +134,9 @@ pub enum Error {
     /// The MCP server.
     #[error(transparent)]
     Mcp(#[from] crate::mcp::Error),
+    /// An exported log that is not what it says, or not what was expected.
+    #[error("{0}")]
+    Replay(String),
     /// A measurement.
     #[error(transparent)]
     Bench(#[from] crate::bench::Error),
@@ -164,6 +173,8 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
     let environment = match &typed.command {
         // Needs no surroundings: where programs are packaged there are none.
         Command::Completions(typed) => return Ok(completions::run(typed)),
+        // A file is all it needs.
+        Command::Replay(typed) => return replay::run(typed),
         _ => Environment::read()?,
     };
     match typed.command {
@@ -177,6 +188,8 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Log(typed) => log::run(&environment, &typed),
         Command::Logs(typed) => logs::run(&environment, &typed),
         Command::Completions(typed) => Ok(completions::run(&typed)),
+        Command::Explain(typed) => explain::run(&environment, &typed),
+        Command::Replay(typed) => replay::run(&typed),
         Command::SessionTracking(typed) => session_tracking::run(&environment, &typed),
         Command::Config(typed) => config::run(&environment, &typed),
         Command::Daemon(typed) => daemon::run(&environment, &typed),

@@ -11,3 +11,4 @@ pub mod examples;
 pub mod logfile;
 pub mod mcp;
 pub mod print;
+pub mod replay;

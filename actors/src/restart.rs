@@ -152,8 +152,7 @@ impl Record {
     fn is_over(&self, window_ms: i64, now: Timestamp) -> bool {
         match self.given_up {
             Some(given_up) => {
-                given_up.tried
-                    && !lies_within(given_up.at, given_up.pause_ms(window_ms).saturating_add(window_ms), now)
+                given_up.tried && !lies_within(given_up.at, given_up.pause_ms(window_ms).saturating_add(window_ms), now)
             }
             None => !self.failures.back().is_some_and(|at| lies_within(*at, window_ms, now)),
         }

@@ -24,6 +24,8 @@ pub mod method {
     pub const SESSIONS: &str = "sessions";
     /// One session and its episode.
     pub const SHOW: &str = "show";
+    /// A session's events, with what each did and why.
+    pub const EXPLAIN: &str = "session/explain";
     /// Explicit close.
     pub const CLOSE: &str = "close";
     /// Daemon, log, memory, roots, counts, problems.
@@ -257,6 +259,17 @@ pub struct SessionsParams {
 pub struct ShowParams {
     /// An id or a unique prefix of one.
     pub session: String,
+}
+
+/// Arguments of `session/explain`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainParams {
+    /// An id or a unique prefix of one.
+    pub session: String,
+    /// Only events after this sequence.
+    #[serde(default)]
+    pub after: u64,
 }
 
 /// Arguments of `close`.

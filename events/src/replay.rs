@@ -199,6 +199,11 @@ impl Replay {
         self.tail
     }
 
+    /// Takes note that nobody wants more of it.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+    }
+
     /// Takes in the next line.
     pub fn take(&mut self, line: u64, entry: Entry) -> Result<Taken, Error> {
         if let Entry::Header(header) = entry {

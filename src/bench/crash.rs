@@ -123,7 +123,8 @@ pub fn attempt(options: Options, tell: impl Fn(&str) + Sync) -> Result<Crash, Er
         }
     }
     if options.cuts > 0 {
-        crash.power = Some(power::cut(&workspace, options.seed, options.cuts, &mut crash.losses, &mut crash.kept, &tell)?);
+        crash.power =
+            Some(power::cut(&workspace, options.seed, options.cuts, &mut crash.losses, &mut crash.kept, &tell)?);
     }
     crash.seconds = since.elapsed().as_secs_f64();
     Ok(crash)

@@ -6,9 +6,9 @@ use clap::{ColorChoice, Command};
 /// Commands in the order in which a person meets them. One that stands in no group is shown last.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Use", &["search", "show", "close", "mcp"]),
-    ("Look", &["sessions", "unindexed", "status", "logs"]),
+    ("Look", &["sessions", "explain", "unindexed", "status", "logs"]),
     ("Configure", &["config", "session-tracking", "completions"]),
-    ("Maintain", &["sync", "log", "daemon", "stop", "bench"]),
+    ("Maintain", &["sync", "log", "replay", "daemon", "stop", "bench"]),
 ];
 
 const TOP: &str = "\

@@ -13,6 +13,7 @@ mod crashes;
 mod daemons;
 mod demo;
 mod episodes;
+mod explain;
 mod files;
 mod graph;
 mod groups;

@@ -3,6 +3,7 @@
 mod close;
 mod config;
 mod episodes;
+mod explain;
 mod facts;
 mod found;
 mod log;
@@ -87,6 +88,7 @@ async fn dispatch(
         method::SEARCH => result(&search::search(params(raw)?, services, out).await?),
         method::SESSIONS => result(&sessions::sessions(&params(raw)?, services).await?),
         method::SHOW => result(&show::show(&params(raw)?, services).await?),
+        method::EXPLAIN => result(&explain::explain(&params(raw)?, services).await?),
         method::CLOSE => result(&close::close(params(raw)?, services).await?),
         method::STATUS => result(&status::status(services).await?),
         method::UNINDEXED => result(&unindexed::unindexed(params(raw)?, services, out).await?),
@@ -107,7 +109,7 @@ async fn dispatch(
             result(&BTreeMap::from([("stopping", true)]))
         }
         other => {
-            let known = "close, config, episodes, facts, log/read, log/stats, nodes, search, sessions, show, status, stop, sync, \
+            let known = "close, config, episodes, facts, log/read, log/stats, nodes, search, session/explain, sessions, show, status, stop, sync, \
                          tools/call, track, tracking, unindexed, untrack";
             Err(failure(code::METHOD_NOT_FOUND, format!("no method {other:?}; there are {known}")).into())
         }

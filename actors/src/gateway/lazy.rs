@@ -27,7 +27,8 @@ use crate::slot::CallError;
 const TELL: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// What an answer says that was given without a look at what has changed.
-const NOT_LOOKED: &str = "transcripts could not be looked at, and what has changed is missing; `baton status` tells why";
+const NOT_LOOKED: &str =
+    "transcripts could not be looked at, and what has changed is missing; `baton status` tells why";
 /// What an answer says that was given while the log takes no writes.
 const NOT_RECORDED: &str = "nothing new can be recorded, and what has changed is missing; `baton status` tells why";
 

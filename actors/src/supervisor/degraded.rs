@@ -35,7 +35,9 @@ impl Degraded {
     pub fn what(&self) -> String {
         match self {
             Self::Actor { name: "indexer", until } => {
-                format!("the indexer keeps failing: nothing is indexed, and searches find nothing new; next try {until}")
+                format!(
+                    "the indexer keeps failing: nothing is indexed, and searches find nothing new; next try {until}"
+                )
             }
             Self::Actor { name: "watcher", until } => {
                 format!("the watcher keeps failing: new and changed transcripts are not noticed; next try {until}")

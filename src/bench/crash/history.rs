@@ -57,7 +57,8 @@ impl History {
         let journal = DiskJournal::open(journal::Options::new(log, now), Box::new(fold))
             .map_err(|error| format!("the log does not open: {error}"))?;
         let history = Self::of_journal(&journal, &table.borrow().clone());
-        let on_chain = earlier.is_none_or(|tail| journal.chain_at(tail.position).is_ok_and(|at| at == Some(tail.chain)));
+        let on_chain =
+            earlier.is_none_or(|tail| journal.chain_at(tail.position).is_ok_and(|at| at == Some(tail.chain)));
         journal.close();
         match (earlier, on_chain) {
             (Some(tail), false) => Err(format!("the log does not continue what it was at position {}", tail.position)),
@@ -74,7 +75,9 @@ impl History {
             for record in &records {
                 // The home's own events are of no session, and of other shapes.
                 if record.stream.session_id().is_some() {
-                    events.push(stream::decode(record).map_err(|error| format!("position {}: {error}", record.position))?);
+                    events.push(
+                        stream::decode(record).map_err(|error| format!("position {}: {error}", record.position))?,
+                    );
                 }
             }
         }

@@ -1,0 +1,116 @@
+//! Why a session is as it is: its events with what each did, by the same core as a replay, and what bears on it besides.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use baton_events::protocol::{ExplainParams, answer};
+use baton_events::record::{SequenceNumber, SessionId, StreamId};
+use baton_events::redact::redact;
+use baton_events::replay::{History, Occurrence, owed};
+use baton_events::session::{Phase, Policy, State, Why};
+
+use super::{Ended, internal};
+use crate::gateway::{Services, answers, resolve};
+use crate::journal::ReadError;
+use crate::watcher::Overview;
+
+/// Most events of one answer; a day's session has some dozen.
+const EVENTS: usize = 500;
+/// Records that are read at once.
+const STEP: usize = 512;
+
+pub(in crate::gateway) async fn explain(
+    asked: &ExplainParams,
+    services: &Arc<Services>,
+) -> Result<answer::Explain, Ended> {
+    let id = resolve::session(services, &asked.session).await?;
+    let Some(row) = services.table.borrow().get(&id).cloned() else {
+        return Err(resolve::unknown(&services.table.borrow().clone(), id.as_str()).into());
+    };
+    let overview = services.watcher.overview().await.unwrap_or_default();
+    let (services, after) = (services.clone(), SequenceNumber(asked.after));
+    // Events, a note and the transcript are files.
+    let read = tokio::task::spawn_blocking(move || {
+        let policy = services.settings.borrow().policy_for(&row.state);
+        let (events, next) = events(&services, &id, after, &policy)?;
+        Ok::<_, ReadError>(answer::Explain {
+            notes: notes(&services, &overview, &id, &row.state),
+            owed: owed(&row.state, &policy),
+            row: answers::row(&services, &id, &row.state),
+            events,
+            next,
+        })
+    });
+    let read = read.await.map_err(|error| internal("reading the history broke", error))?;
+    Ok(read.map_err(|error| internal("the history cannot be read", error))?)
+}
+
+/// The events after a sequence, at most so many, and after which to go on.
+fn events(
+    services: &Services,
+    id: &SessionId,
+    after: SequenceNumber,
+    policy: &Policy,
+) -> Result<(Vec<answer::Happened>, Option<u64>), ReadError> {
+    let (stream, mut history, mut told) = (StreamId::session(id), History::default(), Vec::new());
+    loop {
+        let records = services.journal.read_stream(&stream, history.sequence, STEP)?;
+        if records.is_empty() {
+            return Ok((told, None));
+        }
+        for record in records {
+            let occurrence = Occurrence::of(record, false);
+            if occurrence.sequence <= after {
+                history.take(&occurrence);
+            } else if told.len() == EVENTS {
+                return Ok((told, Some(history.sequence.0)));
+            } else {
+                told.push(history.tell(&occurrence, policy));
+            }
+        }
+    }
+}
+
+/// What no event says.
+fn notes(services: &Services, overview: &Overview, id: &SessionId, state: &State) -> Vec<String> {
+    let mut notes = Vec::new();
+    let stop = services.settings.borrow().stop_of(state);
+    if let Some(stop) = &stop {
+        notes.push(format!("nothing is read or owed: {stop}"));
+    }
+    if state.phase == Phase::Unindexed(Why::Untracked) {
+        notes.push("no layer touches it since its tracking was stopped: `track_session` lifts that".to_owned());
+    }
+    if state.forced {
+        notes.push("it is tracked whatever the switches say, until its tracking is stopped".to_owned());
+    }
+    if let Some(transcript) = &state.transcript {
+        let path = Path::new(&transcript.path);
+        if !path.exists() {
+            notes.push("its transcript is not there any more; what was stored of it stays".to_owned());
+        } else if stop.is_none() && !overview.roots.iter().any(|(root, ..)| path.starts_with(root)) {
+            notes
+                .push("its transcript lies outside of every directory that is read: nothing new is noticed".to_owned());
+        }
+    }
+    let second = overview.second_files.iter().filter(|path| is_of(path, id));
+    notes.extend(second.map(|path| format!("{path} has the same id and is not read: this session has another file")));
+    if services.degraded.borrow().iter().any(|failing| failing == id.as_str()) {
+        notes.push("its actor keeps failing and is left alone for a minute: see `daemon.log`".to_owned());
+    }
+    let counts = &state.counts;
+    if counts.malformed > 0 {
+        notes.push(format!("{} lines of its transcript are no JSON, and passed over", counts.malformed));
+    }
+    if counts.oversize > 0 {
+        notes.push(format!("{} lines of its transcript are too long to be read, and passed over", counts.oversize));
+    }
+    for (kind, count) in &counts.unknown {
+        notes.push(format!("{count} records are of type {kind:?}, which this version does not know"));
+    }
+    notes.iter().map(|note| redact(note).into_owned()).collect()
+}
+
+fn is_of(path: &str, id: &SessionId) -> bool {
+    Path::new(path).file_stem().is_some_and(|stem| stem == id.as_str())
+}

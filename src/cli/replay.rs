@@ -1,0 +1,202 @@
+//! `baton replay`: an exported log run again, event by event.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal, Read};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::{Happened, Replayed};
+use baton_events::record::{Position, Timestamp};
+use baton_events::replay::{Options, Until};
+use baton_events::session::Policy;
+use clap::Args;
+
+use super::Error;
+use crate::print::{self, Output};
+use crate::replay::{self, Comparison, Verdict};
+
+const HELP: &str = "\
+Runs what `baton log export` has written through the same rules as the daemon, with nothing else: no daemon, no home. For each \
+event it prints its position, time, stream and place in it, what happened and why, the session's state before and after, \
+every field that has changed, and what is owed then by the default timeouts. At the end stand the sessions, the position \
+and the state_hash, which `baton log stats` says too.
+
+A whole export is checked on the way: no record is missing, each follows from the one before it by its chain hash, and the \
+file's last line says what came out. Of a filtered one sessions may begin in the middle. Events of a newer version are shown \
+as such, counted, and not folded. Where the file contradicts itself the exit code is 1.
+
+JSON: one object a line: for each event {\"position\",\"stream\",\"sequence\",\"at\",\"type\",\"v\",\"cause\",\"data\",\"told\",\"why\", \
+\"before\",\"after\",\"changed\":[{\"field\",\"before\",\"after\"}],\"owed\":[{\"what\",\"at\",\"why\"}]}, and last {\"summary\":{\"records\", \
+\"unreadable\",\"sessions\":[…],\"position\",\"chain\",\"state_hash\",\"notes\",\"differences\"}}.
+
+Examples:
+  baton log export -o log.jsonl && baton replay log.jsonl
+  baton replay log.jsonl --session a94e0d17 --step     one session, event by event
+  baton replay log.jsonl --until 2026-11-03T09:30:00Z  what was so then
+  baton log export | baton replay - --summary          only what it comes to
+  baton replay log.jsonl > expected.txt                keep it, and
+  baton replay log.jsonl --against expected.txt        see whether it still comes to the same";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// The export; `-` reads standard input
+    file: PathBuf,
+    /// Only this session: its id, or the beginning of it
+    #[arg(long, short, value_name = "S")]
+    session: Option<String>,
+    /// Only up to this position, or to what was recorded up to this time (RFC 3339)
+    #[arg(long, short, value_name = "POSITION|TIME", value_parser = until)]
+    until: Option<Until>,
+    /// Wait after each event: Enter goes on, a position goes on to it, q ends
+    #[arg(long, conflicts_with_all = ["summary", "against"])]
+    step: bool,
+    /// Only the end: the sessions, the position and the state_hash
+    #[arg(long, visible_alias = "quiet")]
+    summary: bool,
+    /// Compare with what was printed before, and show the first difference
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    against: Option<PathBuf>,
+    /// Print an object a line
+    #[arg(long, conflicts_with = "step")]
+    json: bool,
+}
+
+fn until(text: &str) -> Result<Until, String> {
+    if let Ok(position) = text.parse() {
+        return Ok(Until::Position(Position(position)));
+    }
+    let moment = Timestamp::parse(text).map(Until::Time);
+    moment.ok_or_else(|| "a position, or a time such as 2026-11-03T09:30:00Z, is wanted".to_owned())
+}
+
+pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
+    let is_stdin = typed.file == Path::new("-");
+    if typed.step && (is_stdin || !io::stdin().is_terminal()) {
+        let message =
+            "`--step` waits for a person at a terminal, and standard input is none; leave it out to see all at once";
+        return Err(Error::Usage(message.to_owned()));
+    }
+    let source: Box<dyn Read + Send> = if is_stdin { Box::new(io::stdin()) } else { Box::new(open(&typed.file)?) };
+    let options = Options {
+        session: typed.session.as_deref().map(super::session),
+        until: typed.until.unwrap_or_default(),
+        policy: Policy::default(),
+        tell: !typed.summary,
+    };
+    if let Some(path) = &typed.against {
+        return compare(source, options, path);
+    }
+    let output = Output::new();
+    let mut steps = typed.step.then(Steps::default);
+    let replayed = replay::run(source, options, |happened| {
+        output.line(&if typed.json { json(happened) } else { replay::event(happened) });
+        steps.as_mut().map_or(ControlFlow::Continue(()), |steps| steps.after(happened))
+    });
+    output.line(&match typed.json {
+        true => json(&serde_json::json!({ "summary": replayed })),
+        false => replay::summary(&replayed),
+    });
+    verdict(&typed.file, &replayed)
+}
+
+fn open(path: &Path) -> Result<File, Error> {
+    let next = "name what `baton log export -o FILE` has written, or `-` for standard input";
+    let failed = |reason: String| Error::File { path: path.display().to_string(), reason };
+    let file = File::open(path).map_err(|error| failed(format!("{error}; {next}")))?;
+    match file.metadata() {
+        Ok(metadata) if metadata.is_dir() => Err(failed(format!("it is a directory; {next}"))),
+        _ => Ok(file),
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    // Strings, numbers and JSON always have a JSON form.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// A file that contradicts itself has failed.
+fn verdict(path: &Path, replayed: &Replayed) -> Result<ExitCode, Error> {
+    match replayed.differences.first() {
+        None => Ok(ExitCode::SUCCESS),
+        Some(difference) => Err(Error::Replay(format!("{}: {difference}", path.display()))),
+    }
+}
+
+fn compare(source: Box<dyn Read + Send>, options: Options, path: &Path) -> Result<ExitCode, Error> {
+    let failed = |error: io::Error| Error::File { path: path.display().to_string(), reason: error.to_string() };
+    let mut comparison = Comparison::new(BufReader::new(open(path)?));
+    let mut broken = None;
+    let replayed = replay::run(source, options, |happened| match comparison.take(&replay::event(happened)) {
+        Ok(true) => ControlFlow::Continue(()),
+        Ok(false) => ControlFlow::Break(()),
+        Err(error) => {
+            broken = Some(error);
+            ControlFlow::Break(())
+        }
+    });
+    if let Some(error) = broken {
+        return Err(failed(error));
+    }
+    comparison.take(&replay::summary(&replayed)).map_err(failed)?;
+    let output = Output::new();
+    match comparison.finish().map_err(failed)? {
+        Verdict::Same(lines) => {
+            output.line(&format!("as in {}: {lines} lines", path.display()));
+            Ok(ExitCode::SUCCESS)
+        }
+        Verdict::Different { line, context, expected, came } => {
+            let shown = |mark: &str, line: &str| output.line(&format!("{mark} {}", print::plain(line)));
+            context.iter().for_each(|line| shown(" ", line));
+            shown("-", expected.as_deref().unwrap_or("(the end)"));
+            shown("+", came.as_deref().unwrap_or("(the end)"));
+            let reason = format!("the replay differs from {} in line {line}: - was expected, + came", path.display());
+            Err(Error::Replay(reason))
+        }
+    }
+}
+
+/// A person who goes through the events one by one.
+#[derive(Default)]
+struct Steps {
+    /// No question before this position.
+    on_to: u64,
+}
+
+impl Steps {
+    fn after(&mut self, happened: &Happened) -> ControlFlow<()> {
+        if happened.position < self.on_to {
+            return ControlFlow::Continue(());
+        }
+        loop {
+            print::note("Enter: next event; a position: on to it; q: end");
+            let mut typed = String::new();
+            match io::stdin().lock().read_line(&mut typed) {
+                Ok(0) | Err(_) => return ControlFlow::Break(()),
+                Ok(_) => {}
+            }
+            match (typed.trim(), typed.trim().parse()) {
+                ("", _) => return ControlFlow::Continue(()),
+                ("q" | "quit", _) => return ControlFlow::Break(()),
+                (_, Ok(position)) => {
+                    self.on_to = position;
+                    return ControlFlow::Continue(());
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_a_position_or_a_time() {
+        assert_eq!(until("12"), Ok(Until::Position(Position(12))));
+        assert_eq!(until("1970-01-01T00:00:01Z"), Ok(Until::Time(Timestamp(1000))));
+        assert!(until("yesterday").is_err() && until("-3").is_err());
+    }
+}

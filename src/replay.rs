@@ -1,0 +1,117 @@
+//! An exported log run again, offline: no daemon, no home, no index. The rules are the core's; here are its files.
+//!
+//! The file is cut into blocks of whole lines. Some threads read blocks (parsing and hashing are most of the work) while
+//! this one takes them in, in order. Everything between them is bounded, so a file may be larger than the memory.
+
+mod block;
+mod comparison;
+mod rendering;
+
+use std::io::Read;
+use std::num::NonZero;
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+
+use baton_events::protocol::answer::{Happened, Replayed};
+use baton_events::replay::{self, Options, Section, Taken};
+
+use block::{Block, Blocks};
+
+pub use comparison::{Comparison, Verdict};
+pub use rendering::{event, summary};
+
+/// Threads that read blocks; more than this gain nothing, for one thread takes them in.
+const READERS_MAX: usize = 4;
+/// Blocks that wait, for each of them, before and after it has read them.
+const WAITING: usize = 2;
+
+/// Runs a log, and shows `each` its events if they are told. What it comes to, as far as it was run: where the file cannot
+/// be read further, its differences say so.
+pub fn run(
+    source: Box<dyn Read + Send>,
+    options: Options,
+    mut each: impl FnMut(&Happened) -> ControlFlow<()>,
+) -> Replayed {
+    let tell = options.tell;
+    let mut replay = replay::Replay::new(options);
+    let mut failed = None;
+    'file: for read in sections(source, tell) {
+        let section = match read {
+            Ok(section) => section,
+            Err(reason) => {
+                failed = Some(reason);
+                break;
+            }
+        };
+        for (line, entry) in section.entries {
+            match replay.take(line, entry) {
+                Ok(Taken::Quiet) => {}
+                Ok(Taken::Event(happened)) => {
+                    if each(&happened).is_break() {
+                        replay.stop();
+                        break 'file;
+                    }
+                }
+                Ok(Taken::Enough) => break 'file,
+                Err(error) => {
+                    failed = Some(error.to_string());
+                    break 'file;
+                }
+            }
+        }
+        if let Some(error) = section.failed {
+            failed = Some(error.to_string());
+            break;
+        }
+    }
+    let mut summary = replay.summary();
+    if let Some(reason) = failed {
+        let good = match summary.position {
+            0 => String::new(),
+            position => format!("; up to position {position} the file is good: `--until {position}`"),
+        };
+        summary.differences = vec![format!("{reason}{good}")];
+    }
+    summary
+}
+
+type Read1 = Result<Section, String>;
+
+/// The sections of a file in their order, read by threads that end with it or with its reader.
+fn sections(source: Box<dyn Read + Send>, keep_data: bool) -> impl Iterator<Item = Read1> {
+    let readers = thread::available_parallelism().map_or(1, NonZero::get).min(READERS_MAX);
+    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+    for _ in 0..readers {
+        let (input, blocks) = sync_channel::<Result<Block, String>>(WAITING);
+        let (sections, output) = sync_channel::<Read1>(WAITING);
+        inputs.push(input);
+        outputs.push(output);
+        thread::spawn(move || {
+            for block in blocks {
+                let section = block.map(|block| Section::read(&block.bytes, block.first_line, keep_data));
+                if sections.send(section).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    thread::spawn(move || {
+        for (at, block) in Blocks::new(source).enumerate() {
+            if inputs[at % inputs.len()].send(block).is_err() {
+                return;
+            }
+        }
+    });
+    in_turn(outputs)
+}
+
+/// One from each in turn, until the one whose turn it is has no more.
+fn in_turn(outputs: Vec<Receiver<Read1>>) -> impl Iterator<Item = Read1> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let next = outputs[at % outputs.len()].recv().ok();
+        at += 1;
+        next
+    })
+}

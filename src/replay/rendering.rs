@@ -1,0 +1,174 @@
+//! A replay as text: the same bytes on every machine, whatever the terminal. Times are UTC.
+
+use std::fmt::Write;
+
+use baton_events::protocol::answer::{Happened, Replayed, ReplayedSession};
+
+use crate::print;
+
+/// Stands for nothing.
+const NONE: &str = "-";
+
+/// One event: a line that says which, then what it did.
+pub fn event(happened: &Happened) -> String {
+    let Happened { position, at, stream, sequence, kind, .. } = happened;
+    let mut text = format!("@{position}  {at}  {} #{sequence}  {}", line(stream), line(kind));
+    let mut tell = |name: &str, value: &str| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n    {name:8} {}", line(value));
+    };
+    if !happened.told.is_empty() {
+        tell("event", &happened.told);
+    }
+    if let Some(reason) = &happened.unreadable {
+        tell("skipped", &format!("version {} of {kind}: {reason}", happened.v));
+    }
+    if let Some(why) = &happened.why {
+        tell("why", why);
+    }
+    match (&happened.before, &happened.after) {
+        (Some(before), Some(after)) if before == after => tell("state", after),
+        (Some(before), Some(after)) => tell("state", &format!("{before} -> {after}")),
+        _ => {}
+    }
+    for change in happened.changed.iter().filter(|change| change.field != "state") {
+        let (before, after) = (change.before.as_deref().unwrap_or(NONE), change.after.as_deref().unwrap_or(NONE));
+        tell("changed", &format!("{}: {before} -> {after}", change.field));
+    }
+    for owed in &happened.owed {
+        tell("owed", &format!("{} {}: {}", owed.what, owed.at.as_deref().unwrap_or("now"), owed.why));
+    }
+    text
+}
+
+/// The end: the sessions, what is to be known of the file, and what it comes to.
+pub fn summary(replayed: &Replayed) -> String {
+    let mut text = String::from("sessions");
+    for row in &replayed.sessions {
+        let _ = write!(text, "\n  {}", session(row));
+    }
+    if replayed.sessions.is_empty() {
+        text.push_str("\n  none");
+    }
+    let mut tell = |name: &str, value: &str| {
+        let _ = write!(text, "\n{name:10} {value}");
+    };
+    tell("records", &replayed.records.to_string());
+    replayed.notes.iter().for_each(|note| tell("note", &line(note)));
+    replayed.differences.iter().for_each(|difference| tell("differs", &line(difference)));
+    tell("position", &replayed.position.to_string());
+    tell("chain", &replayed.chain);
+    tell("state_hash", &replayed.state_hash);
+    text
+}
+
+fn session(row: &ReplayedSession) -> String {
+    let end = row.end.as_ref().map(|end| format!(", ended by {end}")).unwrap_or_default();
+    let unindexed = match row.unindexed {
+        0 => String::new(),
+        records => format!(", {records} records not indexed"),
+    };
+    format!(
+        "{}  {}{end}  {} events, {} messages, generation {} to byte {}{unindexed}, episode {}",
+        line(&row.session_id),
+        row.state,
+        row.version,
+        row.message_count,
+        row.generation,
+        row.offset,
+        row.episode_uuid.as_deref().unwrap_or(NONE)
+    )
+}
+
+/// Text on one line without what would confuse a terminal.
+fn line(text: &str) -> String {
+    print::one_line(text, usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_events::protocol::answer::{Change, Owed};
+
+    #[test]
+    fn an_event_says_everything_that_it_did() {
+        let change = |field: &str, before: Option<&str>, after: Option<&str>| Change {
+            field: field.to_owned(),
+            before: before.map(str::to_owned),
+            after: after.map(str::to_owned),
+        };
+        let owed = |what: &str, at: Option<&str>| Owed {
+            what: what.to_owned(),
+            at: at.map(str::to_owned),
+            why: "because".to_owned(),
+        };
+        let happened = Happened {
+            position: 4,
+            stream: "session:a\u{1b}".to_owned(),
+            sequence: 2,
+            at: "1970-01-01T00:00:04.000Z".to_owned(),
+            kind: "went_idle".to_owned(),
+            v: 1,
+            told: "nothing\nnew".to_owned(),
+            why: Some("silence".to_owned()),
+            before: Some("active".to_owned()),
+            after: Some("inactive".to_owned()),
+            changed: vec![
+                change("state", Some("active"), Some("inactive")),
+                change("job", Some("1.1"), None),
+                change("end", None, Some("explicit")),
+            ],
+            owed: vec![owed("index", None), owed("close", Some("1970-01-01T00:30:00.000Z"))],
+            ..Happened::default()
+        };
+        let expected = "@4  1970-01-01T00:00:04.000Z  session:a\u{fffd} #2  went_idle\n    event    nothing new\n    \
+                        why      silence\n    state    active -> inactive\n    changed  job: 1.1 -> -\n    changed  \
+                        end: - -> explicit\n    owed     index now: because\n    owed     close \
+                        1970-01-01T00:30:00.000Z: because";
+        assert_eq!(event(&happened), expected);
+        let skipped = Happened {
+            unreadable: Some("too new".to_owned()),
+            after: Some("active".to_owned()),
+            told: String::new(),
+            why: None,
+            changed: Vec::new(),
+            owed: Vec::new(),
+            ..happened
+        };
+        assert_eq!(
+            event(&skipped),
+            "@4  1970-01-01T00:00:04.000Z  session:a\u{fffd} #2  went_idle\n    skipped  version 1 of went_idle: too \
+             new\n    state    active"
+        );
+    }
+
+    #[test]
+    fn the_end_says_what_the_log_comes_to() {
+        let row = ReplayedSession {
+            session_id: "a".to_owned(),
+            version: 3,
+            state: "indexed".to_owned(),
+            end: Some("explicit".to_owned()),
+            generation: 1,
+            offset: 90,
+            message_count: 2,
+            unindexed: 1,
+            episode_uuid: Some("u".to_owned()),
+        };
+        let replayed = Replayed {
+            records: 3,
+            sessions: vec![row.clone(), ReplayedSession { end: None, unindexed: 0, episode_uuid: None, ..row }],
+            position: 3,
+            chain: "c".to_owned(),
+            state_hash: "h".to_owned(),
+            notes: vec!["n".to_owned()],
+            differences: vec!["d".to_owned()],
+            ..Replayed::default()
+        };
+        let expected = "sessions\n  a  indexed, ended by explicit  3 events, 2 messages, generation 1 to byte 90, 1 \
+                        records not indexed, episode u\n  a  indexed  3 events, 2 messages, generation 1 to byte 90, \
+                        episode -\nrecords    3\nnote       n\ndiffers    d\nposition   3\nchain      c\nstate_hash h";
+        assert_eq!(summary(&replayed), expected);
+        assert!(summary(&Replayed::default()).starts_with("sessions\n  none\nrecords    0\n"));
+    }
+}

@@ -1,0 +1,117 @@
+//! `baton explain`: what a person wonders about is told. And `baton replay` of what a daemon has recorded.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::world::{World, finished, id, list, text};
+
+fn told(explained: &Value, field: &str) -> Vec<String> {
+    let events = list(&explained["events"]);
+    events.iter().filter_map(|event| event[field].as_str()).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_session_is_explained_from_its_discovery_to_what_is_owed() {
+    let world = World::new();
+    let mut transcript = world.transcript("-work-one", &id(1)).minutes_ago(10);
+    transcript.prompt("mend the zebra parser").write(b"no record\n").reply("It is mended.");
+    world.close(&id(1));
+    let explained = world.json(&["explain", "00000001"]);
+    assert_eq!((&explained["session_id"], &explained["state"]), (&id(1).into(), &"indexed".into()));
+    let kinds = told(&explained, "type");
+    let expected =
+        ["discovered", "located", "records_appended", "close_requested", "ended", "indexing_started", "indexed"];
+    assert_eq!(
+        kinds.iter().filter(|kind| *kind != "went_idle").collect::<Vec<_>>(),
+        expected.iter().collect::<Vec<_>>()
+    );
+    let sequences: Vec<u64> =
+        list(&explained["events"]).iter().filter_map(|event| event["sequence"].as_u64()).collect();
+    assert_eq!(sequences, (1..=sequences.len() as u64).collect::<Vec<_>>());
+    assert!(told(&explained, "why").iter().any(|why| why.starts_with("a person or an agent asked")), "{explained}");
+    assert!(
+        told(&explained, "told").iter().any(|told| told.contains("2 messages, 1 typed, 1 malformed lines")),
+        "{explained}"
+    );
+    assert_eq!(explained["owed"], serde_json::json!([]), "it has ended");
+    assert!(explained["notes"].to_string().contains("1 lines of its transcript are no JSON"), "{explained}");
+    transcript.prompt("and the okapi parser");
+    world.search("okapi");
+    let explained = world.json(&["explain", &id(1)]);
+    let owed = list(&explained["owed"]);
+    assert_eq!(owed[0]["what"], "close", "{explained}");
+    assert!(text(&owed[0]["why"]).starts_with("30 min after what was last said, at "), "{explained}");
+    assert!(told(&explained, "why").iter().any(|why| why.starts_with("replaces episode ")), "{explained}");
+    let said = world.ok(&["explain", &id(1)]).out;
+    for line in ["close asked for: explicit", "active -> indexing", "Now it is indexed.", "Owed: close 20"] {
+        assert!(said.contains(line), "{line:?} is missing in {said}");
+    }
+}
+
+#[test]
+fn what_stands_in_no_event_is_noted() {
+    let world = World::new();
+    let one = world.transcript("-work-one", &id(1));
+    { one }.prompt("the careful otter").reply("Indeed.");
+    world.close(&id(1));
+    world.ok(&["session-tracking", "disable", "--project", "/srv/-work-one"]);
+    let second = world.transcript("-work-two", &id(1));
+    let path = second.path().to_owned();
+    { second }.prompt("a file of the same name");
+    world.search("otter");
+    let explained = world.json(&["explain", &id(1)]);
+    let notes = explained["notes"].to_string();
+    assert!(notes.contains("session tracking is off for /srv/-work-one"), "{notes}");
+    assert_eq!(explained["owed"], serde_json::json!([]), "nothing is owed while the switch is off");
+    world.ok(&["session-tracking", "enable", "--project", "/srv/-work-one"]);
+    world.search("otter");
+    let notes = world.json(&["explain", &id(1)])["notes"].to_string();
+    assert!(notes.contains(&format!("{} has the same id", path.display())), "{notes}");
+    let unknown = world.run(&["explain", "nobody"]);
+    assert_eq!(unknown.code, 1);
+    assert!(unknown.err.contains("no session \"nobody\" is known"), "{}", unknown.err);
+}
+
+#[test]
+fn a_replay_of_what_was_exported_comes_to_what_the_daemon_says() {
+    let world = World::new();
+    let one = world.transcript("-work-one", &id(1));
+    { one }.prompt("the careful otter").reply("Indeed.");
+    let old = world.transcript("-work-two", &id(2)).minutes_ago(40);
+    { old }.prompt("an abandoned giraffe").reply("Nobody answers.");
+    world.transcript("-work-two", &id(3)).metadata();
+    world.close(&id(1));
+    world.search("giraffe otter");
+    let file = world.path("log.jsonl");
+    world.ok(&["log", "export", "-o", file.to_str().unwrap()]);
+    let stats = world.json(&["log", "stats"]);
+    let summary: Value =
+        serde_json::from_str(&world.ok(&["replay", file.to_str().unwrap(), "--summary", "--json"]).out).unwrap();
+    let summary = &summary["summary"];
+    for field in ["position", "state_hash", "chain"] {
+        assert_eq!(summary[field], stats[field], "{field}: {summary} {stats}");
+    }
+    assert_eq!(summary["differences"], serde_json::json!([]));
+    // What explain says of a session is what the replay says of its events.
+    let explained = world.json(&["explain", &id(1)]);
+    let replayed = world.ok(&["replay", file.to_str().unwrap(), "--session", &id(1), "--json"]).out;
+    let events: Vec<Value> = replayed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (last, events) = events.split_last().unwrap();
+    assert_eq!(last["summary"]["sessions"][0]["session_id"], *id(1));
+    let said = |event: &Value| (event["position"].clone(), event["told"].clone(), event["changed"].clone());
+    assert_eq!(
+        events.iter().map(said).collect::<Vec<_>>(),
+        list(&explained["events"]).iter().map(said).collect::<Vec<_>>()
+    );
+    // Standard input is a file too.
+    let piped =
+        world.command(&["replay", "-", "--summary"]).stdin(Stdio::from(std::fs::File::open(&file).unwrap())).output();
+    let piped = finished(piped.unwrap());
+    assert!(piped.code == 0 && piped.out.contains(&text(&stats["state_hash"])), "{}{}", piped.out, piped.err);
+    // A filtered file is run too, and said to be one.
+    let part = world.path("part.jsonl");
+    world.ok(&["log", "export", "--session", &id(2), "-o", part.to_str().unwrap()]);
+    let filtered = world.ok(&["replay", part.to_str().unwrap()]).out;
+    assert!(filtered.contains("note       the file is filtered") && filtered.contains(&id(2)), "{filtered}");
+}
