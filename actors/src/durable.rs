@@ -4,13 +4,16 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
+#[cfg(all(test, unix))]
+pub(crate) mod recorder;
+
 /// Creates a folder and its missing parents, for the owner only (0700) where the system knows such modes, and makes
-/// its name durable. A folder that is there already keeps its mode.
+/// all their names durable. A folder that is there already keeps its mode.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
-    match make_private_folder(folder)? {
-        true => sync_parent(folder),
-        false => Ok(()),
-    }
+    let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.is_dir()).collect();
+    make_private_folder(folder)?;
+    // The outermost last: what is not named in it does not matter.
+    missing.into_iter().try_for_each(sync_parent)
 }
 
 /// As [`create_private_folder`], but its name is not durable before [`sync_parent`]. Whether it was missing.
@@ -37,7 +40,16 @@ pub fn sync_parent(folder: &Path) -> io::Result<()> {
 /// Makes the names in a folder durable: what was created in it, renamed or removed. Systems that cannot open a
 /// folder (Windows) keep its names in a journal of their own.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    #[cfg(all(test, unix))]
+    recorder::tell(recorder::Synced::Folder(folder));
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// Makes what was written to a file durable; not its name.
+pub fn sync_file(file: &Path) -> io::Result<()> {
+    #[cfg(all(test, unix))]
+    recorder::tell(recorder::Synced::File(file));
+    OpenOptions::new().write(true).open(file)?.sync_data()
 }
 
 /// Makes everything on the file system of `folder` durable, where one call does that and says whether it went well.
@@ -45,6 +57,8 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
 pub fn sync_all(folder: &Path) -> bool {
     #[cfg(target_os = "linux")]
     {
+        #[cfg(all(test, unix))]
+        recorder::tell(recorder::Synced::All(folder));
         File::open(folder).is_ok_and(|folder| rustix::fs::syncfs(folder).is_ok())
     }
     #[cfg(not(target_os = "linux"))]
@@ -67,7 +81,8 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let written = options.open(&temporary).and_then(|mut file| {
         file.write_all(bytes)?;
-        file.sync_data()
+        drop(file);
+        sync_file(&temporary)
     });
     written.and_then(|()| std::fs::rename(&temporary, path)).inspect_err(|_| drop(std::fs::remove_file(&temporary)))
 }

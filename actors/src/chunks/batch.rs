@@ -2,7 +2,7 @@
 //! their own. A file that an event names is thereby never replaced by one that a power cut could still empty.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -121,8 +121,7 @@ impl Batch {
     fn name(&mut self, written: bool) -> Result<(), Error> {
         if !written {
             for Pending { temporary, .. } in &self.pending {
-                let synced = OpenOptions::new().write(true).open(temporary).and_then(|file| file.sync_data());
-                synced.map_err(io_error("sync", temporary))?;
+                durable::sync_file(temporary).map_err(io_error("sync", temporary))?;
             }
         }
         // Manifests come behind their chunks, as they were written.

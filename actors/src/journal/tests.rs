@@ -14,6 +14,8 @@ use super::{AppendError, DiskJournal, Journal, OpenError, Options};
 mod checkpoint;
 mod crash;
 mod faults;
+#[cfg(unix)]
+mod power;
 mod sealing;
 
 const NOW: Timestamp = Timestamp(1_773_480_413_589);

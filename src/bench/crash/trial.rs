@@ -19,12 +19,13 @@ use crate::bench::{Error, io_error};
 use crate::client::Client;
 use crate::environment::Environment;
 
-/// How long a daemon works before it is killed, at most.
-const WORK: Duration = Duration::from_millis(250);
-/// How long it has been starting, or stopping, at most.
+/// Between two things that the author does: so much that a query always meets something new, and gets its answer.
+const WRITE: Duration = Duration::from_millis(15);
+/// Answers that a daemon gives before it is killed, at most, and how long that may take.
+const ANSWERS: usize = 12;
+const WORK: Duration = Duration::from_millis(1500);
+/// How long it goes on after that, or has been starting, or stopping, at most.
 const BORDER: Duration = Duration::from_millis(60);
-/// How long a kill waits for a request to be in flight.
-const IN_FLIGHT: Duration = Duration::from_secs(10);
 /// After so many kills everything is let come to rest and looked at.
 const REST_AFTER: u32 = 25;
 
@@ -37,14 +38,11 @@ pub(super) enum Moment {
 }
 
 impl Moment {
-    fn draw(random: &mut Random) -> (Self, Duration) {
-        let upto = |random: &mut Random, most: Duration| {
-            Duration::from_micros(random.below(usize::try_from(most.as_micros()).unwrap_or(0)) as u64)
-        };
+    fn draw(random: &mut Random) -> Self {
         match random.below(100) {
-            0..65 => (Self::AtWork, upto(random, WORK)),
-            65..85 => (Self::WhileStarting, upto(random, BORDER)),
-            _ => (Self::WhileStopping, upto(random, BORDER)),
+            0..65 => Self::AtWork,
+            65..85 => Self::WhileStarting,
+            _ => Self::WhileStopping,
         }
     }
 
@@ -103,14 +101,14 @@ impl Trial {
     /// Kills so often, looks each time, and lets everything come to rest in the end. Stops at the first loss.
     pub(super) fn kill_often(&mut self, kills: u32, mut tell: impl FnMut()) -> Result<(), Error> {
         for kill in 1..=kills {
-            let (moment, after) = Moment::draw(&mut self.random);
-            let mut losses = self.kill(moment, after)?;
+            let moment = Moment::draw(&mut self.random);
+            let mut losses = self.kill(moment)?;
             *self.tally.kills.entry(moment.name()).or_default() += 1;
             if losses.is_empty() && (kill == kills || kill % REST_AFTER == 0) {
                 losses = self.rest()?;
             }
             if !losses.is_empty() {
-                let place = format!("kill {kill}, {} after {} us", moment.name(), after.as_micros());
+                let place = format!("kill {kill}, {}", moment.name());
                 self.tally.losses = losses.into_iter().map(|loss| format!("{place}: {loss}")).collect();
                 return Ok(());
             }
@@ -119,47 +117,41 @@ impl Trial {
         Ok(())
     }
 
-    fn kill(&mut self, moment: Moment, after: Duration) -> Result<Vec<String>, Error> {
+    fn kill(&mut self, moment: Moment) -> Result<Vec<String>, Error> {
         for _ in 0..self.random.below(6) {
             self.author.work(&self.shared.known)?;
         }
+        let after = Duration::from_micros(self.random.below(BORDER.as_micros() as usize) as u64);
+        let answers = self.random.below(ANSWERS) as u64;
         if moment == Moment::WhileStarting {
             let mut daemon = Daemon::spawn(&self.shared.environment)?;
             std::thread::sleep(after);
             daemon.kill();
-        } else {
-            let mut daemon = match Daemon::start(&self.shared.environment)? {
-                Ok(daemon) => daemon,
-                Err(what) => return Ok(vec![what]),
-            };
-            let environment = self.shared.environment.clone();
-            let in_flight = self.under_load(|shared| {
-                std::thread::sleep(after);
-                let until = Instant::now() + IN_FLIGHT;
-                while shared.in_flight.load(Ordering::SeqCst) == 0 && Instant::now() < until {
-                    std::thread::yield_now();
-                }
-                if moment == Moment::WhileStopping {
-                    // Nobody waits for the answer.
-                    let stopping = std::thread::spawn(move || {
-                        let client = Client::connect(&environment);
-                        client.map(|client| client.map(|mut client| client.call_raw(method::STOP, &(), |_| {}).is_ok()))
-                    });
-                    std::thread::sleep(after.min(BORDER));
-                    shared.over.store(true, Ordering::SeqCst);
-                    let in_flight = shared.in_flight.load(Ordering::SeqCst);
-                    daemon.kill();
-                    let _ = stopping.join();
-                    return Ok(in_flight);
-                }
-                shared.over.store(true, Ordering::SeqCst);
-                let in_flight = shared.in_flight.load(Ordering::SeqCst);
-                daemon.kill();
-                Ok(in_flight)
-            })?;
-            self.tally.in_flight += in_flight;
-            self.tally.kills_in_flight += u64::from(in_flight > 0);
+            return self.look();
         }
+        let mut daemon = match Daemon::start(&self.shared.environment)? {
+            Ok(daemon) => daemon,
+            Err(what) => return Ok(vec![what]),
+        };
+        let in_flight = self.under_load(|shared| {
+            let answers = shared.promises().answers() + answers;
+            let until = Instant::now() + WORK;
+            wait(until, || shared.promises().answers() >= answers);
+            if moment == Moment::AtWork {
+                std::thread::sleep(after);
+                wait(until, || shared.in_flight.load(Ordering::SeqCst) > 0);
+            } else if let Ok(Some(mut client)) = Client::connect(&shared.environment) {
+                // Nobody waits for the answer.
+                let stopping = std::thread::spawn(move || client.call_raw(method::STOP, &(), |_| {}).is_ok());
+                std::thread::sleep(after);
+                let in_flight = die(shared, &mut daemon);
+                let _ = stopping.join();
+                return Ok(in_flight);
+            }
+            Ok(die(shared, &mut daemon))
+        })?;
+        self.tally.in_flight += in_flight;
+        self.tally.kills_in_flight += u64::from(in_flight > 0);
         self.look()
     }
 
@@ -175,7 +167,7 @@ impl Trial {
             let writing = scope.spawn(|| -> Result<(), Error> {
                 while !shared.over.load(Ordering::SeqCst) {
                     author.work(&shared.known)?;
-                    std::thread::sleep(Duration::from_millis(2));
+                    std::thread::sleep(WRITE);
                 }
                 author.rest()
             });
@@ -221,5 +213,20 @@ impl Trial {
         self.tally.rests += 1;
         wrong.extend(self.look()?);
         Ok(wrong)
+    }
+}
+
+/// Kills a daemon, and says how many requests were in flight then.
+fn die(shared: &Shared, daemon: &mut Daemon) -> u64 {
+    shared.over.store(true, Ordering::SeqCst);
+    let in_flight = shared.in_flight.load(Ordering::SeqCst);
+    daemon.kill();
+    in_flight
+}
+
+/// Looks again and again until it is so, or until then.
+fn wait(until: Instant, is_so: impl Fn() -> bool) {
+    while !is_so() && Instant::now() < until {
+        std::thread::sleep(Duration::from_micros(200));
     }
 }

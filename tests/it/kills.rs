@@ -1,0 +1,33 @@
+//! kill -9 while requests are in flight, some dozens of times; `baton bench crash` does it as often as one likes.
+
+use serde_json::Value;
+
+use crate::world::{World, list};
+
+/// A home's daemon lives some tenths of a second; more homes than processors wait for each other.
+const KILLS: [&str; 8] = ["bench", "crash", "--kills", "51", "--homes", "3", "--seed", "7"];
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+#[test]
+fn what_was_acknowledged_survives_kills_while_requests_are_in_flight() {
+    let world = World::new();
+    let ran = world.run(&[&KILLS[..], &["--json"]].concat());
+    let crash = ran.json();
+    assert_eq!(list(&crash["losses"]), [Value::Null; 0], "{crash}");
+    assert_eq!((ran.code, number(&crash["kills_total"])), (0, 51), "{crash}");
+    assert_eq!(number(&crash["rests"]), 3, "each home came to rest in the end: {crash}");
+    assert!(number(&crash["kills_with_requests_in_flight"]) >= 25, "{crash}");
+    for moment in ["at_work", "while_starting", "while_stopping"] {
+        assert!(number(&crash["kills"][moment]) > 0, "{crash}");
+    }
+    for kind in ["close", "group", "track", "untrack"] {
+        assert!(number(&crash["acknowledged"][kind]) > 0, "{crash}");
+    }
+    assert!(number(&crash["held_against_the_log"]) > number(&crash["acknowledged"]["close"]), "{crash}");
+    assert!(crash["power"].is_null(), "not asked for");
+    assert_eq!(crate::demo::entries(&world.path("tmp")), [""; 0], "no folder is left");
+    assert_eq!(crate::demo::processes_of(&world), [""; 0], "no process is left");
+}

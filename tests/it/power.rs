@@ -1,0 +1,24 @@
+//! Power cuts of a real daemon on a file system of its own, where root may mount one; `baton bench crash --cuts` does it as
+//! often as one likes. Everywhere else, and for hundreds of instants: `a_power_cut_at_every_sync_…` of the journal.
+
+use serde_json::Value;
+
+use crate::world::{World, list, say, text};
+
+#[test]
+fn what_was_acknowledged_survives_a_power_cut() {
+    let world = World::new();
+    let ran = world.run(&["bench", "crash", "--kills", "0", "--cuts", "5", "--seed", "7", "--json"]);
+    let crash = ran.json();
+    assert_eq!(list(&crash["losses"]), [Value::Null; 0], "{crash}");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let power = &crash["power"];
+    if !power["skipped"].is_null() {
+        say(&format!("skipped: {}", text(&power["skipped"])));
+        return;
+    }
+    assert_eq!((&power["instants"], &power["daemons_started"]), (&5.into(), &1.into()), "{crash}");
+    assert!(power["held_against_the_log"].as_u64().unwrap() > 0, "{crash}");
+    assert_eq!(crate::demo::entries(&world.path("tmp")), [""; 0], "no folder is left");
+    assert_eq!(crate::demo::processes_of(&world), [""; 0], "no process is left");
+}
