@@ -43,7 +43,7 @@ fn child() {
 fn what_was_acknowledged_survives_a_kill() {
     let home = tempfile::tempdir().unwrap();
     let mut acked = [0; 4];
-    for kill_after in [1, 17, 60, 3, 150] {
+    for kill_after in [1, 17, 60, 3, 150, 1, 2, 40, 7, 90, 25, 5] {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", CHILD, "--ignored", "--nocapture"])
             .env(LOG, home.path())

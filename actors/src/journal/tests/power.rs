@@ -10,6 +10,7 @@ use baton_events::hash::ContentHash;
 use baton_events::record::SessionId;
 
 use super::super::files::{DiskFiles, Files, SegmentFile};
+use super::super::sealer::{Outcome, seal};
 use super::*;
 use crate::chunks::{Batch, ChunkStore, Header};
 use crate::durable::recorder::{Recorder, Synced, tell};
@@ -24,6 +25,10 @@ impl Files for ToldFiles {
 
     fn open(&self, path: &Path) -> std::io::Result<Box<dyn SegmentFile>> {
         Ok(Box::new(ToldFile { inner: DiskFiles.open(path)?, path: path.to_owned() }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> std::io::Result<()> {
+        DiskFiles.rename(from, to)
     }
 
     fn remove(&self, path: &Path) -> std::io::Result<()> {
@@ -108,8 +113,10 @@ fn work(home: &Path, into: &Path, seed: u64, steps: &[usize]) -> (Vec<StoredReco
         })
     };
     let chunks = ChunkStore::open(home.join("blobs")).unwrap();
-    let told = Options { files: Arc::new(ToldFiles), segment_bytes: 4000, ..options(&home.join("log")) };
+    // What is full is sealed below, by this thread: nothing changes while a cut is left.
+    let told = Options { files: Arc::new(ToldFiles), segment_bytes: 1500, seal: false, ..options(&home.join("log")) };
     let journal = DiskJournal::open(told, Box::new(())).unwrap();
+    let mut sealed = 0;
     let mut stored: Vec<(u64, Option<ContentHash>)> = vec![(0, None); 8];
     for (step, &count) in steps.iter().enumerate() {
         let (mut batches, mut named) = (Vec::new(), Vec::new());
@@ -128,7 +135,13 @@ fn work(home: &Path, into: &Path, seed: u64, steps: &[usize]) -> (Vec<StoredReco
             acked.fetch_add(1, Ordering::SeqCst);
             (*version, *prior) = (*version + 1, Some(id));
         }
+        for number in sealed + 1..u32::try_from(journal.stats().segments).unwrap() {
+            let done = seal(&ToldFiles, &home.join("log/segments"), number, || true).unwrap();
+            assert!(matches!(done, Outcome::Sealed(_)), "segment {number}");
+            sealed = number;
+        }
     }
+    assert!(sealed >= 3, "{sealed} segments were sealed");
     let all = check_whole(&journal);
     journal.close();
     drop(recorder);
