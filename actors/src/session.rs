@@ -266,7 +266,7 @@ impl State {
                 return Err("an event cannot be recorded".into());
             }
             AppendError::Refused { .. } => {}
-            // It may be stored all the same: only reading tells.
+            // It may be stored all the same, and could not be read back: only reading anew tells.
             AppendError::Closed => self.aggregate = None,
         }
         tracing::debug!(session = %self.id, %error, "event not recorded");

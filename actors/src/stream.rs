@@ -65,8 +65,9 @@ impl SessionStream {
         }
     }
 
-    /// Makes events durable at the end of the stream and takes them into the aggregate. On an error the aggregate is
-    /// as it was; whether the events are stored is then only known after a rehydration.
+    /// Makes events durable at the end of the stream and takes them into the aggregate. If the answer got lost the log is
+    /// asked whether they are stored. On an error the aggregate is as it was; after `Closed` only a rehydration tells what
+    /// is stored.
     pub async fn record(
         &self,
         aggregate: &mut Aggregate,
@@ -74,29 +75,44 @@ impl SessionStream {
         metadata: &Metadata,
         now: Timestamp,
     ) -> Result<(), AppendError> {
-        let batch = events
-            .iter()
-            .map(|event| {
-                let encoded = schema::session::encode(event);
-                NewRecord {
-                    kind: encoded.kind.to_owned(),
-                    v: encoded.v,
-                    at: now,
-                    metadata: metadata.clone(),
-                    data: encoded.data,
-                }
-            })
-            .collect();
+        let batch: Vec<NewRecord> = events.iter().map(|event| encode(event, metadata, now)).collect();
         let before = aggregate.version();
-        let appended = self.journal.append(self.stream.clone(), before, batch).await?;
+        let appended = match self.journal.append(self.stream.clone(), before, batch).await {
+            Err(AppendError::Closed) => {
+                let batch = events.iter().map(|event| encode(event, metadata, now)).collect();
+                self.stored(before, batch).await.ok_or(AppendError::Closed)?
+            }
+            answer => answer?.first,
+        };
         for (index, event) in (1..).zip(events) {
             let sequence = SequenceNumber(before.0 + index);
-            let position = Position(appended.first.0 + index - 1);
+            let position = Position(appended.0 + index - 1);
             let (stream, metadata) = (self.stream.clone(), metadata.clone());
             let recorded = Recorded { position, stream, sequence, at: now, metadata, event };
             // The sequences were counted from the aggregate's own version: there is no gap to find.
-            aggregate.commit(&recorded).map_err(|_| AppendError::Conflict { actual: appended.last_sequence })?;
+            let actual = SequenceNumber(before.0 + index);
+            aggregate.commit(&recorded).map_err(|_| AppendError::Conflict { actual })?;
         }
         Ok(())
     }
+
+    /// Where a batch stands whose answer got lost, if it was stored.
+    async fn stored(&self, before: SequenceNumber, batch: Vec<NewRecord>) -> Option<Position> {
+        let (journal, stream) = (self.journal.clone(), self.stream.clone());
+        let looking = tokio::task::spawn_blocking(move || {
+            let records = journal.read_stream(&stream, before, batch.len()).ok()?;
+            let same = |(record, new): (&StoredRecord, &NewRecord)| {
+                (&record.kind, record.v, record.at, &record.metadata, &record.data)
+                    == (&new.kind, new.v, new.at, &new.metadata, &new.data)
+            };
+            let all = records.len() == batch.len() && records.iter().zip(&batch).all(same);
+            all.then(|| records.first().map(|record| record.position)).flatten()
+        });
+        looking.await.ok().flatten()
+    }
+}
+
+fn encode(event: &Event, metadata: &Metadata, now: Timestamp) -> NewRecord {
+    let encoded = schema::session::encode(event);
+    NewRecord { kind: encoded.kind.to_owned(), v: encoded.v, at: now, metadata: metadata.clone(), data: encoded.data }
 }

@@ -79,6 +79,11 @@ impl Handle {
         self.find(id, Asker::Anything).await
     }
 
+    /// The actor of a session that somebody means, although it may keep failing.
+    pub async fn resolve_meant(&self, id: SessionId) -> Result<session::Handle, CallError> {
+        self.find(id, Asker::Person).await
+    }
+
     async fn find(&self, id: SessionId, asker: Asker) -> Result<session::Handle, CallError> {
         self.0.call(|reply| Msg::Resolve(id, asker, reply), Duration::from_secs(5)).await?
     }
@@ -334,15 +339,12 @@ impl State {
         id: &SessionId,
         asker: Asker,
     ) -> Result<ActorRef<session::Msg>, CallError> {
-        let is_left_alone = self.budget.given_up_until(&Name::Session(id.clone()), self.now()).is_some();
-        if is_left_alone && asker == Asker::Anything {
-            return Err(CallError::Gone);
-        }
         if let Some(child) = self.children.get_mut(id) {
             child.resting_since = None;
             return Ok(child.actor.clone());
         }
-        if self.draining {
+        let left_alone = self.budget.given_up_until(&Name::Session(id.clone()), self.now()).is_some();
+        if self.draining || (left_alone && asker == Asker::Anything) {
             return Err(CallError::Gone);
         }
         let arguments = (id.clone(), self.options.sessions.clone());

@@ -44,22 +44,35 @@ pub(super) async fn session(services: &Services, text: &str) -> Result<SessionId
         let (mut meant, mut others): (Vec<FileSeen>, Vec<FileSeen>) = grown.into_iter().partition(fits);
         others.extend(meant.split_off(meant.len().min(NAMED)));
         services.supervisor.seen(others);
+        for file in &meant {
+            // One that keeps failing is tried because it is meant; the others are there already, or made.
+            let _ = services.supervisor.resolve_meant(file.session.clone()).await;
+        }
         lazy::take_in(services, meant).await;
     }
     if let Some(id) = by_text(&services.table.borrow().clone(), text)? {
         return visible(services, id);
     }
     match undiscovered(services, text).await? {
-        Some(file) => Err(failure(
-            code::NOT_FOUND,
-            format!(
-                "session {} is not read, because of the configuration: `baton session-tracking status` shows the switches, \
-                 and `track_session` with `force` tracks one session alone",
-                file.session
-            ),
-        )),
+        Some(file) => {
+            let by_switch = || {
+                format!(
+                    "session {} is not read, because of the configuration: `baton session-tracking status` shows the \
+                     switches, and `track_session` with `force` tracks one session alone",
+                    file.session
+                )
+            };
+            Err(failure(code::NOT_FOUND, failing(services, &file.session).unwrap_or_else(by_switch)))
+        }
         None => Err(unknown(&services.table.borrow().clone(), text)),
     }
+}
+
+/// What is wrong with a session that keeps failing, and what to do.
+fn failing(services: &Services, id: &SessionId) -> Option<String> {
+    let degraded = services.degraded.borrow();
+    let of_it = degraded.iter().find(|degraded| degraded.session() == Some(id))?;
+    Some(format!("{}: {}", of_it.what(), of_it.fix()))
 }
 
 /// The transcript of a session that was not discovered, because nothing of its project is tracked.

@@ -23,12 +23,7 @@ impl State {
             return Ok(());
         }
         let before = self.aggregate().state().episode.as_ref().map(|episode| episode.uuid);
-        let mut closed = self.read_and_close(&call).await;
-        // Whether it was stored is found out by reading. What was is not stored again, for it has the same command id.
-        if matches!(closed, Err(AppendError::Closed)) && self.read_anew().await {
-            closed = self.read_and_close(&call).await;
-        }
-        match closed {
+        match self.read_and_close(&call).await {
             Ok(None) => {
                 self.waiting.push(Waiter { reply, before });
                 if self.in_flight.is_some() {
@@ -52,12 +47,6 @@ impl State {
     async fn read_and_close(&mut self, call: &CloseCall) -> Result<Option<Outcome>, AppendError> {
         self.read_to_end().await?;
         self.submit_close(call).await
-    }
-
-    /// Rebuilds from the log. Whether that succeeded.
-    async fn read_anew(&mut self) -> bool {
-        self.aggregate = None;
-        matches!(self.rehydrate().await, Ok(Ok(())))
     }
 
     /// Records the wish. `None`: the answer comes with the state.

@@ -31,6 +31,14 @@ pub enum Degraded {
 }
 
 impl Degraded {
+    /// The session, if it is one.
+    pub fn session(&self) -> Option<&SessionId> {
+        match self {
+            Self::Actor { .. } => None,
+            Self::Session { id, .. } | Self::Unreadable { id, .. } => Some(id),
+        }
+    }
+
     /// What is wrong.
     pub fn what(&self) -> String {
         match self {

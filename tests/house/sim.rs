@@ -1,0 +1,248 @@
+//! Seeded worlds over the real actors: transcripts grow, are rewritten and deleted, clients close, search and switch at
+//! once, the log refuses, panics and forgets to answer, and the daemon is torn away at any moment. Then all is left in
+//! peace, and what must hold is looked at.
+//!
+//! `SIM_SEED=7 cargo test --test house worlds` runs one world again. What is done is decided by the seed; in which order
+//! the threads come to it is not.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use baton_events::record::SessionId;
+use baton_events::session::{Effect, Phase, Policy};
+use serde_json::json;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::client::Client;
+use crate::faults::{Fault, Faulty};
+use crate::held;
+use crate::seed::Seed;
+use crate::story::Story;
+use crate::world::{DEADLINE, House, World};
+
+/// Worlds of a normal run.
+const WORLDS: u64 = 12;
+/// Sessions of a world.
+const SESSIONS: usize = 5;
+/// Things that happen to files in one daemon's life.
+const DEEDS: usize = 25;
+/// Clients that call at once, and how often each does.
+const CLIENTS: usize = 3;
+const CALLS: usize = 8;
+
+/// A close that was answered with success: the session, the command, the episode.
+pub(crate) struct Acknowledged {
+    pub(crate) session: SessionId,
+    pub(crate) command: String,
+    pub(crate) episode: Option<String>,
+}
+
+type Answers = Arc<Mutex<Vec<Acknowledged>>>;
+
+#[test]
+fn worlds_in_which_everything_happens_come_to_rest_with_nothing_lost() {
+    let one = std::env::var("SIM_SEED").ok().map(|seed| seed.parse().expect("SIM_SEED is a number"));
+    let seeds = one.map_or(1..WORLDS + 1, |seed: u64| seed..seed + 1);
+    for seed in seeds {
+        let lived = std::panic::catch_unwind(|| live(seed));
+        assert!(lived.is_ok(), "the world broke: SIM_SEED={seed} cargo test --test house worlds");
+    }
+}
+
+fn runtime() -> Runtime {
+    Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+fn live(seed: u64) {
+    let mut seed = Seed::new(seed);
+    let world = World::new();
+    let mut stories: Vec<Story> = (0..SESSIONS).map(|number| world.story(&format!("s{number}"))).collect();
+    let (clients, answers) = (runtime(), Answers::default());
+    let lives = 1 + seed.below(3);
+    let mut home = world.path("home-0");
+    for life in 0..lives {
+        // Each daemon has a way to the log of its own, which ends with it.
+        let journal = Faulty::new(world.journal.log().clone());
+        misbehave(&journal, seed.fork());
+        let daemon = runtime();
+        let house = daemon.block_on(world.start_with(&home, journal.clone(), world.clock.clone()));
+        let calling: Vec<_> = (0..CLIENTS)
+            .map(|client| {
+                let (home, answers, seed) = (home.clone(), answers.clone(), seed.fork());
+                clients.spawn(async move { call(&home, &format!("{life}-{client}"), seed, &answers).await })
+            })
+            .collect();
+        for _ in 0..DEEDS {
+            happen(&world, &mut stories, &mut seed);
+            clients.block_on(async { house.services().supervisor.settle().await }).ok();
+        }
+        if seed.one_in(2) {
+            clients.block_on(async {
+                for client in calling {
+                    client.await.unwrap();
+                }
+            });
+        }
+        // From here on nothing of this daemon reaches the log any more; what it writes beside it is its own affair.
+        baton_actors::journal::Journal::close(&*journal);
+        let next = world.path(&format!("home-{}", life + 1));
+        copy(&home, &next);
+        drop(house);
+        daemon.shutdown_background();
+        home = next;
+    }
+    stories.iter_mut().for_each(Story::finish_line);
+    let journal = Faulty::new(world.journal.log().clone());
+    let daemon = runtime();
+    daemon.block_on(async {
+        let house = world.start_with(&home, journal.clone(), world.clock.clone()).await;
+        come_to_rest(&world, &house, &stories).await;
+        held::log(&world, &answers.lock().unwrap());
+        held::files(&world, &stories);
+        let dump = held::memory(&world, &house);
+        house.stop().await;
+        // A memory that is begun anew from the log and the conversations is the same.
+        std::fs::remove_dir_all(home.join("memory")).unwrap();
+        let journal = Faulty::new(world.journal.log().clone());
+        let house = world.start_with(&home, journal, world.clock.clone()).await;
+        let tail = house.services().journal.tail().position;
+        house.services().indexer.caught_up(tail, DEADLINE).await.unwrap();
+        assert_eq!(held::memory(&world, &house), dump, "I-5: a memory begun anew");
+        house.stop().await;
+    });
+}
+
+/// The log goes wrong now and then, and refuses everything for a while.
+fn misbehave(journal: &Faulty, mut seed: Seed) {
+    let mut refusing = 0;
+    journal.on_append(move |_, _| {
+        if refusing > 0 {
+            refusing -= 1;
+            return Some(Fault::Refuse);
+        }
+        match seed.below(200) {
+            0 => Some(Fault::Panic),
+            1 => Some(Fault::PanicAfter),
+            2 | 3 => Some(Fault::Conflict),
+            4 | 5 => Some(Fault::LoseAnswer),
+            6 => {
+                refusing = seed.below(10);
+                Some(Fault::Refuse)
+            }
+            7..30 => Some(Fault::Late),
+            _ => None,
+        }
+    });
+}
+
+/// One thing that happens to a transcript, or time passes.
+fn happen(world: &World, stories: &mut [Story], seed: &mut Seed) {
+    let number = seed.index(stories.len());
+    let (story, word) = (&mut stories[number], seed.below(1_000));
+    match seed.below(20) {
+        0 if story.is_there() => story.rewrite(&format!("from the beginning: word{word}")),
+        1 if story.is_there() => story.delete(),
+        2..5 => world.clock.advance(Duration::from_secs(1 + seed.below(40))),
+        5 => world.clock.advance(Duration::from_secs(1_900)),
+        6..9 => {
+            story.set_time(baton_actors::clock::Clock::now(&*world.clock));
+            story.say_half(&format!("half a line, then word{word}"));
+        }
+        _ => {
+            story.set_time(baton_actors::clock::Clock::now(&*world.clock));
+            story.say(&format!("what of word{word}?"));
+        }
+    }
+}
+
+/// What one client does in one daemon's life. It is answered, or its connection breaks; it never waits for ever.
+async fn call(home: &Path, name: &str, mut seed: Seed, answers: &Answers) {
+    let Ok(mut client) = Client::connect(home).await else { return };
+    for number in 0..CALLS {
+        let session = SessionId::new(&format!("s{}", seed.index(SESSIONS))).unwrap();
+        let answered = match seed.below(12) {
+            0..6 => {
+                let command = format!("{name}-{number}");
+                let params = json!({"session": session.as_str(), "command_id": command, "deadline_ms": 5_000});
+                let closed = client.call("close", params).await;
+                if let Ok(closed) = &closed
+                    && closed["status"] == "success"
+                {
+                    let episode = closed["episode_uuid"].as_str().map(str::to_owned);
+                    answers.lock().unwrap().push(Acknowledged { session, command, episode });
+                }
+                closed
+            }
+            6..9 => client.call("search", json!({"query": "word"})).await,
+            9 => client.call("untrack", json!({"session": session.as_str()})).await,
+            10 => client.call("track", json!({"session": session.as_str()})).await,
+            _ => client.call("status", json!({})).await,
+        };
+        // A daemon that was torn away answers nobody.
+        if answered.is_err_and(|error| error.contains("connection") || error.contains("pipe")) {
+            return;
+        }
+    }
+}
+
+/// Nothing goes wrong any more: until everything that was said is indexed and nothing is owed.
+async fn come_to_rest(world: &World, house: &House, stories: &[Story]) {
+    let settling = async {
+        loop {
+            for story in stories.iter().filter(|story| story.is_there()) {
+                let tracked = house.call("track", json!({"session": story.id().as_str()})).await;
+                if tracked.is_ok_and(|tracked| tracked["status"] == "success") {
+                    house.close(story.id()).await;
+                }
+            }
+            house.call("search", json!({"query": "word", "wait": true})).await.unwrap();
+            if is_at_rest(world, house, stories) {
+                return;
+            }
+            world.clock.advance(Duration::from_secs(61));
+        }
+    };
+    let rested = tokio::time::timeout(DEADLINE, settling).await.is_ok();
+    let states = || stories.iter().map(|story| (story.bytes, world.state(story.id()))).collect::<Vec<_>>();
+    assert!(rested, "no rest: {}\n{:#?}", house.problems().await, states());
+}
+
+fn is_at_rest(world: &World, house: &House, stories: &[Story]) -> bool {
+    let table = world.table.borrow().clone();
+    let read = |story: &Story| {
+        let state = table.get(story.id()).map(|row| &row.state);
+        match story.is_there() {
+            true => state.is_some_and(|state| {
+                state.phase == Phase::Indexed && state.read.offset == story.bytes && state.unindexed == 0
+            }),
+            false => state.is_none_or(|state| state.phase != Phase::Indexing && state.phase != Phase::Failed),
+        }
+    };
+    let owed = |state| {
+        let pending = baton_events::session::pending(state, &Policy::default());
+        pending.iter().any(|effect| matches!(effect, Effect::Index(_)))
+    };
+    let (covered, problem) = house.services().indexer.memory();
+    stories.iter().all(read)
+        && table.iter().all(|(_, row)| !owed(&row.state))
+        && house.services().degraded.borrow().is_empty()
+        && !house.services().outage.lasts()
+        && covered == house.services().journal.tail().position
+        && problem.is_none()
+}
+
+/// The home as it lies there at this moment, however busy its daemon is.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() {
+            copy(&source, &target);
+        } else if kind.is_file() {
+            // It may have gone since it was listed.
+            let _ = std::fs::copy(&source, &target);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The whole house in this process: a home of its own, a log in memory that does what it is told to, a clock that stands.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_actors::System;
+use baton_actors::clock::{Clock, ManualClock};
+use baton_actors::gateway::Services;
+use baton_actors::journal::{Journal, MemoryJournal};
+use baton_actors::lock::HomeLock;
+use baton_actors::settings::Settings;
+use baton_actors::system::{Log, Options};
+use baton_actors::table::{TableFold, TableReader};
+use baton_actors::watcher::Root;
+use baton_events::record::{SessionId, Timestamp};
+use baton_events::session::{Phase, State};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::client::Client;
+use crate::faults::Faulty;
+use crate::story::Story;
+
+/// Longest wait for a fact that must come.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+
+/// When all this happens.
+pub(crate) const NOW: Timestamp = Timestamp(1_790_000_000_000);
+
+/// What outlives a daemon.
+pub(crate) struct World {
+    temp: tempfile::TempDir,
+    pub(crate) journal: Arc<Faulty>,
+    pub(crate) table: TableReader,
+    pub(crate) clock: Arc<ManualClock>,
+    _settings: watch::Sender<Arc<Settings>>,
+    settings: watch::Receiver<Arc<Settings>>,
+}
+
+/// A daemon in it.
+pub(crate) struct House {
+    pub(crate) system: System,
+    home: PathBuf,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(temp.path().join("claude/projects")).unwrap();
+        let (fold, table) = TableFold::new();
+        let journal = Faulty::new(Arc::new(MemoryJournal::new(Box::new(fold))));
+        let (settings, reader) = watch::channel(Arc::new(Settings::default()));
+        let clock = Arc::new(ManualClock::at(NOW));
+        Self { temp, journal, table, clock, _settings: settings, settings: reader }
+    }
+
+    /// A path in the world's own temporary directory.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.temp.path().join(name)
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.path("home")
+    }
+
+    pub(crate) fn projects(&self) -> PathBuf {
+        self.temp.path().join("claude/projects")
+    }
+
+    /// A transcript whose records are a minute old.
+    pub(crate) fn story(&self, name: &str) -> Story {
+        Story::new(&self.projects(), name, self.clock.now().plus_ms(-60_000))
+    }
+
+    /// Starts a daemon.
+    pub(crate) async fn start(&self) -> House {
+        self.start_with(&self.home(), self.journal.clone(), self.clock.clone()).await
+    }
+
+    /// Starts a daemon on a log that was closed, as a process would find it.
+    pub(crate) async fn start_again(&self) -> House {
+        self.journal.reopen();
+        self.start().await
+    }
+
+    pub(crate) async fn start_with(&self, home: &Path, journal: Arc<dyn Journal>, clock: Arc<dyn Clock>) -> House {
+        let options = Options {
+            home: home.to_owned(),
+            roots: vec![Root::claude_code(&self.temp.path().join("claude"))],
+            settings: self.settings.clone(),
+            clock,
+            version: "test".to_owned(),
+        };
+        let lock = HomeLock::acquire(home).unwrap();
+        let log = Log { journal, table: self.table.clone(), problem: None };
+        let system = System::start_on(options, lock, log).await.unwrap();
+        House { system, home: home.to_owned() }
+    }
+
+    /// What the table says of a session.
+    pub(crate) fn state(&self, id: &SessionId) -> Option<State> {
+        self.table.borrow().get(id).map(|row| row.state.clone())
+    }
+
+    /// Waits until the table says what is wanted of a session.
+    pub(crate) async fn until(&self, id: &SessionId, what: &str, is_so: impl Fn(&State) -> bool) {
+        let mut table = self.table.clone();
+        let came = table.wait_for(|table| table.get(id).is_some_and(|row| is_so(&row.state)));
+        let came = tokio::time::timeout(DEADLINE, came).await.is_ok();
+        assert!(came, "{id}: {what} did not come; last: {:?}", self.state(id));
+    }
+
+    /// Waits until a session is indexed and nothing of it is unread that was written.
+    pub(crate) async fn until_indexed(&self, story: &Story) {
+        let is_so = |state: &State| {
+            state.phase == Phase::Indexed && state.read.offset == story.bytes && state.unindexed == 0
+        };
+        self.until(story.id(), "indexed", is_so).await;
+    }
+
+    /// Has the house look for what is new, and waits until this was read.
+    pub(crate) async fn until_read(&self, house: &House, story: &Story) {
+        house.call("sessions", json!({})).await.unwrap();
+        self.until(story.id(), "read", |state| state.read.offset == story.bytes).await;
+    }
+
+    /// How many events of this kind the session's stream has.
+    pub(crate) fn events(&self, id: &SessionId, kind: &str) -> usize {
+        let stream = baton_events::record::StreamId::session(id);
+        let after = baton_events::record::SequenceNumber(0);
+        let records = self.journal.log().read_stream(&stream, after, 4096).unwrap();
+        records.iter().filter(|record| record.kind == kind).count()
+    }
+}
+
+impl House {
+    pub(crate) fn services(&self) -> &Services {
+        self.system.services()
+    }
+
+    pub(crate) async fn client(&self) -> Client {
+        Client::connect(&self.home).await.unwrap()
+    }
+
+    pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, String> {
+        self.client().await.call(method, params).await
+    }
+
+    /// Closes a session with a command of its own: the whole answer.
+    pub(crate) async fn close(&self, id: &SessionId) -> Value {
+        self.call("close", json!({"session": id.as_str(), "deadline_ms": 30_000})).await.unwrap()
+    }
+
+    /// Closes a session, successfully.
+    pub(crate) async fn closed(&self, id: &SessionId) -> String {
+        let closed = self.close(id).await;
+        assert_eq!(closed["status"], "success", "{closed}");
+        closed["episode_uuid"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The sessions that a search finds.
+    pub(crate) async fn found(&self, query: &str) -> Vec<String> {
+        let found = self.call("search", json!({"query": query})).await.unwrap();
+        let hits = found["hits"].as_array().unwrap();
+        let mut sessions: Vec<String> =
+            hits.iter().map(|hit| hit["session_id"].as_str().unwrap().to_owned()).collect();
+        sessions.dedup();
+        sessions
+    }
+
+    /// The problems that `status` names, as text.
+    pub(crate) async fn problems(&self) -> String {
+        self.call("status", json!({})).await.unwrap()["problems"].to_string()
+    }
+
+    /// Waits until `status` names this among its problems, or does not any more.
+    pub(crate) async fn until_problem(&self, words: &str, named: bool) -> String {
+        let looking = async {
+            loop {
+                let problems = self.problems().await;
+                if problems.contains(words) == named {
+                    return problems;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        match tokio::time::timeout(DEADLINE, looking).await {
+            Ok(problems) => problems,
+            Err(_) => panic!("{words:?} among the problems: {named} did not come; {}", self.problems().await),
+        }
+    }
+
+    /// Stops it in good order.
+    pub(crate) async fn stop(self) {
+        drop(self.system.stop().await);
+    }
+}
