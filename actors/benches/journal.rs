@@ -87,14 +87,7 @@ fn fill(log: &Path, events: u64) {
         }
     });
     assert_eq!(journal.tail().position, Position(events));
-    let bytes = journal.stats().bytes;
     journal.close();
-    let index: u64 =
-        fs::read_dir(log.join("sled")).expect("an index").map(|entry| size(&entry.expect("a file").path())).sum();
-}
-
-fn size(path: &Path) -> u64 {
-    fs::metadata(path).map_or(0, |file| file.len())
 }
 
 #[divan::bench(args = [1, 8, 64], sample_count = 20, sample_size = 1)]

@@ -393,7 +393,7 @@ impl State {
     async fn work_off(&mut self, myself: &ActorRef<Msg>) {
         let (pace, outage) = (self.options.sessions.pace.clone(), self.options.sessions.outage.clone());
         while !outage.lasts()
-            && !(pace.is_asked() && self.begun.elapsed() < limits::BACKLOG_PAUSE)
+            && (!pace.is_asked() || self.begun.elapsed() >= limits::BACKLOG_PAUSE)
             && let Some(work) = self.backlog.next()
         {
             self.begun = tokio::time::Instant::now();

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use baton_actors::journal::{Ack, AppendError, Journal, ReadError, Stats};
+use baton_actors::journal::{Ack, AppendError, Exact, Journal, ReadError, Stats};
 use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
 use baton_events::record::{Position, SequenceNumber, StreamId};
 
@@ -151,6 +151,11 @@ impl Journal for Faulty {
     fn read(&self, from: Position, limit: usize) -> Result<Vec<StoredRecord>, ReadError> {
         self.read_fault(Read::Everything)?;
         self.log.read(from, limit)
+    }
+
+    fn read_exact(&self, from: Position, limit: usize) -> Result<Vec<Exact>, ReadError> {
+        self.read_fault(Read::Everything)?;
+        self.log.read_exact(from, limit)
     }
 
     fn read_stream(

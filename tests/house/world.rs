@@ -113,9 +113,8 @@ impl World {
 
     /// Waits until a session is indexed and nothing of it is unread that was written.
     pub(crate) async fn until_indexed(&self, story: &Story) {
-        let is_so = |state: &State| {
-            state.phase == Phase::Indexed && state.read.offset == story.bytes && state.unindexed == 0
-        };
+        let is_so =
+            |state: &State| state.phase == Phase::Indexed && state.read.offset == story.bytes && state.unindexed == 0;
         self.until(story.id(), "indexed", is_so).await;
     }
 
@@ -163,8 +162,7 @@ impl House {
     pub(crate) async fn found(&self, query: &str) -> Vec<String> {
         let found = self.call("search", json!({"query": query})).await.unwrap();
         let hits = found["hits"].as_array().unwrap();
-        let mut sessions: Vec<String> =
-            hits.iter().map(|hit| hit["session_id"].as_str().unwrap().to_owned()).collect();
+        let mut sessions: Vec<String> = hits.iter().map(|hit| hit["session_id"].as_str().unwrap().to_owned()).collect();
         sessions.dedup();
         sessions
     }

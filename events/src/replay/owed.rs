@@ -117,7 +117,7 @@ mod tests {
                 &format!("close 1970-01-01T06:30:00.000Z: 30 min after {held}"),
             ],
         );
-        let silent = State { last_conversation_at: None, ..active.clone() };
+        let silent = State { last_conversation_at: None, ..active };
         let found = "its discovery, at 1970-01-01T00:00:00.000Z";
         let recorded = State { last_at: Some(Timestamp(0)), phase: Phase::Inactive, ..silent.clone() };
         check(

@@ -251,7 +251,7 @@ fn a_broken_file_is_refused_at_its_line() {
     check("no last line: it was cut off", 7, &|file| drop(file.pop()));
     check("the file is empty", 0, &|file| file.clear());
     check("format 7, and this version", 0, &|file| {
-        file[0] = file[0].replace("\"baton_export\":1", "\"baton_export\":7")
+        file[0] = file[0].replace("\"baton_export\":1", "\"baton_export\":7");
     });
     check("says records 6, and it is 7", 7, &|file| file[10] = file[10].replace("\"records\":7", "\"records\":6"));
     check("says items 0, and it is 1", 7, &|file| file[10] = file[10].replace("\"items\":1", "\"items\":0"));

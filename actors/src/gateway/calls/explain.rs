@@ -95,9 +95,10 @@ fn notes(services: &Services, overview: &Overview, id: &SessionId, state: &State
     }
     let second = overview.second_files.iter().filter(|path| is_of(path, id));
     notes.extend(second.map(|path| format!("{path} has the same id and is not read: this session has another file")));
-    if services.degraded.borrow().iter().any(|failing| failing == id.as_str()) {
-        notes.push("its actor keeps failing and is left alone for a minute: see `daemon.log`".to_owned());
-    }
+    let degraded = services.degraded.borrow();
+    let failing = degraded.iter().filter(|failing| failing.session() == Some(id));
+    notes.extend(failing.map(|failing| format!("{}: {}", failing.what(), failing.fix())));
+    drop(degraded);
     let counts = &state.counts;
     if counts.malformed > 0 {
         notes.push(format!("{} lines of its transcript are no JSON, and passed over", counts.malformed));
