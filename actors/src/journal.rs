@@ -66,7 +66,7 @@ pub const READ_MAX_BYTES: usize = 8 * 1024 * 1024;
 ///   one append stand side by side.
 /// * **Optimistic appends.** An append names the version of the stream its caller believes in: the sequence of its
 ///   last record, 0 for none. If that is wrong nothing is written and the answer is a conflict.
-/// * **All or nothing, then durable.** An append is stored wholly or not at all. `Ok` comes after it is on disk (for
+/// * **All or nothing, then durable.** An append is stored wholly or not at all, also after a crash. `Ok` comes after it is on disk (for
 ///   an implementation that has one), after the [`Fold`] has seen and published it, and after it can be read.
 /// * **A fold is never ahead of the disk**, and sees every record once, in order, from position 1.
 /// * **Order.** Appends are decided one after another. Two appends by one caller that does not wait between them are

@@ -107,7 +107,7 @@ mod tests {
             data: "{}".to_owned(),
         };
         let noise = (0..bytes as u64).map(|n| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u8).collect();
-        Placed { record, bytes: noise, chain: ChainHash([position as u8; 16]) }
+        Placed { record, bytes: noise, chain: ChainHash([position as u8; 16]), goes_on: false }
     }
 
     fn check(sizes: &[usize], groups: &[usize]) {

@@ -21,6 +21,8 @@ pub(super) struct Placed {
     pub(super) record: StoredRecord,
     pub(super) bytes: Vec<u8>,
     pub(super) chain: ChainHash,
+    /// Whether the next record is of the same append.
+    pub(super) goes_on: bool,
 }
 
 /// The last record of a stream: its number there, and its place in the journal.
@@ -169,14 +171,16 @@ impl Stage<'_> {
         batch: Vec<NewRecord>,
     ) -> Result<(SequenceNumber, Tail), AppendError> {
         let mut tail = self.tail;
+        let mut left = batch.len();
         for new in batch {
+            left -= 1;
             sequence = sequence.next();
             let record = new.placed(tail.position.next(), stream.clone(), sequence);
             let bytes = envelope::encode(&record)
                 .map_err(|error| AppendError::Refused { reason: error.to_string(), retriable: false })?;
             within("a record in bytes", bytes.len(), RECORD_MAX_BYTES)?;
             tail = Tail { position: record.position, chain: envelope::chain(tail.chain, &bytes) };
-            self.placed.push(Placed { record, bytes, chain: tail.chain });
+            self.placed.push(Placed { record, bytes, chain: tail.chain, goes_on: left > 0 });
         }
         Ok((sequence, tail))
     }

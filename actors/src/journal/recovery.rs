@@ -179,7 +179,7 @@ fn catch_up(index: &Index, segments: &Path, tail: Tail) -> Result<u64, String> {
 
 fn placed(frame: &Frame<'_>) -> Result<Placed, String> {
     let record = envelope::decode(frame.record).map_err(|error| error.to_string())?;
-    Ok(Placed { record, bytes: frame.record.to_vec(), chain: frame.chain })
+    Ok(Placed { record, bytes: frame.record.to_vec(), chain: frame.chain, goes_on: frame.goes_on })
 }
 
 fn told(aside: Aside) -> (String, PathBuf) {

@@ -7,6 +7,9 @@
 //! frame   length u32 · record · chain hash 16
 //! ```
 //!
+//! The bit below the top one of a length says that the next record is of the same append. An append is stored wholly or not
+//! at all, so one that is not whole ends the log before its first record; [`Frames`] gives no part of it.
+//!
 //! The top bit of a length marks the first frame of a group. A group is written only after everything before it was
 //! synced, so whatever lies before a group's first frame was once on the disk for certain: if it is bad, that is
 //! damage. What is bad with no later group behind it is the torn tail of a write that nobody had an answer to, or at
@@ -20,8 +23,8 @@ use baton_events::envelope::{self, ChainHash, FORMAT, Tail};
 use baton_events::record::Position;
 use sha2::{Digest, Sha256};
 
-use super::files;
 use super::sealed::{self, Sealed};
+use super::{APPEND_MAX_RECORDS, files};
 
 /// Size of a segment's header.
 pub(super) const HEADER_BYTES: usize = 56;
@@ -33,8 +36,11 @@ pub(super) const SEGMENT_MAX_BYTES: u64 = 64 * 1024 * 1024;
 const RECORD_MAX_BYTES: usize = 1024 * 1024;
 
 const MAGIC: &[u8; 8] = b"BATONSEG";
-const SEGMENT_FORMAT: u32 = 1;
+const SEGMENT_FORMAT: u32 = 2;
+/// The first format did not mark what belongs together. It is read, and not written on.
+const FIRST_FORMAT: u32 = 1;
 const GROUP: u32 = 1 << 31;
+const GOES_ON: u32 = 1 << 30;
 
 /// What a segment begins with: the position of its first record, and the chain hash before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +75,11 @@ impl Header {
         bytes
     }
 
+    /// Whether a segment that begins with these bytes has the format that is written.
+    pub(super) fn is_current(bytes: &[u8]) -> bool {
+        bytes.get(8..12).is_some_and(|format| be_u32(format) == SEGMENT_FORMAT)
+    }
+
     /// The header at the start of these bytes.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
         let bytes = bytes.get(..HEADER_BYTES).ok_or(HeaderError::Bad)?;
@@ -76,7 +87,7 @@ impl Header {
             return Err(HeaderError::Bad);
         }
         let format = be_u32(&bytes[8..12]);
-        if format != SEGMENT_FORMAT {
+        if ![FIRST_FORMAT, SEGMENT_FORMAT].contains(&format) {
             return Err(HeaderError::Newer(format));
         }
         let mut first = [0; 8];
@@ -91,11 +102,13 @@ pub(super) struct Frame<'a> {
     pub(super) offset: usize,
     pub(super) end: usize,
     pub(super) starts_group: bool,
+    /// Whether the next record is of the same append.
+    pub(super) goes_on: bool,
     pub(super) record: &'a [u8],
     pub(super) chain: ChainHash,
 }
 
-/// A place from which on a segment cannot be read.
+/// A place from which on a segment cannot be read: where the append begins that is bad or not whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Damage {
     pub(super) offset: usize,
@@ -103,25 +116,46 @@ pub(super) struct Damage {
 }
 
 /// Adds a frame to what is to be written.
-pub(super) fn push_frame(out: &mut Vec<u8>, starts_group: bool, record: &[u8], chain: ChainHash) {
-    let length = u32::try_from(record.len()).unwrap_or(GROUP - 1);
-    let word = if starts_group { length | GROUP } else { length };
+pub(super) fn push_frame(out: &mut Vec<u8>, starts_group: bool, goes_on: bool, record: &[u8], chain: ChainHash) {
+    let length = u32::try_from(record.len()).unwrap_or(GOES_ON - 1);
+    let word = length | if starts_group { GROUP } else { 0 } | if goes_on { GOES_ON } else { 0 };
     out.extend_from_slice(&word.to_be_bytes());
     out.extend_from_slice(record);
     out.extend_from_slice(&chain.0);
 }
 
-/// The frames of a whole segment from some offset on, each verified against the chain. Ends after the first
-/// [`Damage`].
+/// The frames of a whole segment from some offset on, each verified against the chain, and of whole appends only. Ends
+/// after the first [`Damage`].
 pub(super) struct Frames<'a> {
     bytes: &'a [u8],
     offset: usize,
     before: ChainHash,
+    /// Frames of one append, the next one last.
+    whole: Vec<Frame<'a>>,
 }
 
 impl<'a> Frames<'a> {
     pub(super) fn new(bytes: &'a [u8], offset: usize, before: ChainHash) -> Self {
-        Self { bytes, offset, before }
+        Self { bytes, offset, before, whole: Vec::new() }
+    }
+
+    /// The rest of the append that begins with `first`.
+    fn complete(&mut self, first: Frame<'a>) -> Result<(), &'static str> {
+        let mut last = first;
+        self.whole.push(first);
+        while last.goes_on {
+            if last.end >= self.bytes.len() {
+                return Err("it ends within an append");
+            }
+            last = frame_at(self.bytes, last.end, last.chain)?;
+            if last.starts_group || self.whole.len() >= APPEND_MAX_RECORDS {
+                return Err("an append has no end");
+            }
+            self.whole.push(last);
+        }
+        self.whole.reverse();
+        (self.offset, self.before) = (last.end, last.chain);
+        Ok(())
     }
 }
 
@@ -129,17 +163,18 @@ impl<'a> Iterator for Frames<'a> {
     type Item = Result<Frame<'a>, Damage>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some(frame) = self.whole.pop() {
+            return Some(Ok(frame));
+        }
         if self.offset >= self.bytes.len() {
             return None;
         }
         let offset = self.offset;
-        match frame_at(self.bytes, offset, self.before) {
-            Ok(frame) => {
-                (self.offset, self.before) = (frame.end, frame.chain);
-                Some(Ok(frame))
-            }
+        match frame_at(self.bytes, offset, self.before).and_then(|first| self.complete(first)) {
+            Ok(()) => self.whole.pop().map(Ok),
             Err(what) => {
                 self.offset = self.bytes.len();
+                self.whole.clear();
                 Some(Err(Damage { offset, what }))
             }
         }
@@ -147,39 +182,49 @@ impl<'a> Iterator for Frames<'a> {
 }
 
 fn frame_at(bytes: &[u8], offset: usize, before: ChainHash) -> Result<Frame<'_>, &'static str> {
-    let (starts_group, record, stored, end) = parts_at(bytes, offset)?;
+    let (word, record, stored, end) = parts_at(bytes, offset)?;
     let chain = envelope::chain(before, record);
     if chain != stored {
         return Err("a record does not match its chain hash");
     }
-    Ok(Frame { offset, end, starts_group, record, chain })
+    let (starts_group, goes_on) = (word & GROUP != 0, word & GOES_ON != 0);
+    Ok(Frame { offset, end, starts_group, goes_on, record, chain })
 }
 
-fn parts_at(bytes: &[u8], offset: usize) -> Result<(bool, &[u8], ChainHash, usize), &'static str> {
+/// The word with length and marks, the record, the hash stored behind it, and the end of a frame.
+fn parts_at(bytes: &[u8], offset: usize) -> Result<(u32, &[u8], ChainHash, usize), &'static str> {
     let word = bytes.get(offset..offset + 4).ok_or("it ends within the length of a record")?;
     let word = be_u32(word);
-    let length = (word & !GROUP) as usize;
+    let length = (word & !(GROUP | GOES_ON)) as usize;
     if length == 0 || length > RECORD_MAX_BYTES {
         return Err("the length of a record is impossible");
     }
     let start = offset + 4;
     let (record_end, end) = (start + length, start + length + 16);
     let chain = bytes.get(record_end..end).ok_or("it ends within a record")?;
-    Ok((word & GROUP != 0, &bytes[start..record_end], hash(chain), end))
+    Ok((word, &bytes[start..record_end], hash(chain), end))
 }
 
 /// Whether what is bad at `damage` was on the disk for certain, because a later group stands behind it: the offset of
 /// that group. Looks for whole frames at every byte, so it does not need the bad frame's length.
 pub(super) fn group_behind(bytes: &[u8], damage: Damage, before: ChainHash) -> Option<usize> {
+    // The first frames of an append that is not whole are good.
+    let (mut bad, mut before) = (damage.offset, before);
+    while let Ok(frame) = frame_at(bytes, bad, before) {
+        if frame.starts_group && bad > damage.offset {
+            return Some(bad);
+        }
+        (bad, before) = (frame.end, frame.chain);
+    }
     // The frame right behind a bad one follows from the hash stored in the bad one, or, if it is that hash that is
     // bad, from the one computed.
-    if let Ok((_, record, _, end)) = parts_at(bytes, damage.offset) {
+    if let Ok((_, record, _, end)) = parts_at(bytes, bad) {
         match frame_at(bytes, end, envelope::chain(before, record)) {
             Ok(frame) if frame.starts_group => return Some(frame.offset),
             _ => {}
         }
     }
-    let mut offset = (damage.offset + 1).max(size_of::<ChainHash>());
+    let mut offset = (bad + 1).max(size_of::<ChainHash>());
     while offset + FRAME_BYTES < bytes.len() {
         let looks_like_one = bytes[offset + 4] == FORMAT && bytes[offset + 5] == b'{';
         match looks_like_one.then(|| frame_at(bytes, offset, hash(&bytes[offset - 16..offset]))) {
@@ -345,14 +390,19 @@ fn hash(bytes: &[u8]) -> ChainHash {
 mod tests {
     use super::*;
 
-    /// Three groups: 2, 1 and 2 records. Gives the bytes behind the header and where each frame begins.
+    /// Three groups: 2, 1 and 2 records, each an append. Gives the bytes behind the header and where each frame begins.
     fn groups() -> (Vec<u8>, Vec<usize>) {
+        appends([(true, false), (false, false), (true, false), (true, false), (false, false)])
+    }
+
+    /// Records that begin a group or not, and belong to the append of the next or not.
+    fn appends<const N: usize>(marks: [(bool, bool); N]) -> (Vec<u8>, Vec<usize>) {
         let (mut bytes, mut starts, mut chain) = (Vec::new(), Vec::new(), ChainHash::GENESIS);
-        for (index, starts_group) in [true, false, true, true, false].into_iter().enumerate() {
+        for (index, (starts_group, goes_on)) in marks.into_iter().enumerate() {
             let record = format!("\u{1}{{\"position\":{}}}", index + 1);
             chain = envelope::chain(chain, record.as_bytes());
             starts.push(bytes.len());
-            push_frame(&mut bytes, starts_group, record.as_bytes(), chain);
+            push_frame(&mut bytes, starts_group, goes_on, record.as_bytes(), chain);
         }
         (bytes, starts)
     }
@@ -395,10 +445,45 @@ mod tests {
                     assert_eq!((good, bad), (5, None), "byte {at} bit {bit}");
                     continue;
                 }
+                if starts[frame] == at && bit == 6 && [0, 3].contains(&frame) {
+                    // Joined to the append behind it, it is still whole.
+                    assert_eq!((good, bad), (5, None), "byte {at} bit {bit}");
+                    continue;
+                }
                 let (damage, behind) = bad.expect("seen");
                 assert_eq!((good, damage.offset), (frame, starts[frame]), "byte {at} bit {bit}");
                 assert_eq!(behind.is_some(), frame < 3, "byte {at} bit {bit}: {behind:?}");
             }
+        }
+    }
+
+    #[test]
+    fn an_append_comes_whole_or_not_at_all() {
+        // One of 3 records and one of 2 in one group, then one of 2 in another.
+        let marks =
+            [(true, true), (false, true), (false, false), (false, true), (false, false), (true, true), (false, false)];
+        let (bytes, starts) = appends(marks);
+        assert_eq!(damage(&bytes), (7, None));
+        for cut in 0..bytes.len() {
+            let whole = [3, 5, 7].into_iter().rfind(|end| starts.get(*end).is_none_or(|end| *end <= cut) && *end < 7);
+            let whole = whole.filter(|end| starts[*end] <= cut).unwrap_or(0);
+            let (good, bad) = damage(&bytes[..cut]);
+            assert_eq!(good, whole, "cut at {cut}");
+            let expected = (cut != starts[whole]).then_some(starts[whole]);
+            assert_eq!(bad.map(|(damage, _)| damage.offset), expected, "cut at {cut}");
+            assert!(bad.is_none_or(|(_, behind)| behind.is_none()), "cut at {cut}");
+        }
+        for frame in 0..7 {
+            let mut flipped = bytes.clone();
+            flipped[starts[frame] + 5] ^= 1;
+            let begin = [0, 0, 0, 3, 3, 5, 5][frame];
+            let (good, bad) = damage(&flipped);
+            let (damage, behind) = bad.expect("seen");
+            assert_eq!(
+                (good, damage.offset, behind),
+                (begin, starts[begin], (frame < 5).then_some(starts[5])),
+                "{frame}"
+            );
         }
     }
 

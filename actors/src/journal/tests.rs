@@ -71,7 +71,7 @@ fn borders(log: &Path, number: u32) -> Vec<usize> {
     let mut at = HEADER_BYTES;
     while at < bytes.len() {
         let word = u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
-        at += 20 + (word & !(1 << 31)) as usize;
+        at += 20 + (word & !(3 << 30)) as usize;
         borders.push(at);
     }
     borders
@@ -141,15 +141,15 @@ fn a_tail_torn_at_any_byte_is_restored_from_the_index() {
     let home = tempfile::tempdir().unwrap();
     let all = written(home.path());
     let borders = borders(home.path(), 1);
-    let [.., last, end] = borders[..] else { panic!("records") };
-    for cut in (last..end).step_by(9).chain([last + 1, end - 1]) {
+    let [.., append, last, end] = borders[..] else { panic!("records") };
+    for cut in (append..end).step_by(9).chain([append + 1, last, end - 1]) {
         let copy = tempfile::tempdir().unwrap();
         copy_folder(home.path(), copy.path());
         let file = fs::File::options().write(true).open(segment(copy.path(), 1)).unwrap();
         file.set_len(cut as u64).unwrap();
         let recovery = check_opens_with(copy.path(), &all, &format!("cut at {cut}"));
-        assert_eq!(recovery.restored, 1);
-        assert_eq!(recovery.cut.is_some(), cut > last);
+        assert_eq!(recovery.restored, 2);
+        assert_eq!(recovery.cut.is_some(), cut > append);
     }
 }
 
@@ -159,19 +159,19 @@ fn a_tail_torn_at_any_byte_is_cut_and_kept_when_no_index_covers_it() {
     let all = written(home.path());
     fs::remove_dir_all(home.path().join("sled")).unwrap();
     let borders = borders(home.path(), 1);
-    let [.., last, end] = borders[..] else { panic!("records") };
-    for cut in (last + 1..end).step_by(9).chain([end - 1]) {
+    let [.., append, last, end] = borders[..] else { panic!("records") };
+    for cut in (append + 1..end).step_by(9).chain([last, end - 1]) {
         let copy = tempfile::tempdir().unwrap();
         copy_folder(home.path(), copy.path());
         let bytes = fs::read(segment(copy.path(), 1)).unwrap();
         fs::write(segment(copy.path(), 1), &bytes[..cut]).unwrap();
-        let recovery = check_opens_with(copy.path(), &all[..8], &format!("cut at {cut}"));
+        let recovery = check_opens_with(copy.path(), &all[..7], &format!("cut at {cut}"));
         let kept = recovery.cut.expect("reported");
-        assert_eq!((kept.segment.as_str(), kept.offset, kept.position), ("0001.seg", last as u64, Position(9)));
-        assert_eq!(kept.bytes, (cut - last) as u64);
+        assert_eq!((kept.segment.as_str(), kept.offset, kept.position), ("0001.seg", append as u64, Position(8)));
+        assert_eq!(kept.bytes, (cut - append) as u64);
         let folder = copy.path().join("cut-20260314T092653589Z");
-        assert_eq!(kept.kept, folder.join(format!("0001.seg.at-{last}")));
-        assert_eq!(fs::read(&kept.kept).unwrap(), &bytes[last..cut]);
+        assert_eq!(kept.kept, folder.join(format!("0001.seg.at-{append}")));
+        assert_eq!(fs::read(&kept.kept).unwrap(), &bytes[append..cut]);
     }
 }
 
@@ -192,6 +192,8 @@ fn a_flipped_byte_is_repaired_or_refused_with_its_place_and_never_passed_over() 
             // The last group is records 8 and 9.
             let case = format!("byte {at}, index {has_index}");
             let record = borders.iter().filter(|border| **border <= at).count();
+            // The first record of its append.
+            let record = [0, 1, 2, 2, 4, 5, 5, 7, 8, 8][record];
             if record >= 8 {
                 let expected = if has_index { &all[..] } else { &all[..record - 1] };
                 let recovery = check_opens_with(copy.path(), expected, &case);
@@ -268,12 +270,36 @@ fn a_segment_whose_header_was_never_finished_is_begun_again() {
     check_opens_with(home.path(), &[], "the very first");
 }
 
+/// The first format marked no appends, and is not written on.
+#[test]
+fn a_log_of_the_first_format_goes_on_in_a_new_segment() {
+    for (torn, segments) in [(0, 2), (5, 2), (usize::MAX, 1)] {
+        let home = tempfile::tempdir().unwrap();
+        let all = written(home.path());
+        let mut bytes = fs::read(segment(home.path(), 1)).unwrap();
+        let borders = borders(home.path(), 1);
+        bytes[11] = 1;
+        let sum = <sha2::Sha256 as sha2::Digest>::digest(&bytes[..40]);
+        bytes[40..56].copy_from_slice(&sum[..16]);
+        borders[..9].iter().for_each(|at| bytes[*at] &= !0x40);
+        bytes.truncate(bytes.len().saturating_sub(torn).max(HEADER_BYTES));
+        fs::write(segment(home.path(), 1), &bytes).unwrap();
+        fs::remove_dir_all(home.path().join("sled")).unwrap();
+        let expected = if torn == usize::MAX { &[] } else { &all[..9 - torn.min(1)] };
+        let journal = open(home.path());
+        assert_eq!(check_whole(&journal), expected, "{torn}");
+        assert_eq!(journal.stats().segments, segments, "{torn}");
+        journal.close();
+        check_opens_with(home.path(), expected, &format!("{torn}"));
+    }
+}
+
 #[test]
 fn a_newer_format_is_named_and_left_alone() {
     let home = tempfile::tempdir().unwrap();
     written(home.path());
     let mut bytes = fs::read(segment(home.path(), 1)).unwrap();
-    bytes[11] = 2;
+    bytes[11] = 3;
     let sum = <sha2::Sha256 as sha2::Digest>::digest(&bytes[..40]);
     bytes[40..56].copy_from_slice(&sum[..16]);
     fs::write(segment(home.path(), 1), &bytes).unwrap();

@@ -103,7 +103,7 @@ impl Writer {
         let mut last = LastFrame { offset: self.length, before: self.tail.chain };
         for (index, placed) in group.iter().enumerate() {
             last.offset = self.length + frames.len() as u64;
-            segment::push_frame(&mut frames, index == 0, &placed.bytes, placed.chain);
+            segment::push_frame(&mut frames, index == 0, placed.goes_on, &placed.bytes, placed.chain);
         }
         if let [.., before, _] = group {
             last.before = before.chain;
@@ -130,12 +130,17 @@ impl Writer {
         self.file.truncate(self.length)?;
         self.file.sync()?;
         self.verify_last()?;
-        if self.last.is_some() {
-            self.roll()?;
-        } else {
-            self.file = begin(&*self.files, &self.folder, self.number, self.tail)?;
-        }
+        self.renew()?;
         self.suspect = false;
+        Ok(())
+    }
+
+    /// Writes on in a new segment, or in this one begun anew while it has no records.
+    pub(super) fn renew(&mut self) -> io::Result<()> {
+        if self.last.is_some() {
+            return self.roll();
+        }
+        self.file = begin(&*self.files, &self.folder, self.number, self.tail)?;
         Ok(())
     }
 

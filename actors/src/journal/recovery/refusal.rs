@@ -34,7 +34,7 @@ pub enum OpenError {
         segment: PathBuf,
         /// Where in it.
         offset: u64,
-        /// The position of the first record that is bad or missing.
+        /// The position of the first record that is bad or missing, or of the first one of its append.
         position: Position,
         /// What is wrong there.
         what: String,

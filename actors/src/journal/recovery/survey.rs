@@ -47,6 +47,8 @@ struct End {
     bytes: u64,
     /// In that segment; `None`: behind it, in a new one, for it is sealed or there is none.
     resume: Option<Resume>,
+    /// Whether that segment has the format that is written. If not, only what is torn off there is cut.
+    is_current: bool,
 }
 
 /// What has to be cut off before the log can be written to.
@@ -180,7 +182,12 @@ impl<'a> Survey<'a> {
         }
         let resume =
             Resume { number, length: HEADER_BYTES as u64, tail: self.tail, last: None, earlier_bytes: self.end.bytes };
-        self.end = End { number, bytes: self.end.bytes + peek.bytes, resume: peek.end.is_none().then_some(resume) };
+        self.end = End {
+            number,
+            bytes: self.end.bytes + peek.bytes,
+            resume: peek.end.is_none().then_some(resume),
+            is_current: Header::is_current(&bytes),
+        };
         for frame in Frames::new(&bytes, HEADER_BYTES, header.before) {
             match frame {
                 Ok(frame) => self.frame(number, &frame)?,
@@ -255,9 +262,14 @@ impl<'a> Survey<'a> {
     /// The end of the segments, ready to be written to: what is torn off there is cut.
     pub(super) fn writer(&self, files: Arc<dyn Files>, segment_bytes: u64) -> Result<Writer, OpenError> {
         let folder = self.folder.to_owned();
-        let End { number, bytes, resume } = self.end;
+        let End { number, bytes, resume, is_current } = self.end;
         let writer = match resume {
-            Some(at) => Writer::resume(files, folder, segment_bytes, at),
+            Some(at) => Writer::resume(files, folder, segment_bytes, at).and_then(|mut writer| {
+                if !is_current {
+                    writer.renew()?;
+                }
+                Ok(writer)
+            }),
             None => Writer::create(files, folder, segment_bytes, number + 1, self.tail, bytes),
         };
         writer.map_err(io_error("write to", self.folder))
@@ -278,7 +290,8 @@ impl<'a> Survey<'a> {
                     break;
                 }
                 self.tail = Tail { position, chain };
-                step.push(Placed { record, bytes: entry.bytes, chain });
+                // The index does not know what belongs together, and still has all of it should this be torn.
+                step.push(Placed { record, bytes: entry.bytes, chain, goes_on: false });
             }
             if step.is_empty() {
                 break;
