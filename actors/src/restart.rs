@@ -211,18 +211,20 @@ mod tests {
 
     #[test]
     fn who_stands_begins_anew() {
-        let mut budget = RestartBudget::new(1, 60_000);
-        let mut at = |at: i64, due: bool| {
-            let named = if due { budget.take_due(second(at)).len() } else { 0 };
-            (budget.failed(&"a", second(at)), named)
+        let given_up = || {
+            let mut budget = RestartBudget::new(1, 60_000);
+            assert_eq!([0, 0].map(|at| budget.failed(&"a", second(at))), [Restart, GiveUp]);
+            budget
         };
-        assert_eq!([at(0, false), at(0, false)], [(Restart, 0), (GiveUp, 0)]);
-        // The pause and one window more have passed since, and it was tried.
-        assert_eq!(at(60, true), (GiveUp, 1));
-        assert_eq!(at(60 + 120, true).1, 1);
-        assert_eq!([at(60 + 120 + 500, true), at(60 + 120 + 500 + 240 + 60, false)], [(GiveUp, 1), (GiveUp, 0)]);
+        // Failures after a pause of 60 s in which it was tried.
+        for (at, verdict) in [(60, GiveUp), (119, GiveUp), (120, Restart)] {
+            let mut budget = given_up();
+            assert_eq!(budget.take_due(second(60)), ["a"]);
+            assert_eq!(budget.failed(&"a", second(at)), verdict, "at {at}");
+        }
+        let mut budget = given_up();
         budget.stands(&"a");
-        assert_eq!(budget.failed(&"a", second(2_000)), Restart);
+        assert_eq!(budget.failed(&"a", second(1)), Restart);
     }
 
     #[test]

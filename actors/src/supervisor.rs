@@ -76,16 +76,17 @@ impl Handle {
     /// The actor of a session, made if need be. Whether the session exists is for the actor to say. `Gone` while the
     /// session is left alone because it keeps failing.
     pub async fn resolve(&self, id: SessionId) -> Result<session::Handle, CallError> {
-        self.find(id, Asker::Anything).await
+        self.find(id, Asker::Anything, None).await
     }
 
     /// The actor of a session that somebody means, although it may keep failing.
     pub async fn resolve_meant(&self, id: SessionId) -> Result<session::Handle, CallError> {
-        self.find(id, Asker::Person).await
+        self.find(id, Asker::Person, None).await
     }
 
-    async fn find(&self, id: SessionId, asker: Asker) -> Result<session::Handle, CallError> {
-        self.0.call(|reply| Msg::Resolve(id, asker, reply), Duration::from_secs(5)).await?
+    /// `but` names an incarnation that has ended, whether the supervisor has heard of that or not.
+    async fn find(&self, id: SessionId, asker: Asker, but: Option<ActorId>) -> Result<session::Handle, CallError> {
+        self.0.call(|reply| Msg::Resolve { id, asker, but, reply }, Duration::from_secs(5)).await?
     }
 
     /// Reads a session's file to its end, closes it, and waits until its episode is durable. If the actor was put to
@@ -98,9 +99,12 @@ impl Handle {
         within: Duration,
     ) -> Result<Closed, CallError> {
         let asker = if call.reason == CloseReason::Explicit { Asker::Person } else { Asker::Anything };
-        let session = self.find(id.clone(), asker).await?;
+        let session = self.find(id.clone(), asker, None).await?;
         match session.refresh(seen.clone(), call.clone(), within).await {
-            Err(CallError::Gone) => self.find(id.clone(), asker).await?.refresh(seen, call, within).await,
+            Err(CallError::Gone) => {
+                let successor = self.find(id.clone(), asker, Some(session.0.get_id())).await?;
+                successor.refresh(seen, call, within).await
+            }
             answer => answer,
         }
     }
@@ -108,9 +112,12 @@ impl Handle {
     /// Has a session tracked, or tracked no more. If its actor fails over it, asks its successor once: what is so already
     /// is not recorded again.
     pub async fn switch(&self, id: &SessionId, switch: Switch, within: Duration) -> Result<Switched, CallError> {
-        let session = self.find(id.clone(), Asker::Person).await?;
+        let session = self.find(id.clone(), Asker::Person, None).await?;
         match session.switch(switch.clone(), within).await {
-            Err(CallError::Gone) => self.find(id.clone(), Asker::Person).await?.switch(switch, within).await,
+            Err(CallError::Gone) => {
+                let successor = self.find(id.clone(), Asker::Person, Some(session.0.get_id())).await?;
+                successor.switch(switch, within).await
+            }
             answer => answer,
         }
     }
@@ -155,7 +162,12 @@ pub(crate) enum Msg {
     Wanted(Vec<(SessionId, Option<FileSeen>)>),
     /// A question was answered, or has been for long: the backlog goes on.
     GoOn,
-    Resolve(SessionId, Asker, RpcReplyPort<Result<session::Handle, CallError>>),
+    Resolve {
+        id: SessionId,
+        asker: Asker,
+        but: Option<ActorId>,
+        reply: RpcReplyPort<Result<session::Handle, CallError>>,
+    },
     Settled {
         id: SessionId,
         incarnation: ActorId,
@@ -284,7 +296,8 @@ impl Actor for SupervisorActor {
                 state.take_in(sessions.into_iter().map(work).collect());
             }
             Msg::GoOn => {}
-            Msg::Resolve(id, asker, reply) => {
+            Msg::Resolve { id, asker, but, reply } => {
+                state.children.retain(|child, entry| *child != id || Some(entry.actor.get_id()) != but);
                 let resolved = state.resolve(&myself, &id, asker).await;
                 let _ = reply.send(resolved.map(session::Handle));
             }

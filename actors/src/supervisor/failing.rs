@@ -107,7 +107,17 @@ impl State {
         self.tell_degraded(now);
     }
 
+    /// Shows who is left alone, and sees to it that they are tried when their pause is over.
     pub(super) fn tell_degraded(&mut self, now: Timestamp) {
+        if let Some(due) = self.budget.next_due(now) {
+            self.wheel.send_if_modified(|next| {
+                let sooner = next.is_none_or(|next| due < next);
+                if sooner {
+                    *next = Some(due);
+                }
+                sooner
+            });
+        }
         let given_up = self.budget.all_given_up(now);
         self.unreadable.retain(|id, _| given_up.iter().any(|(name, _)| **name == Name::Session(id.clone())));
         let told = |(name, until): &(&Name, Timestamp)| match name {

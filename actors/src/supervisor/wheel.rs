@@ -26,17 +26,26 @@ pub(super) async fn turn_wheel(
             return;
         }
         tokio::time::sleep(limits::TIMER_MIN).await;
-        let at = *next.borrow_and_update();
-        let time = async {
-            match at {
-                Some(at) => clock.sleep_until(at).await,
-                None => std::future::pending().await,
+        loop {
+            let at = *next.borrow_and_update();
+            let time = async {
+                match at {
+                    Some(at) => clock.sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                changed = table.changed() => if changed.is_err() { return } else { break },
+                changed = settings.changed() => {
+                    if changed.is_err() || supervisor.send_message(Msg::Reconfigured).is_err() {
+                        return;
+                    }
+                    break;
+                }
+                () = time => break,
+                // Another moment to wait for.
+                changed = next.changed() => if changed.is_err() { return },
             }
-        };
-        tokio::select! {
-            changed = table.changed() => if changed.is_err() { return },
-            changed = settings.changed() => if changed.is_err() || supervisor.send_message(Msg::Reconfigured).is_err() { return },
-            () = time => {}
         }
     }
 }
