@@ -231,3 +231,6 @@ async fn open_log(home: &std::path::Path, now: Timestamp) -> Result<Log, StartEr
     }
     Ok(Log { journal: Arc::new(journal), table, problem })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! The actors there is one of, torn away while the daemon runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_events::envelope::NewRecord;
+use baton_events::record::{Metadata, SequenceNumber, StreamId, Timestamp};
+use ractor::{ActorId, ActorRef, Message};
+use tokio::sync::watch;
+
+use super::{Log, Options, System};
+use crate::clock::ManualClock;
+use crate::gateway::Endpoint;
+use crate::journal::MemoryJournal;
+use crate::limits;
+use crate::lock::HomeLock;
+use crate::settings::Settings;
+use crate::slot::Slot;
+use crate::table::TableFold;
+use crate::watcher::Root;
+
+const DEADLINE: Duration = Duration::from_secs(60);
+
+struct World {
+    temp: tempfile::TempDir,
+    clock: Arc<ManualClock>,
+    system: System,
+}
+
+async fn world() -> World {
+    let temp = tempfile::tempdir().unwrap();
+    let home = temp.path().join("home");
+    let (fold, table) = TableFold::new();
+    let clock = Arc::new(ManualClock::at(Timestamp(1_790_000_000_000)));
+    let options = Options {
+        home: home.clone(),
+        roots: vec![Root::claude_code(&temp.path().join("claude"))],
+        settings: watch::channel(Arc::new(Settings::default())).1,
+        clock: clock.clone(),
+        version: "test".to_owned(),
+    };
+    let log = Log { journal: Arc::new(MemoryJournal::new(Box::new(fold))), table, problem: None };
+    let system = System::start_on(options, HomeLock::acquire(&home).unwrap(), log).await.unwrap();
+    World { temp, clock, system }
+}
+
+/// Tears an actor away in whatever it does, and waits until another stands in its place, if one does before `instead`.
+async fn tear<M: Message>(slot: &Slot<M>, instead: impl Fn() -> bool) -> bool {
+    let torn: ActorRef<M> = slot.get().unwrap();
+    let id: ActorId = torn.get_id();
+    torn.kill();
+    let replaced = async {
+        loop {
+            if slot.get().is_some_and(|actor| actor.get_id() != id) {
+                return true;
+            }
+            if instead() {
+                return false;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, replaced).await.expect("the supervisor decides")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_watcher_that_is_torn_away_is_made_anew_and_then_left_alone_for_a_while() {
+    let World { system, clock, .. } = &world().await;
+    let services = system.services();
+    let is_degraded = || !services.degraded.borrow().is_empty();
+    for round in 0..limits::RESTARTS {
+        let slot = services.watcher.0.clone();
+        slot.get().unwrap().kill();
+        // Whoever asks meanwhile is answered by the successor.
+        assert!(services.watcher.refresh().await.is_ok(), "round {round}");
+    }
+    assert!(!tear(&services.watcher.0, is_degraded).await);
+    assert_eq!(services.degraded.borrow().len(), 1);
+    assert!(services.watcher.refresh().await.is_err());
+    assert!(!*services.stop.borrow(), "without it the daemon goes on");
+    clock.advance(limits::RESTART_WINDOW);
+    let mut degraded = services.degraded.clone();
+    let mended = tokio::time::timeout(DEADLINE, degraded.wait_for(Vec::is_empty)).await;
+    assert!(mended.is_ok_and(|mended| mended.is_ok()));
+    assert!(services.watcher.refresh().await.is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_indexer_that_is_torn_away_gives_its_memory_to_the_next() {
+    let World { system, .. } = &world().await;
+    let services = system.services();
+    for round in 1..=limits::RESTARTS as u64 {
+        assert!(tear(services.indexer.slot(), || false).await);
+        // Of no session, so that the memory has nothing to do but to follow.
+        let new = NewRecord {
+            kind: "nothing".to_owned(),
+            v: 1,
+            at: Timestamp(0),
+            metadata: Metadata::default(),
+            data: "{}".to_owned(),
+        };
+        let appended = services.journal.append(StreamId::home(), SequenceNumber(round - 1), vec![new]).await.unwrap();
+        let covered = services.indexer.caught_up(appended.last, DEADLINE).await;
+        assert_eq!(covered, Ok(appended.last), "round {round}");
+        assert_eq!(services.indexer.memory(), (appended.last, None), "round {round}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_that_is_torn_away_listens_again_and_if_it_cannot_the_daemon_ends() {
+    let World { system, temp, .. } = &world().await;
+    let services = system.services();
+    let endpoint = Endpoint::of(&temp.path().join("home"));
+    let stops = || *services.stop.borrow();
+    for round in 0..limits::RESTARTS {
+        assert!(tear(&system.gateway.0, stops).await, "round {round}");
+        let connected = tokio::net::UnixStream::connect(endpoint.path()).await;
+        assert!(connected.is_ok(), "round {round}: {connected:?}");
+    }
+    assert!(!tear(&system.gateway.0, stops).await);
+    let asked = tokio::time::timeout(DEADLINE, system.stop_asked()).await;
+    assert!(asked.is_ok(), "nobody could be answered any more");
+}
