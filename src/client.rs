@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use baton_actors::gateway::Endpoint;
 use baton_actors::lock;
+use baton_actors::obstacle::Obstacle;
 use baton_events::protocol::{self, Call, Failure, Hello, Incoming, Progress, Welcome, method};
 use interprocess::local_socket::traits::Stream as _;
 use interprocess::local_socket::{GenericFilePath, Stream, ToFsName};
@@ -61,7 +62,11 @@ pub enum Error {
     #[error("the daemon did not start: {0}")]
     NotStarted(String),
     /// The daemon holds the home and says nothing.
-    #[error("the daemon{} does not answer; see `daemon.log`, and end that process if it stays so", pid_text(*.0))]
+    #[error(
+        "{} holds this home and does not answer: a daemon that hangs, or a `baton log` command that is still at work; see \
+         `daemon.log`, and end that process if it stays so",
+        .0.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
+    )]
     NotAnswering(Option<u32>),
     /// The daemon does not stop.
     #[error("the daemon{} did not stop within {} s; see `daemon.log`", pid_text(*.0), STOP.as_secs())]
@@ -129,8 +134,11 @@ impl Client {
             if let Some(client) = Self::connect(environment)? {
                 return Ok(client);
             }
-            if lock_is_free(environment) || Instant::now() >= until {
+            if lock_is_free(environment) {
                 break;
+            }
+            if Instant::now() >= until {
+                return Err(Error::NotAnswering(lock::holder(&environment.home)));
             }
             std::thread::sleep(LOOK);
         }
@@ -261,9 +269,11 @@ impl Daemon {
 
 fn home_error(environment: &Environment, error: &io::Error) -> Error {
     let home = environment.home.display();
-    Error::NotStarted(format!(
-        "cannot use {home}: {error}; make it a directory that you can write to, or set BATON_HOME"
-    ))
+    let remedy = match Obstacle::of(error) {
+        Obstacle::Other => "make it a directory that you can write to",
+        known => known.remedy(),
+    };
+    Error::NotStarted(format!("cannot use {home}: {error}; {remedy}, or set BATON_HOME"))
 }
 
 /// The first line that a starting daemon says, if it says one in time.

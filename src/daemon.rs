@@ -10,6 +10,7 @@ use std::sync::Arc;
 use baton_actors::System;
 use baton_actors::clock::SystemClock;
 use baton_actors::lock::HomeLock;
+use baton_actors::obstacle::Obstacle;
 use baton_actors::settings::Settings;
 use baton_actors::system::{Options, StartError};
 use tokio::sync::watch;
@@ -42,7 +43,7 @@ pub enum Error {
     #[error(transparent)]
     Start(#[from] StartError),
     /// Its log file, runtime or signals.
-    #[error("cannot {what}: {source}")]
+    #[error("cannot {what}: {source}; {}", Obstacle::of(source).remedy())]
     Io {
         /// What was tried.
         what: &'static str,

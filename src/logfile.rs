@@ -22,6 +22,8 @@ struct Inner {
     file: File,
     bytes: u64,
     lost: u64,
+    /// The last line was written in part.
+    torn: bool,
 }
 
 impl LogFile {
@@ -29,7 +31,7 @@ impl LogFile {
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = append(path)?;
         let bytes = file.metadata()?.len();
-        Ok(Self(Mutex::new(Inner { path: path.to_owned(), file, bytes, lost: 0 })))
+        Ok(Self(Mutex::new(Inner { path: path.to_owned(), file, bytes, lost: 0, torn: false })))
     }
 }
 
@@ -49,6 +51,37 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+impl Inner {
+    fn rotate(&mut self) -> io::Result<()> {
+        match std::fs::rename(&self.path, aside(&self.path)) {
+            // It was put aside the last time, and then there was no room for the new one.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        self.file = append(&self.path)?;
+        (self.bytes, self.torn) = (0, false);
+        Ok(())
+    }
+
+    /// Writes all of it, or remembers that a part stands there.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match self.file.write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => {
+                    rest = &rest[written..];
+                    self.bytes += written as u64;
+                    self.torn = !rest.is_empty();
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
 /// One line on its way to the file.
 pub struct Line<'a>(MutexGuard<'a, Inner>);
 
@@ -56,15 +89,17 @@ impl Line<'_> {
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         let inner = &mut *self.0;
         if inner.bytes >= ROTATE_BYTES {
-            std::fs::rename(&inner.path, aside(&inner.path))?;
-            inner.file = append(&inner.path)?;
-            inner.bytes = 0;
+            inner.rotate()?;
         }
-        inner.file.write_all(bytes)?;
-        inner.bytes += bytes.len() as u64;
+        if inner.torn {
+            inner.write(b"\n")?;
+            inner.torn = false;
+        }
+        inner.write(bytes)?;
         if inner.lost > 0 {
-            let lost = std::mem::take(&mut inner.lost);
-            writeln!(inner.file, "{lost} log lines before this one could not be written")?;
+            let told = format!("{} log lines before this one could not be written\n", inner.lost);
+            inner.write(told.as_bytes())?;
+            inner.lost = 0;
         }
         Ok(())
     }
@@ -108,6 +143,32 @@ mod tests {
         log.make_writer().write_all(b"there\n").unwrap();
         let text = std::fs::read_to_string(folder.path().join("daemon.log")).unwrap();
         assert_eq!(text, "there\n2 log lines before this one could not be written\n");
+    }
+
+    #[test]
+    fn half_a_line_is_ended_before_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("daemon.log");
+        let log = LogFile::open(&path).unwrap();
+        {
+            let mut inner = log.0.lock().unwrap();
+            inner.write(b"half a li").unwrap();
+            (inner.torn, inner.lost) = (true, 1);
+        }
+        log.make_writer().write_all(b"whole\n").unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text, "half a li\nwhole\n1 log lines before this one could not be written\n");
+    }
+
+    #[test]
+    fn a_file_that_was_put_aside_without_a_new_one_is_begun_when_there_is_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("daemon.log");
+        let log = LogFile::open(&path).unwrap();
+        log.0.lock().unwrap().bytes = ROTATE_BYTES;
+        std::fs::rename(&path, folder.path().join("daemon.log.1")).unwrap();
+        log.make_writer().write_all(b"there\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "there\n");
     }
 
     #[test]

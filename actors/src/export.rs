@@ -3,7 +3,8 @@
 //! `{"version":1,"written_at":TIME,"position":N,"sessions":[ROW…]}`: the same rows, in the same order, as
 //! `baton sessions --json` prints (so without subagents'), as of a position in the log. For its owner only; a reader sees
 //! all of it or what was there before. Written when the daemon starts, when the table or the configuration has changed
-//! but not again within ten seconds, and at the end. While nothing changes nothing is done.
+//! but not again within ten seconds, and at the end. While nothing changes nothing is done; but what could not be written
+//! is tried again.
 
 use std::io;
 use std::sync::Arc;
@@ -20,11 +21,17 @@ use crate::{durable, limits};
 /// The file, below the home.
 pub const FILE: &str = "session_states.json";
 
+/// What it is called when it cannot be written.
+pub(crate) const TROUBLE: &str = "session_states.json cannot be written";
+
 /// Version of its shape.
 const VERSION: u32 = 1;
 
 /// Smallest distance of two writings: whoever reads it wants to know, not to follow.
 const PAUSE: Duration = Duration::from_secs(10);
+
+/// How long after it could not be written it is tried again.
+const AGAIN: Duration = Duration::from_secs(30);
 
 #[derive(Serialize)]
 struct Export {
@@ -44,15 +51,14 @@ impl Exporter {
     pub(crate) fn start(services: Arc<Services>) -> Self {
         let (finish, finished) = oneshot::channel();
         let (table, settings) = (services.table.clone(), services.settings.clone());
-        let mut failing = false;
         let task = tokio::spawn(keep(table, settings, finished, async move || {
-            let services = services.clone();
+            let (exporting, services) = (services.exporting.clone(), services.clone());
             let written = tokio::task::spawn_blocking(move || write(&services)).await;
-            let error = written.map_err(io::Error::other).and_then(|written| written).err();
-            if let (Some(error), false) = (&error, failing) {
-                tracing::warn!(file = FILE, %error, "session table not exported; it is tried again when it has changed");
+            match written.map_err(io::Error::other).and_then(|written| written) {
+                Ok(()) => exporting.over(),
+                Err(error) => exporting.met(&error.to_string()),
             }
-            failing = error.is_some();
+            exporting.lasting().is_none()
         }));
         Self { finish, task }
     }
@@ -66,20 +72,24 @@ impl Exporter {
     }
 }
 
-/// Writes at once, then when one of the two has changed, at most every [`PAUSE`], and at the end if they have.
+/// Writes at once, then when one of the two has changed, at most every [`PAUSE`], and at the end if they have. `write` says
+/// whether it is done; what is not counts as changed.
 async fn keep<A, B>(
     mut table: watch::Receiver<A>,
     mut settings: watch::Receiver<B>,
     mut finish: oneshot::Receiver<()>,
-    mut write: impl AsyncFnMut(),
+    mut write: impl AsyncFnMut() -> bool,
 ) {
     loop {
         table.mark_unchanged();
         settings.mark_unchanged();
-        write().await;
+        let done = write().await;
         tokio::select! {
             _ = &mut finish => break,
-            () = tokio::time::sleep(PAUSE) => {}
+            () = tokio::time::sleep(if done { PAUSE } else { AGAIN }) => {}
+        }
+        if !done {
+            continue;
         }
         let changed = async {
             tokio::select! {
@@ -112,7 +122,7 @@ fn write(services: &Services) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
     use super::*;
 
@@ -121,6 +131,7 @@ mod tests {
         settings: watch::Sender<u32>,
         finish: oneshot::Sender<()>,
         written: Arc<AtomicU32>,
+        failing: Arc<AtomicBool>,
         task: JoinHandle<()>,
     }
 
@@ -129,11 +140,13 @@ mod tests {
         let (settings, of_settings) = watch::channel(0);
         let (finish, finished) = oneshot::channel();
         let written = Arc::new(AtomicU32::new(0));
-        let count = written.clone();
+        let (count, failing) = (written.clone(), Arc::new(AtomicBool::new(false)));
+        let fails = failing.clone();
         let task = tokio::spawn(keep(of_table, of_settings, finished, async move || {
             count.fetch_add(1, Ordering::Relaxed);
+            !fails.load(Ordering::Relaxed)
         }));
-        World { table, settings, finish, written, task }
+        World { table, settings, finish, written, failing, task }
     }
 
     impl World {
@@ -161,6 +174,19 @@ mod tests {
         world.finish.send(()).unwrap();
         world.task.await.unwrap();
         assert_eq!(world.written.load(Ordering::Relaxed), 6, "what has changed before the end");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_could_not_be_written_is_tried_again_and_not_often() {
+        let world = world();
+        world.failing.store(true, Ordering::Relaxed);
+        world.table.send_modify(|table| *table += 1);
+        let before = world.after(11).await;
+        let tries = world.after(600).await - before;
+        assert!((15..=20).contains(&tries), "{tries}");
+        world.failing.store(false, Ordering::Relaxed);
+        let before = world.after(60).await;
+        assert_eq!(world.after(3_600).await, before, "it is there now");
     }
 
     #[tokio::test(start_paused = true)]

@@ -38,6 +38,7 @@ use crate::settings::SettingsReader;
 use crate::slot::Slot;
 use crate::supervisor::{self, Degraded, Progress};
 use crate::table::TableReader;
+use crate::trouble::Trouble;
 use crate::watcher;
 
 pub use socket::{Endpoint, Error as SocketError};
@@ -81,6 +82,8 @@ pub struct Services {
     pub outage: Outage,
     /// What was found wrong when the log was opened.
     pub log_problem: Option<String>,
+    /// Whether `session_states.json` can be written.
+    pub exporting: Arc<Trouble>,
     /// Set to `true` to stop the daemon.
     pub stop: watch::Sender<bool>,
 }

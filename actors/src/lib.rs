@@ -17,6 +17,7 @@ pub mod journal;
 pub mod limits;
 pub mod lock;
 pub mod memory;
+pub mod obstacle;
 pub mod outage;
 pub mod pace;
 pub mod place;
@@ -30,6 +31,7 @@ pub mod stream;
 pub mod supervisor;
 pub mod system;
 pub mod table;
+pub mod trouble;
 pub mod watcher;
 
 pub use system::System;

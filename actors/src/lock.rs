@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::durable;
+use crate::obstacle::Obstacle;
 
 /// The file that is locked; it holds the owner's process id in digits.
 pub const LOCK_FILE: &str = "daemon.lock";
@@ -47,7 +48,7 @@ pub enum LockError {
         home: PathBuf,
     },
     /// The folder or the lock file could not be used.
-    #[error("cannot use {}: {source}", path.display())]
+    #[error("cannot use {}: {source}; {}", path.display(), Obstacle::of(source).remedy())]
     Io {
         /// Which one.
         path: PathBuf,

@@ -10,12 +10,13 @@ use tokio::sync::watch;
 use crate::chunks::{self, ChunkStore};
 use crate::clock::Clock;
 use crate::configuration::{self, Configuration};
-use crate::export::Exporter;
+use crate::export::{self, Exporter};
 use crate::gateway::{self, Endpoint, Services};
 use crate::indexer;
 use crate::journal::{self, DiskJournal, Journal, OpenError};
 use crate::limits;
 use crate::lock::{HomeLock, LockError};
+use crate::obstacle::Obstacle;
 use crate::outage::Outage;
 use crate::pace::Pace;
 use crate::roots::Roots;
@@ -23,6 +24,7 @@ use crate::session;
 use crate::settings::{Settings, SettingsReader};
 use crate::supervisor::{self, Progress, SupervisorActor};
 use crate::table::{TableFold, TableReader};
+use crate::trouble::Trouble;
 use crate::watcher::{self, Root};
 
 /// What a daemon is started with.
@@ -56,17 +58,33 @@ pub enum StartError {
     #[error(transparent)]
     Lock(#[from] LockError),
     /// The log could not be opened.
-    #[error(transparent)]
-    Log(#[from] OpenError),
+    #[error("{source}{}", what_helps(source))]
+    Log {
+        /// Why.
+        #[from]
+        source: OpenError,
+    },
     /// The conversations could not be reached.
-    #[error(transparent)]
-    Chunks(#[from] chunks::Error),
+    #[error("{source}; {}", Obstacle::told(&source.to_string()).remedy())]
+    Chunks {
+        /// Why.
+        #[from]
+        source: chunks::Error,
+    },
     /// The actors could not be started.
     #[error("the daemon could not be started: {reason}")]
     Actors {
         /// Why.
         reason: String,
     },
+}
+
+/// What to do where the system refuses; all other refusals of the log say so themselves.
+fn what_helps(error: &OpenError) -> String {
+    match error {
+        OpenError::Io { source, .. } => format!("; {}", Obstacle::of(source).remedy()),
+        _ => String::new(),
+    }
 }
 
 /// A running daemon.
@@ -127,6 +145,7 @@ impl System {
             degraded: degraded.subscribe(),
             outage: outage.clone(),
             log_problem,
+            exporting: Arc::new(Trouble::new(export::TROUBLE)),
             stop: watch::Sender::new(false),
         };
         let sessions = session::Options {

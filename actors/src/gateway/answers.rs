@@ -8,11 +8,12 @@ use baton_events::protocol::answer::{
 };
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
-use baton_events::session::{EpisodeRef, Phase, State, Why};
+use baton_events::session::{EpisodeRef, FailureWhy, Phase, State, Why};
 use uuid::Uuid;
 
 use super::Services;
 use crate::memory;
+use crate::obstacle::Obstacle;
 use crate::session::{Closed, Outcome};
 use crate::slot::CallError;
 use crate::supervisor::Degraded;
@@ -144,6 +145,18 @@ fn line(pointed: &Pointed) -> Line {
     Line { text: out(&pointed.text), line: pointed.line, at: pointed.at.map(|at| at.to_string()) }
 }
 
+/// A close whose episode is stored, and that searches do not find as long as the memory cannot take it in.
+pub(super) fn not_findable(id: &SessionId, closed: &Closed, why: &str) -> Close {
+    let remedy = Obstacle::told(why).remedy();
+    let message = format!("the session is stored, but the searchable memory cannot take it in: {why}; {remedy}");
+    Close {
+        status: "error".to_owned(),
+        session_id: Some(id.to_string()),
+        episode_uuid: closed.episode.map(|uuid| uuid.to_string()),
+        message: out(&message),
+    }
+}
+
 /// What a close came to, in a sentence that says what to do next where something is to be done.
 pub(super) fn close(id: &SessionId, closed: Result<Closed, CallError>) -> Close {
     let (success, episode, message) = match closed {
@@ -192,16 +205,29 @@ fn told(id: &SessionId, closed: &Closed) -> (bool, Option<Uuid>, String) {
         Outcome::Failed { why, reason, retry_at } => (
             false,
             closed.episode,
-            format!(
-                "the session could not be indexed ({why}: {reason}); it is tried again at {retry_at}, or close again"
-            ),
+            match Obstacle::told(reason) {
+                Obstacle::Other => format!(
+                    "the session could not be indexed ({why}: {reason}); it is tried again at {retry_at}, or close again"
+                ),
+                known if *why == FailureWhy::NotStored => format!(
+                    "the session could not be indexed ({reason}); {}: it is tried again at {retry_at}, or close again",
+                    known.remedy()
+                ),
+                _ => format!(
+                    "the session could not be indexed ({why}: {reason}); it is tried again at {retry_at}, or close again"
+                ),
+            },
         ),
         Outcome::Unreadable { reason } => {
             (false, None, format!("the transcript cannot be read: {reason}; mend that and close again"))
         }
         Outcome::Refused(rejection) => (false, closed.episode, format!("session {id} not closed: {rejection}")),
         Outcome::NotRecorded { reason } => {
-            (false, closed.episode, format!("nothing was recorded: {reason}; mend that and close again"))
+            let remedy = match Obstacle::told(reason) {
+                Obstacle::Other => "mend that and close again",
+                known => known.remedy(),
+            };
+            (false, closed.episode, format!("nothing was recorded: {reason}; {remedy}"))
         }
         Outcome::Broken { reason } => (false, None, format!("the session's history cannot be read: {reason}")),
         Outcome::Busy => (false, closed.episode, "too many wait for this session; try again in a moment".to_owned()),

@@ -10,6 +10,7 @@ use baton_events::redact::redact;
 
 use super::Ended;
 use crate::gateway::{Services, answers};
+use crate::obstacle::Obstacle;
 use crate::watcher::Overview;
 
 /// How long the watcher may keep the answer waiting: it may be looking at everything for the first time.
@@ -40,9 +41,10 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     let mut problems = answers::problems(&overview, &table, &degraded);
     problems.extend(services.outage.lasting().map(|refusal| answer::Problem {
         what: format!("nothing new is recorded since {}: {}", refusal.since, refusal.reason),
-        fix: "free disk space or fix the permissions of `log/`; it is tried every few seconds, and `baton stop` has the next \
-              command open the log anew; nothing that was acknowledged is lost"
-            .to_owned(),
+        fix: format!(
+            "{}; it is tried every few seconds, and nothing that was acknowledged is lost",
+            Obstacle::told(&refusal.reason).remedy()
+        ),
     }));
     problems.extend(services.configuration.mistakes().iter().map(|mistake| answer::Problem {
         what: mistake.to_string(),
@@ -57,16 +59,22 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         services.roots.with_origin().into_iter().map(|(root, by)| (root.projects, by)).collect();
     problems.extend(services.log_problem.iter().chain(&log.problem).map(|what| answer::Problem {
         what: what.clone(),
-        fix: "see `daemon.log`; nothing that was acknowledged is lost".to_owned(),
+        fix: match Obstacle::told(what) {
+            Obstacle::Other => "see `daemon.log`; nothing that was acknowledged is lost".to_owned(),
+            known => format!("nothing that was acknowledged is lost; {}", known.remedy()),
+        },
     }));
     problems.extend(services.indexer.left_out().iter().map(|session| answer::Problem {
         what: format!("session {session} cannot be taken into the searchable memory: searches do not find it"),
         fix: "`baton show` still reads it; please report it with the lines of `daemon.log`".to_owned(),
     }));
-    problems.extend(memory_problem.map(|what| answer::Problem {
-        what: format!("the searchable memory does not follow the log: {what}"),
-        fix: "free disk space or fix the permissions of `memory/`; it is tried again every few seconds".to_owned(),
+    problems.extend(services.indexer.unreadable().into_iter().map(|(session, why)| answer::Problem {
+        what: format!("the stored conversation of session {session} cannot be read, so searches do not find it: {why}"),
+        fix: "put that file back from a backup, or the transcript as it was; `baton show` then restores it".to_owned(),
     }));
+    problems.extend(memory_problem.map(|why| lasting(format!("the searchable memory does not follow the log: {why}"))));
+    problems.extend(services.indexer.not_storing().map(lasting));
+    problems.extend(services.exporting.told().map(lasting));
     let problems = bounded(problems);
     let listed = roots(services, &overview).await;
     let pending = progress.pending();
@@ -130,6 +138,12 @@ async fn roots(services: &Services, overview: &Overview) -> Vec<(PathBuf, bool, 
         }
         false => overview.roots.clone(),
     }
+}
+
+/// Something that the system keeps us from, with what helps.
+fn lasting(what: String) -> answer::Problem {
+    let fix = format!("{}; it is tried again every few seconds", Obstacle::told(&what).remedy());
+    answer::Problem { what, fix }
 }
 
 /// The first of many, and how many more there are. What they name may look like a secret.

@@ -1,0 +1,114 @@
+//! What stands in the way of a write, and what a person can do about it.
+
+use std::io::{self, ErrorKind};
+
+/// Why the system refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// There is no room: on the disk, or within what this user or process may take.
+    Full,
+    /// The file system takes no writes.
+    ReadOnly,
+    /// The file or folder is not this user's to use.
+    Forbidden,
+    /// The disk itself fails.
+    Failing,
+    /// Anything else.
+    Other,
+}
+
+impl Obstacle {
+    /// What an error stands for.
+    pub fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => Self::Full,
+            ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
+            ErrorKind::PermissionDenied => Self::Forbidden,
+            _ if cfg!(unix) && error.raw_os_error() == Some(5) => Self::Failing,
+            _ => Self::Other,
+        }
+    }
+
+    /// The same of a sentence in which an error of the system is told, whoever wrapped it.
+    pub fn told(text: &str) -> Self {
+        number(text).map_or(Self::Other, |number| Self::of(&io::Error::from_raw_os_error(number)))
+    }
+
+    /// Whether everything that is written there meets it, not one file alone.
+    pub fn is_of_the_disk(self) -> bool {
+        matches!(self, Self::Full | Self::ReadOnly)
+    }
+
+    /// What to do, as a request.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Self::Full => "free space on the disk of BATON_HOME",
+            Self::ReadOnly => "make the file system of BATON_HOME writable again (`mount -o remount,rw`)",
+            Self::Forbidden => "make what lies in BATON_HOME yours to read and write (`chown`, `chmod u+rwX`)",
+            Self::Failing => "the disk of BATON_HOME fails: save what is on it, and see what the system's own log says",
+            Self::Other => "`baton logs` tells more",
+        }
+    }
+}
+
+/// The system's own words for what a sentence tells of it, without what others have wrapped it in; else the sentence.
+pub fn brief(text: &str) -> String {
+    match number(text).map(io::Error::from_raw_os_error) {
+        Some(error) if Obstacle::of(&error) != Obstacle::Other => error.to_string(),
+        _ => text.to_owned(),
+    }
+}
+
+/// The number of the system's error: it is told as `(os error N)`, or as `Os { code: N, … }` where its parts are shown.
+fn number(text: &str) -> Option<i32> {
+    let behind = |mark: &str| {
+        let (_, rest) = text.rsplit_once(mark)?;
+        let end = rest.find([')', ',', ' '])?;
+        rest[..end].parse().ok()
+    };
+    behind("(os error ").or_else(|| behind("Os { code: "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_known_by_its_kind_and_by_what_was_told_of_it() {
+        for (kind, obstacle) in [
+            (ErrorKind::StorageFull, Obstacle::Full),
+            (ErrorKind::QuotaExceeded, Obstacle::Full),
+            (ErrorKind::ReadOnlyFilesystem, Obstacle::ReadOnly),
+            (ErrorKind::PermissionDenied, Obstacle::Forbidden),
+            (ErrorKind::NotFound, Obstacle::Other),
+        ] {
+            assert_eq!(Obstacle::of(&kind.into()), obstacle, "{kind:?}");
+        }
+        for text in ["", "no number", "(os error )", "(os error x)", "(os error 99999999999999)", "(os error 28"] {
+            assert_eq!((Obstacle::told(text), brief(text)), (Obstacle::Other, text.to_owned()));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn numbers_of_the_system_are_known_however_they_are_wrapped() {
+        for (number, obstacle) in [
+            (28, Obstacle::Full),
+            (27, Obstacle::Full),
+            (30, Obstacle::ReadOnly),
+            (13, Obstacle::Forbidden),
+            (1, Obstacle::Forbidden),
+            (5, Obstacle::Failing),
+            (2, Obstacle::Other),
+        ] {
+            let error = io::Error::from_raw_os_error(number);
+            let told = format!("the log cannot be written: {error}, said 'it'");
+            assert_eq!((Obstacle::of(&error), Obstacle::told(&told)), (obstacle, obstacle), "{told}");
+            let shown = format!("index: {error:?}");
+            assert_eq!(Obstacle::told(&shown), obstacle, "{shown}");
+            let known = obstacle != Obstacle::Other;
+            assert_eq!(brief(&shown), if known { error.to_string() } else { shown.clone() });
+            assert!(!obstacle.remedy().is_empty());
+        }
+    }
+}
