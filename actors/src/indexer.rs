@@ -9,6 +9,7 @@ mod fresh;
 mod job;
 mod leave;
 mod left_out;
+mod mend;
 mod projector;
 mod shelf;
 mod under_way;
@@ -20,19 +21,23 @@ use std::time::Duration;
 
 use baton_events::conversation::{Agent, Item};
 use baton_events::record::{Position, SessionId};
-use baton_events::session::{Complete, EffectId, EpisodeRef, FailureWhy, FileIdentity, IndexJob};
+use baton_events::session::{
+    Complete, EffectId, EpisodeRef, FailureWhy, FileIdentity, IndexJob, State as SessionState,
+};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::{Notify, Semaphore, oneshot, watch};
 
-use crate::chunks::ChunkStore;
+use crate::chunks::{self, ChunkStore};
 use crate::journal::Journal;
 use crate::limits;
 use crate::memory::Searcher;
+use crate::obstacle::Obstacle;
 use crate::pace::{Pace, Urgency};
 use crate::session;
 use crate::settings::SettingsReader;
 use crate::slot::{CallError, Slot};
 use crate::table::TableReader;
+use crate::trouble::Trouble;
 
 pub use episode::Error as EpisodeError;
 use fresh::Fresh;
@@ -131,6 +136,7 @@ pub struct Handle {
     chunks: Arc<ChunkStore>,
     left_out: Arc<LeftOut>,
     under_way: UnderWay,
+    storing: Arc<Trouble>,
 }
 
 impl Handle {
@@ -142,6 +148,7 @@ impl Handle {
             chunks,
             left_out: Arc::default(),
             under_way: UnderWay::default(),
+            storing: Arc::new(Trouble::new("conversations cannot be stored")),
         }
     }
 
@@ -191,7 +198,7 @@ impl Handle {
 
     /// Asks the memory as of the last time it caught up.
     pub fn searcher(&self) -> Result<Searcher, CallError> {
-        Ok(self.port()?.searcher())
+        self.port()?.searcher().ok_or(CallError::Gone)
     }
 
     /// How far searches cover the log, and what is wrong with the memory.
@@ -202,6 +209,25 @@ impl Handle {
     /// Sessions whose conversation the memory cannot take in.
     pub fn left_out(&self) -> Vec<SessionId> {
         self.left_out.sessions()
+    }
+
+    /// Sessions whose stored conversation could not be read when the memory was to take it in, and why.
+    pub fn unreadable(&self) -> Vec<(SessionId, String)> {
+        self.left_out.all_unreadable()
+    }
+
+    /// What keeps conversations from being stored, while something does.
+    pub fn not_storing(&self) -> Option<String> {
+        self.storing.told()
+    }
+
+    /// The conversation behind an episode whose files cannot be read, restored from its transcript if that still says
+    /// exactly the same; else why not. Blocks for disk reads.
+    pub fn restore(&self, id: &SessionId, state: &SessionState, episode: &EpisodeRef) -> Result<Vec<Item>, String> {
+        let restored = mend::mend(&self.chunks, id, state, episode)?;
+        tracing::warn!(session = %id, "stored conversation restored from its transcript");
+        self.left_out.readable(id);
+        Ok(restored)
     }
 
     /// The conversation behind an episode. Blocks for disk reads.
@@ -265,10 +291,12 @@ pub(crate) struct State {
     under_way: UnderWay,
     /// Where its successor will be.
     slot: Slot<Msg>,
-    /// Sessions that may have chunks which no event names any more.
+    /// Sessions that may have chunks which no event names any more: at first all, for a crash may have left some.
     superseded: BTreeSet<SessionId>,
     /// One of them is being collected: they are in no hurry, and after a backfill there are thousands.
     collecting: bool,
+    /// Whether the disk takes conversations.
+    storing: Arc<Trouble>,
 }
 
 impl Actor for IndexerActor {
@@ -296,10 +324,14 @@ impl Actor for IndexerActor {
         projector::follow(options.table.clone(), port.clone());
         handle.port.send_replace(Some(port));
         let at_work = Arc::new(Semaphore::new(options.jobs_at_once));
+        let storing = handle.storing.clone();
+        // A crash between a conversation and its event has left files that no event names.
+        let superseded = options.table.borrow().iter().map(|(session, _)| session.clone()).collect();
+        let _ = myself.send_message(Msg::Collected);
         Ok(State {
             options,
-            shelf: Shelf::new(fresh.clone(), limits::STORE_GATHER),
-            asked_shelf: Shelf::new(fresh.clone(), Duration::ZERO),
+            shelf: Shelf::new(fresh.clone(), storing.clone(), limits::STORE_GATHER),
+            asked_shelf: Shelf::new(fresh.clone(), storing.clone(), Duration::ZERO),
             fresh,
             at_work,
             asked: VecDeque::new(),
@@ -308,8 +340,9 @@ impl Actor for IndexerActor {
             preparing: BTreeMap::new(),
             under_way: handle.under_way.clone(),
             slot: handle.slot.clone(),
-            superseded: BTreeSet::new(),
+            superseded,
             collecting: false,
+            storing,
         })
     }
 
@@ -364,6 +397,18 @@ async fn background(pace: &Pace, fresh: &Fresh, hurried: &Notify) -> Option<crat
 fn report(begun_by: &ActorRef<Msg>, slot: &Slot<Msg>, over: Msg) {
     if begun_by.send_message(over).is_err() {
         slot.cast(Msg::GoOn);
+    }
+}
+
+/// Why a job could not write, if the whole disk takes nothing.
+fn no_room(prepared: &Result<Result<job::Prepared, JobOutcome>, tokio::task::JoinError>) -> Option<&str> {
+    match prepared {
+        Ok(Err(JobOutcome::Failed { why: FailureWhy::NotStored, reason, .. }))
+            if Obstacle::told(reason).is_of_the_disk() =>
+        {
+            Some(reason)
+        }
+        _ => None,
     }
 }
 
@@ -429,12 +474,26 @@ impl State {
         self.preparing.insert(request.session.clone(), hurried.clone());
         let (under_way, leave) = (self.under_way.clone(), self.leave());
         let (chunks, fresh, shelf) = (self.options.chunks.clone(), self.fresh.clone(), self.shelf.clone());
-        let (pace, slot) = (self.options.pace.clone(), self.slot.clone());
+        let (pace, slot, storing) = (self.options.pace.clone(), self.slot.clone(), self.storing.clone());
         tokio::spawn(async move {
             let (session, standing) = (request.session.clone(), Standing::of(&request, under_way));
-            let room = background(&pace, &fresh, &hurried).await;
-            let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks, &leave)).await;
-            drop(room);
+            let (request, chunks, leave) = (Arc::new(*request), Arc::new(chunks), Arc::new(leave));
+            let prepared = loop {
+                let room = background(&pace, &fresh, &hurried).await;
+                let is_asked = room.is_none();
+                let (request, chunks, leave) = (request.clone(), chunks.clone(), leave.clone());
+                let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks, &leave)).await;
+                drop(room);
+                // The others would fail alike, one after another: what nobody waits for waits here for room.
+                match no_room(&prepared).filter(|_| !is_asked) {
+                    Some(reason) => storing.met(reason),
+                    None => break prepared,
+                }
+                tokio::select! {
+                    () = tokio::time::sleep(limits::ROOM) => {}
+                    () = hurried.notified() => hurried.notify_one(),
+                }
+            };
             shelf.take(prepared, standing).await;
             report(&myself, &slot, Msg::Prepared(session));
         });
@@ -452,7 +511,7 @@ impl State {
             if waits || !self.under_way.begin_collecting(&session, &named) {
                 continue;
             }
-            let (under_way, slot) = (self.under_way.clone(), self.slot.clone());
+            let (under_way, slot, pace) = (self.under_way.clone(), self.slot.clone(), self.options.pace.clone());
             self.collecting = true;
             let (chunks, myself) = (self.options.chunks.clone(), myself.clone());
             tokio::spawn(async move {
@@ -464,10 +523,17 @@ impl State {
                         let (files, bytes) = (removed.files, removed.bytes);
                         tracing::info!(%session, reason = %"superseded", files, bytes, "chunks deleted");
                     }
+                    // Who reads the conversation says so. With thousands of them that is one line too many.
+                    Ok(Err(error @ (chunks::Error::Missing { .. } | chunks::Error::Damaged { .. }))) => {
+                        tracing::debug!(%session, %error, "superseded chunks not removed");
+                    }
                     Ok(Err(error)) => tracing::warn!(%session, %error, "superseded chunks not removed"),
                     Err(_) => tracing::error!(%session, "removing superseded chunks broke"),
                 }
                 under_way.end(&session, None);
+                if pace.is_asked() {
+                    tokio::time::sleep(limits::BACKLOG_PAUSE).await;
+                }
                 report(&myself, &slot, Msg::Collected);
             });
         }

@@ -25,6 +25,9 @@ pub const MEMORY_BEHIND: usize = 64;
 /// Longest that the backlog waits for the memory, should it not follow.
 pub const MEMORY_WAIT: Duration = Duration::from_secs(1);
 
+/// How long a job that nobody waits for waits for room on the disk before it tries again.
+pub const ROOM: Duration = Duration::from_secs(5);
+
 /// Index jobs under way that somebody waits for: at work, or written and waiting for the disk. Each holds one conversation.
 pub const JOBS_UNDER_WAY: usize = 16;
 
@@ -85,6 +88,9 @@ pub const GATHER: Duration = Duration::from_millis(30);
 
 /// How long a search waits for the memory before it answers from what there is.
 pub const CATCH_UP: Duration = Duration::from_secs(10);
+
+/// The same for a memory that is known to be in trouble: it tries again once a second while somebody waits.
+pub const TROUBLED_CATCH_UP: Duration = Duration::from_millis(1_500);
 
 /// How long a command waits for sessions that have just begun to be known. Discovering one takes milliseconds; behind a
 /// long first backfill it may take minutes, and the command answers without.

@@ -7,8 +7,8 @@ use baton_events::session::EpisodeRef;
 use super::Services;
 use crate::indexer::EpisodeError;
 
-/// Reads what `current` names, or what has replaced it since: then its chunks may have been collected. Blocks for disk
-/// reads.
+/// Reads what `current` names, or what has replaced it since: then its chunks may have been collected. What cannot be read
+/// any more is restored from the transcript, if that still says the same. Blocks for disk reads.
 pub(super) fn of(
     services: &Services,
     id: &SessionId,
@@ -17,10 +17,17 @@ pub(super) fn of(
     match services.indexer.conversation(id, &current) {
         Ok(items) => Ok((current, items)),
         Err(error) => {
-            let newer = services.table.borrow().get(id).and_then(|row| row.state.episode.clone());
+            let row = services.table.borrow().get(id).cloned();
+            let newer = row.as_ref().and_then(|row| row.state.episode.clone());
             match newer.filter(|newer| newer.manifest != current.manifest) {
                 Some(newer) => services.indexer.conversation(id, &newer).map(|items| (newer, items)),
-                None => Err(error),
+                None => {
+                    let restored = row.ok_or(()).and_then(|row| {
+                        let restored = services.indexer.restore(id, &row.state, &current);
+                        restored.map_err(|why| tracing::debug!(session = %id, %why, "conversation not restored"))
+                    });
+                    restored.map(|items| (current, items)).map_err(|()| error)
+                }
             }
         }
     }

@@ -6,8 +6,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use baton_events::projection::table::SessionTable;
-use baton_events::protocol::{Progress, code};
+use baton_events::protocol::{Failure, Progress, code};
 use baton_events::record::{CommandId, Position, SessionId};
+use baton_events::redact::redact;
 use baton_events::session::{CloseReason, State};
 use tokio::task::{JoinError, JoinSet};
 use uuid::Uuid;
@@ -19,6 +20,7 @@ use super::connection::{Out, failure};
 use super::resolve;
 use crate::files::FileSeen;
 use crate::limits;
+use crate::obstacle::Obstacle;
 use crate::session::{CloseCall, Closed, Outcome};
 use crate::settings::Settings;
 use crate::slot::CallError;
@@ -111,6 +113,10 @@ pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(
         let now = *progress.borrow_and_update();
         // Nothing goes on while the log takes no writes, and the answer says so.
         if now.pending() == 0 || now.finished >= enough || services.outage.lasts() {
+            return Ok(());
+        }
+        if services.indexer.not_storing().is_some() {
+            // It may last for hours; the lazy step finds out what can be had, and says what cannot.
             return Ok(());
         }
         if out.is_closed() {
@@ -325,13 +331,14 @@ pub(super) async fn catch_up(services: &Services, out: &Out, position: Position,
     loop {
         match services.indexer.caught_up(position, TELL).await {
             Ok(covered) => return Ok(covered),
-            Err(CallError::Gone) => {
-                let message = "the searchable memory is being rebuilt; search again in a moment";
-                return Err(failure(code::INTERNAL, message).into());
-            }
+            Err(CallError::Gone) => return Err(no_memory(services).into()),
             Err(CallError::TimedOut) => {}
         }
-        let now = services.indexer.memory().0;
+        let (now, problem) = services.indexer.memory();
+        if problem.is_some() && tokio::time::Instant::now() > since + limits::TROUBLED_CATCH_UP {
+            // It may last for hours, and what the memory has is not wrong: the answer says how far it goes.
+            return Ok(now);
+        }
         if now > reached {
             (reached, moved) = (now, tokio::time::Instant::now());
         }
@@ -346,6 +353,15 @@ pub(super) async fn catch_up(services: &Services, out: &Out, position: Position,
         let (done, total) = (reached.0.saturating_sub(begun.0), position.0.saturating_sub(begun.0));
         out.progress(&Progress { what: "indexing".to_owned(), done, total });
     }
+}
+
+/// There is nothing to search in at the moment: why, and what to do.
+pub(super) fn no_memory(services: &Services) -> Failure {
+    let message = match services.indexer.memory().1 {
+        Some(why) => format!("the searchable memory cannot be opened: {why}; {}", Obstacle::told(&why).remedy()),
+        None => "the searchable memory is being rebuilt; search again in a moment".to_owned(),
+    };
+    failure(code::INTERNAL, redact(&message).into_owned())
 }
 
 #[cfg(test)]

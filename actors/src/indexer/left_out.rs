@@ -1,5 +1,6 @@
-//! Conversations that the memory cannot take in: left out of searches and named in `status`, so that one of them does not
-//! hold up all others. A new episode of the session is tried anew.
+//! Conversations that the memory cannot take in, because it breaks over them or because they cannot be read: left out of
+//! searches and named in `status`, so that one of them does not hold up all others. A new episode of the session is tried
+//! anew.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
@@ -13,7 +14,15 @@ const TRIES: u32 = 2;
 
 /// Outlives the memory's thread.
 #[derive(Debug, Default)]
-pub(super) struct LeftOut(Mutex<BTreeMap<SessionId, (ContentHash, u32)>>);
+pub(super) struct LeftOut {
+    /// What was tried, and how often it ended in a panic.
+    tried: Mutex<BTreeMap<SessionId, (ContentHash, u32)>>,
+    /// Whose stored conversation cannot be read, and why.
+    unreadable: Mutex<BTreeMap<SessionId, String>>,
+}
+
+/// Unreadable conversations that are named; with more the disk is at fault, not they.
+const NAMED: usize = 1_000;
 
 impl LeftOut {
     /// Whether this conversation is left out.
@@ -41,8 +50,32 @@ impl LeftOut {
         self.lock().iter().filter(|(_, (_, tries))| *tries >= TRIES).map(|(session, _)| session.clone()).collect()
     }
 
+    /// A stored conversation cannot be read. Whether that is news.
+    pub(super) fn unreadable(&self, session: &SessionId, why: String) -> bool {
+        let mut all = self.unread();
+        let is_known = all.contains_key(session);
+        if is_known || all.len() < NAMED {
+            all.insert(session.clone(), why);
+        }
+        !is_known && all.len() <= NAMED
+    }
+
+    /// It can, again.
+    pub(super) fn readable(&self, session: &SessionId) {
+        self.unread().remove(session);
+    }
+
+    /// The sessions whose stored conversation cannot be read, and why.
+    pub(super) fn all_unreadable(&self) -> Vec<(SessionId, String)> {
+        self.unread().iter().map(|(session, why)| (session.clone(), why.clone())).collect()
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, (ContentHash, u32)>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.tried.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn unread(&self) -> MutexGuard<'_, BTreeMap<SessionId, String>> {
+        self.unreadable.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
@@ -80,5 +113,20 @@ mod tests {
         left_out.suspect(&session, &episode(2));
         left_out.clear(&session);
         assert!(left_out.sessions().is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named_until_it_can() {
+        let (left_out, session) = (LeftOut::default(), SessionId::new("a").unwrap());
+        assert!(left_out.unreadable(&session, "damaged".to_owned()));
+        assert!(!left_out.unreadable(&session, "gone".to_owned()), "named already");
+        assert_eq!(left_out.all_unreadable(), [(session.clone(), "gone".to_owned())]);
+        for number in 0..2 * NAMED {
+            left_out.unreadable(&SessionId::new(&format!("s{number}")).unwrap(), String::new());
+        }
+        assert_eq!(left_out.all_unreadable().len(), NAMED);
+        left_out.readable(&session);
+        assert!(left_out.all_unreadable().iter().all(|(named, _)| *named != session));
+        assert!(left_out.sessions().is_empty(), "that is another matter");
     }
 }

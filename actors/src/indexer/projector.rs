@@ -2,13 +2,15 @@
 //! with how far it came.
 //!
 //! It sleeps until the table changes or somebody waits. What it cannot take in is lag, shown in `status`; nothing else
-//! depends on it. After an error it throws away what is not committed and starts over from its checkpoint.
+//! depends on it. After an error it throws away what is not committed and starts over from its checkpoint: seldom while
+//! nobody waits, for a disk that is full stays so for a while. A memory that cannot even be opened (no room, a file system
+//! that takes no writes) is tried again in the same way, and everything else goes on without it.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
 use baton_events::conversation::{Agent, Item};
@@ -22,16 +24,26 @@ use tokio::sync::oneshot;
 
 use super::fresh::Fresh;
 use super::left_out::LeftOut;
-use super::{Options, episode};
+use super::{Options, episode, mend};
 use crate::limits;
 use crate::memory::{Checkpoint, Entry, Error as MemoryError, Searcher, Store};
+use crate::obstacle;
 use crate::stream;
 use crate::table::TableReader;
+use crate::trouble::Trouble;
 
-/// After an error the memory is tried again after this long.
+/// After an error the memory is tried again after this long, then twice as long, …
 const RETRY: Duration = Duration::from_secs(5);
+/// … and at last each time after this long.
+const RETRY_MAX: Duration = Duration::from_secs(30);
+/// The same while somebody waits for it.
+const RETRY_ASKED: Duration = Duration::from_secs(1);
 /// After this long without work the writer's memory is given back.
 const IDLE: Duration = Duration::from_secs(10);
+/// How long after a stored conversation could not be read it is tried again …
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+/// … and how many of them at once.
+const LOOKED_AT: usize = 32;
 /// Sessions of which it is remembered what was last put.
 const REMEMBERED: usize = 10_000;
 
@@ -40,8 +52,10 @@ const REMEMBERED: usize = 10_000;
 pub(super) struct Port {
     commands: Sender<Command>,
     nudged: Arc<AtomicBool>,
-    searcher: Searcher,
-    state: Arc<Mutex<(Position, Option<String>)>>,
+    /// Absent until the memory could be opened.
+    searcher: Arc<RwLock<Option<Searcher>>>,
+    covered: Arc<Mutex<Position>>,
+    trouble: Arc<Trouble>,
 }
 
 enum Command {
@@ -56,12 +70,14 @@ impl Port {
         let _ = self.commands.send(Command::Ensure(at_least, reply));
     }
 
-    pub(super) fn searcher(&self) -> Searcher {
-        self.searcher.clone()
+    /// `None`: the memory cannot be opened.
+    pub(super) fn searcher(&self) -> Option<Searcher> {
+        self.searcher.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 
+    /// How far searches cover the log, and why they do not cover more of it.
     pub(super) fn state(&self) -> (Position, Option<String>) {
-        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        (*self.covered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()), self.trouble.lasting())
     }
 
     pub(super) async fn close(&self) {
@@ -105,7 +121,12 @@ pub(super) struct Projector<C> {
     superseded: Vec<SessionId>,
     left_out: Arc<LeftOut>,
     nudged: Arc<AtomicBool>,
-    state: Arc<Mutex<(Position, Option<String>)>>,
+    covered: Arc<Mutex<Position>>,
+    trouble: Arc<Trouble>,
+    /// When it last failed, and how often it has since it last went well.
+    failed: Option<(Instant, u32)>,
+    /// When it was last looked whether the memory lacks a session.
+    made_whole: Option<Instant>,
 }
 
 #[derive(Clone, Copy)]
@@ -116,8 +137,8 @@ struct Put {
 }
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
-    /// Opens the memory and starts its thread. `broke` is called if the thread panics, after the memory was deleted:
-    /// whatever it stumbled over, the log has it all.
+    /// Opens the memory and starts its thread. If it cannot be opened the thread tries again until it can be. `broke` is
+    /// called if the thread panics, after the memory was deleted: whatever it stumbled over, the log has it all.
     pub(super) fn start(
         options: Options,
         fresh: Arc<Fresh>,
@@ -125,48 +146,56 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         collect: C,
         broke: impl FnOnce() + Send + 'static,
     ) -> Result<Port, MemoryError> {
-        let opened = Store::open(&options.memory)?;
-        if let Some(reason) = &opened.wiped {
-            tracing::warn!(%reason, "memory put aside, rebuilding it from the log");
-        }
-        let mut store = opened.store;
-        let checkpoint = opened.checkpoint.filter(|checkpoint| {
-            let chain = options.journal.chain_at(checkpoint.position);
-            matches!(chain, Ok(Some(chain)) if chain.0 == checkpoint.chain)
-        });
-        if checkpoint.is_none() && opened.checkpoint.is_some() {
-            tracing::warn!("memory is not of this log, rebuilding it");
-            store.clear()?;
-        }
-        let applied = checkpoint.map_or(Position(0), |checkpoint| checkpoint.position);
         let (commands, inbox) = channel();
         let port = Port {
             commands,
             nudged: Arc::new(AtomicBool::new(true)),
-            searcher: store.searcher(),
-            state: Arc::new(Mutex::new((applied, None))),
+            searcher: Arc::default(),
+            covered: Arc::new(Mutex::new(Position(0))),
+            trouble: Arc::new(Trouble::new("the searchable memory does not follow the log")),
         };
-        let projector = Self {
-            options,
-            fresh,
-            collect,
-            store,
-            applied,
-            waiting: Vec::new(),
-            dirty_since: None,
-            writer_since: None,
-            put: BTreeMap::new(),
-            superseded: Vec::new(),
-            left_out,
-            nudged: port.nudged.clone(),
-            state: port.state.clone(),
-        };
+        let mut opened = open(&options, &port);
+        let shared = port.clone();
         let _ = port.commands.send(Command::Nudge);
+        let memory = options.memory.clone();
+        let work = move || {
+            let mut tries = 0;
+            let (store, applied) = loop {
+                match opened {
+                    Ok(opened) => break opened,
+                    Err(error) => shared.trouble.met(&obstacle::brief(&error.to_string())),
+                }
+                tries += 1;
+                if !wait_to_open(&inbox, pause(tries, false)) {
+                    return false;
+                }
+                opened = open(&options, &shared);
+            };
+            shared.trouble.over();
+            let projector = Self {
+                options,
+                fresh,
+                collect,
+                store,
+                applied,
+                waiting: Vec::new(),
+                dirty_since: None,
+                writer_since: None,
+                put: BTreeMap::new(),
+                superseded: Vec::new(),
+                left_out,
+                nudged: shared.nudged,
+                covered: shared.covered,
+                trouble: shared.trouble,
+                failed: None,
+                made_whole: None,
+            };
+            projector.run(&inbox)
+        };
         std::thread::Builder::new()
             .name("baton-memory".to_owned())
             .spawn(move || {
-                let memory = projector.options.memory.clone();
-                if catch_unwind(AssertUnwindSafe(|| projector.run(&inbox))).unwrap_or(true) {
+                if catch_unwind(AssertUnwindSafe(work)).unwrap_or(true) {
                     tracing::error!("memory broke, rebuilding it from the log");
                     let _ = std::fs::remove_dir_all(memory);
                     broke();
@@ -186,7 +215,11 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             };
             match command {
                 Ok(Command::Nudge) => self.nudged.store(false, Ordering::SeqCst),
-                Ok(Command::Ensure(position, reply)) => self.waiting.push((position, reply)),
+                Ok(Command::Ensure(position, reply)) => {
+                    // Who has stopped waiting asks again, or has gone.
+                    self.waiting.retain(|(_, reply)| !reply.is_closed());
+                    self.waiting.push((position, reply));
+                }
                 Ok(Command::Close(reply)) => {
                     let closed = self.commit().and_then(|()| Ok(self.store.idle()?));
                     if let Err(error) = closed {
@@ -198,24 +231,44 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return false,
             }
+            let left = self.pause_left();
+            if left > Duration::ZERO {
+                wait = Some(left);
+                continue;
+            }
             wait = match self.advance() {
-                Ok(wait) => wait,
+                Ok(wait) => {
+                    // Only what reached the disk has gone well.
+                    if self.failed.is_some() && self.dirty_since.is_none() {
+                        self.failed = None;
+                        self.trouble.over();
+                    }
+                    wait
+                }
                 Err(error) => {
-                    tracing::error!(%error, "memory did not follow the log, trying again");
                     if !self.options.memory.join("meta.json").exists() {
                         return true;
                     }
                     self.start_over(&error.to_string());
-                    Some(RETRY)
+                    Some(self.pause_left())
                 }
             };
         }
+    }
+
+    /// How long the memory is let alone after it has failed.
+    fn pause_left(&self) -> Duration {
+        let asked = self.waiting.iter().any(|(_, reply)| !reply.is_closed());
+        self.failed.map_or(Duration::ZERO, |(at, tries)| pause(tries, asked).saturating_sub(at.elapsed()))
     }
 
     /// Takes in a few events and commits if it is time to. Answers how long to wait for the next command; `None`: until
     /// there is one.
     fn advance(&mut self) -> Result<Option<Duration>, Error> {
         let more = self.take_in()?;
+        if !more {
+            self.make_whole()?;
+        }
         let wanted = self.waiting.iter().any(|(position, _)| *position <= self.applied);
         let ripe = self.dirty_since.is_some_and(|since| since.elapsed() >= limits::MEMORY_COMMIT);
         if wanted || ripe {
@@ -231,7 +284,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 self.writer_since = None;
                 None
             }
-            (false, None, None) => None,
+            (false, None, None) => (!self.left_out.all_unreadable().is_empty()).then_some(LOOK_AGAIN),
         })
     }
 
@@ -246,6 +299,30 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             self.applied = record.position;
         }
         Ok(records.len() == limits::MEMORY_STEP && self.applied < known)
+    }
+
+    /// Takes in the sessions that the memory should hold and does not, because their conversations could not be read when
+    /// it was their turn: all that there are when it has followed for the first time, and those known since now and then.
+    fn make_whole(&mut self) -> Result<(), Error> {
+        let table = self.options.table.borrow().clone();
+        if self.applied < table.position() {
+            return Ok(());
+        }
+        let missing: Vec<SessionId> = match self.made_whole {
+            None => table.iter().map(|(session, _)| session.clone()).collect(),
+            Some(at) if at.elapsed() < LOOK_AGAIN => return Ok(()),
+            Some(_) => self.left_out.all_unreadable().into_iter().map(|(session, _)| session).take(LOOKED_AT).collect(),
+        };
+        for session in missing {
+            let Some(row) = table.get(&session).filter(|row| row.state.phase != Phase::Forgotten) else { continue };
+            if let Some(current) = &row.state.episode
+                && !self.store.holds(&session)?
+            {
+                self.put(&session, row, current)?;
+            }
+        }
+        self.made_whole = Some(Instant::now());
+        Ok(())
     }
 
     fn apply(&mut self, record: &StoredRecord) -> Result<(), Error> {
@@ -279,11 +356,19 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             Some(items) => items,
             None => match episode::conversation(&self.options.chunks, session, current) {
                 Ok(items) => Arc::new(items),
-                // One damaged conversation must not hold up all others. It is named, and the next index mends it.
-                Err(error) => {
-                    tracing::error!(%session, %error, "conversation not readable, left out of the memory");
-                    return self.remove(session);
-                }
+                Err(error) => match mend::mend(&self.options.chunks, session, &row.state, current) {
+                    Ok(items) => {
+                        tracing::warn!(%session, %error, "stored conversation restored from its transcript");
+                        Arc::new(items)
+                    }
+                    // One damaged conversation must not hold up all others. It is named, and the next index mends it.
+                    Err(why) => {
+                        if self.left_out.unreadable(session, format!("{error}; {why}")) {
+                            tracing::error!(%session, %error, %why, "conversation not readable, left out of the memory");
+                        }
+                        return if self.store.holds(session)? { self.remove(session) } else { Ok(()) };
+                    }
+                },
             },
         };
         if self.left_out.holds(session, current) {
@@ -319,6 +404,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         };
         let stored = self.store.put(&entry);
         self.left_out.clear(session);
+        self.left_out.readable(session);
         stored?;
         self.dirty();
         self.superseded.push(session.clone());
@@ -361,7 +447,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             }
         }
         let applied = self.applied;
-        *self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = (applied, None);
+        *self.covered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = applied;
         let (ready, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(|(at, _)| *at <= applied);
         self.waiting = waiting;
         for (_, reply) in ready {
@@ -377,9 +463,56 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.dirty_since = None;
         self.put.clear();
         self.superseded.clear();
-        let problem = Some(problem.to_owned());
-        *self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = (committed, problem);
+        *self.covered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = committed;
+        self.trouble.met(&obstacle::brief(problem));
+        let tries = self.failed.map_or(0, |(_, tries)| tries);
+        self.failed = Some((Instant::now(), tries + 1));
     }
+}
+
+/// Opens the memory, and shows it to those who search.
+fn open(options: &Options, port: &Port) -> Result<(Store, Position), MemoryError> {
+    let opened = Store::open(&options.memory)?;
+    if let Some(reason) = &opened.wiped {
+        tracing::warn!(%reason, "memory put aside, rebuilding it from the log");
+    }
+    let mut store = opened.store;
+    let checkpoint = opened.checkpoint.filter(|checkpoint| {
+        let chain = options.journal.chain_at(checkpoint.position);
+        matches!(chain, Ok(Some(chain)) if chain.0 == checkpoint.chain)
+    });
+    if checkpoint.is_none() && opened.checkpoint.is_some() {
+        tracing::warn!("memory is not of this log, rebuilding it");
+        store.clear()?;
+    }
+    let applied = checkpoint.map_or(Position(0), |checkpoint| checkpoint.position);
+    *port.covered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = applied;
+    *port.searcher.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(store.searcher());
+    Ok((store, applied))
+}
+
+/// Waits before the memory is opened again; whoever asks meanwhile is told that there is none. `false`: it is closed.
+fn wait_to_open(inbox: &Receiver<Command>, wait: Duration) -> bool {
+    let until = Instant::now() + wait;
+    loop {
+        match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(Command::Nudge) => {}
+            // The waiting end learns it by this being dropped.
+            Ok(Command::Ensure(..)) => {}
+            Ok(Command::Close(reply)) => {
+                let _ = reply.send(());
+                return false;
+            }
+            Err(RecvTimeoutError::Timeout) => return true,
+            Err(RecvTimeoutError::Disconnected) => return false,
+        }
+    }
+}
+
+/// How long after its `tries`th failure in a row the memory is tried again.
+fn pause(tries: u32, asked: bool) -> Duration {
+    let doubled = RETRY.saturating_mul(1 << tries.saturating_sub(1).min(8)).min(RETRY_MAX);
+    if asked { RETRY_ASKED } else { doubled }
 }
 
 /// Why the memory could not follow.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_events::record::SessionId;
-use baton_events::session::EffectId;
+use baton_events::session::{EffectId, FailureWhy};
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
 
@@ -15,6 +15,7 @@ use super::under_way::UnderWay;
 use super::{JobOutcome, JobRequest, broken};
 use crate::limits;
 use crate::session;
+use crate::trouble::Trouble;
 
 /// A job whose outcome its session waits for.
 pub(super) struct Standing {
@@ -44,15 +45,19 @@ impl Standing {
 
 /// Where such conversations wait for the disk. Holds [`limits::STORED_TOGETHER`] of them beside those being stored.
 #[derive(Clone)]
-pub(super) struct Shelf(mpsc::Sender<(Prepared, Standing)>);
+pub(super) struct Shelf {
+    standing: mpsc::Sender<(Prepared, Standing)>,
+    /// Whether the disk takes conversations.
+    storing: Arc<Trouble>,
+}
 
 impl Shelf {
     /// An empty shelf, cleared by a task of its own as long as anybody can put something there.
     /// Before it is cleared it is waited for `gather` whether more comes.
-    pub(super) fn new(fresh: Arc<Fresh>, gather: Duration) -> Self {
+    pub(super) fn new(fresh: Arc<Fresh>, storing: Arc<Trouble>, gather: Duration) -> Self {
         let (shelf, standing) = mpsc::channel(limits::STORED_TOGETHER);
-        tokio::spawn(clear(standing, fresh, gather));
-        Self(shelf)
+        tokio::spawn(clear(standing, fresh, storing.clone(), gather));
+        Self { standing: shelf, storing }
     }
 
     /// Takes what a job has come to: its conversation waits here for the disk, all else is reported at once. Waits when the
@@ -60,8 +65,11 @@ impl Shelf {
     pub(super) async fn take(&self, come_to: Result<Result<Prepared, JobOutcome>, JoinError>, standing: Standing) {
         match come_to {
             // The task that clears the shelf ends only with its runtime.
-            Ok(Ok(prepared)) => drop(self.0.send((prepared, standing)).await),
-            Ok(Err(outcome)) => standing.done(outcome),
+            Ok(Ok(prepared)) => drop(self.standing.send((prepared, standing)).await),
+            Ok(Err(outcome)) => {
+                note(&self.storing, &outcome);
+                standing.done(outcome);
+            }
             Err(_) => {
                 let outcome = broken(standing.effect);
                 standing.done(outcome);
@@ -70,7 +78,21 @@ impl Shelf {
     }
 }
 
-async fn clear(mut shelf: mpsc::Receiver<(Prepared, Standing)>, fresh: Arc<Fresh>, gather: Duration) {
+/// Whether the disk took what a job had to store.
+fn note(storing: &Trouble, outcome: &JobOutcome) {
+    match outcome {
+        JobOutcome::Complete(complete) if complete.stored.is_some() => storing.over(),
+        JobOutcome::Failed { why: FailureWhy::NotStored, reason, .. } => storing.met(reason),
+        _ => {}
+    }
+}
+
+async fn clear(
+    mut shelf: mpsc::Receiver<(Prepared, Standing)>,
+    fresh: Arc<Fresh>,
+    storing: Arc<Trouble>,
+    gather: Duration,
+) {
     let mut taken = Vec::with_capacity(limits::STORED_TOGETHER);
     while shelf.recv_many(&mut taken, limits::STORED_TOGETHER).await > 0 {
         let until = tokio::time::Instant::now() + gather;
@@ -84,6 +106,7 @@ async fn clear(mut shelf: mpsc::Receiver<(Prepared, Standing)>, fresh: Arc<Fresh
         let mut outcomes = stored.unwrap_or_default().into_iter();
         for standing in standing {
             let outcome = outcomes.next().unwrap_or_else(|| broken(standing.effect));
+            note(&storing, &outcome);
             standing.done(outcome);
         }
     }

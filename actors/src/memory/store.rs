@@ -19,6 +19,7 @@ use super::queue::{Queue, Queued};
 use super::schema::{self, Fields};
 use super::snapshot::{Head, Place, Snapshot};
 use super::{Entry, Error, PROJECTION_VERSION, Searcher, graph};
+use crate::obstacle::Obstacle;
 
 /// How far the memory has followed the journal. It is committed together with what it stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,12 +63,13 @@ pub(super) type Published = Arc<RwLock<Arc<Snapshot>>>;
 
 impl Store {
     /// Opens the memory in `dir`, which is created if need be and belongs to the memory alone: if what lies there is
-    /// of another projection version, or cannot be read, or fails its checksums, it is deleted and [`Opened::wiped`]
-    /// says why.
+    /// of another projection version, or cannot be understood, or fails its checksums, it is deleted and
+    /// [`Opened::wiped`] says why.
     ///
     /// # Errors
     ///
-    /// When the directory cannot be created, emptied or written.
+    /// When the directory cannot be created, emptied or written, or the system does not let us read it: that says nothing
+    /// against what lies there.
     pub fn open(dir: &Path) -> Result<Opened, Error> {
         Self::open_version(dir, PROJECTION_VERSION)
     }
@@ -79,6 +81,7 @@ impl Store {
         } else {
             match guarded(|| Self::reopen(dir, version)) {
                 Ok(store) => return Ok(Opened { checkpoint: store.committed, store, wiped: None }),
+                Err(error) if Obstacle::told(&error.to_string()) != Obstacle::Other => return Err(error),
                 Err(error) => Some(error.to_string()),
             }
         };
@@ -144,6 +147,15 @@ impl Store {
     /// Whether anything was put or removed since the last commit.
     pub fn is_dirty(&self) -> bool {
         self.dirty
+    }
+
+    /// Whether the memory holds a session, or will after the next commit.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn holds(&self, session: &SessionId) -> Result<bool, Error> {
+        Ok(self.head(session.as_str())?.is_some())
     }
 
     /// Makes `entry` what the memory holds of its session: the same entry twice is as good as once.

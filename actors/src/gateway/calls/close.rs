@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_events::protocol::{CloseParams, answer, code};
-use baton_events::record::CommandId;
+use baton_events::record::{CommandId, Position};
 use baton_events::redact::redact;
 use baton_events::session::CloseReason;
 use uuid::Uuid;
@@ -52,10 +52,11 @@ pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Service
         let (services, id) = (services.clone(), id.clone());
         async move {
             let closed = services.supervisor.close(&id, None, call, deadline).await?;
-            if matches!(closed.outcome, Outcome::Stored | Outcome::Replaced(_) | Outcome::Unchanged) {
-                services.indexer.caught_up(closed.position, deadline).await?;
+            let is_stored = matches!(closed.outcome, Outcome::Stored | Outcome::Replaced(_) | Outcome::Unchanged);
+            if is_stored && let Some(why) = not_findable(&services, closed.position).await? {
+                return Ok((closed, Some(why)));
             }
-            Ok::<Closed, CallError>(closed)
+            Ok::<(Closed, Option<String>), CallError>((closed, None))
         }
     };
     // A task of its own: whoever no longer waits for the close has asked for it all the same.
@@ -63,7 +64,24 @@ pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Service
         Ok(closed) => closed.unwrap_or(Err(CallError::Gone)),
         Err(_) => Err(CallError::TimedOut),
     };
-    Ok(answers::close(&id, closed))
+    Ok(match closed {
+        Ok((closed, Some(why))) => answers::not_findable(&id, &closed, &why),
+        closed => answers::close(&id, closed.map(|(closed, _)| closed)),
+    })
+}
+
+/// Waits until searches find what was recorded up to `position`, as long as it takes; or says why they do not, if the memory
+/// cannot take it in for the time being.
+async fn not_findable(services: &Services, position: Position) -> Result<Option<String>, CallError> {
+    loop {
+        let troubled = services.indexer.memory().1;
+        match (services.indexer.caught_up(position, limits::TROUBLED_CATCH_UP).await, troubled) {
+            (Ok(_), _) => return Ok(None),
+            (Err(_), Some(why)) => return Ok(Some(why)),
+            (Err(CallError::TimedOut), None) => {}
+            (Err(gone), None) => return Err(gone),
+        }
+    }
 }
 
 /// Free text: redacted, one line, bounded.

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use baton_events::protocol::{Caller, Failure, SearchParams, answer, code};
 use baton_events::record::{Position, SessionId};
+use baton_events::redact::redact;
 use baton_events::session::Phase;
 
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, answers, lazy, resolve};
 use crate::memory::{Query, Searcher};
+use crate::obstacle::Obstacle;
 
 /// Most sessions that a search answers with.
 const SEARCH_LIMIT: u32 = 100;
@@ -34,7 +36,7 @@ pub(in crate::gateway) async fn ready(services: &Arc<Services>, out: &Out, ask: 
         let budget = services.settings.borrow().lazy_budget;
         position = services.indexer.caught_up(tail, budget).await.unwrap_or(position);
     }
-    let searcher = services.indexer.searcher().map_err(|error| internal("the memory is not open", error))?;
+    let searcher = services.indexer.searcher().map_err(|_| lazy::no_memory(services))?;
     let table = services.table.borrow().clone();
     let failed = table.iter().filter(|(_, row)| row.state.phase == Phase::Failed);
     let freshness = answer::Freshness {
@@ -42,11 +44,25 @@ pub(in crate::gateway) async fn ready(services: &Arc<Services>, out: &Out, ask: 
         pending: step.pending + u64::from(position < step.position.max(tail)),
         pending_sessions: step.pending_sessions,
         left_out_asking: step.left_out_asking,
-        note: step.not_looked.map(str::to_owned).or_else(|| services.settings.borrow().note()),
+        note: behind(services, step.pending)
+            .or_else(|| step.not_looked.map(str::to_owned))
+            .or_else(|| services.settings.borrow().note()),
         position: position.0,
         failed: failed.map(|(id, _)| id.to_string()).take(resolve::NAMED).collect(),
     };
     Ok(Ready { searcher, freshness })
+}
+
+/// What to tell whoever expects more than there is, when something that is new cannot be taken in.
+fn behind(services: &Services, pending: u64) -> Option<String> {
+    let told = |what: &str, why: &str| {
+        let told = format!("{what}, so the answer lacks it: {why}; {}", Obstacle::told(why).remedy());
+        redact(&told).into_owned()
+    };
+    match services.outage.lasting().filter(|_| pending > 0) {
+        Some(refusal) => Some(told("what is new cannot be recorded", &refusal.reason)),
+        None => services.indexer.memory().1.map(|why| told("the searchable memory cannot take in what is new", &why)),
+    }
 }
 
 /// The session that asks, unless the question names it.

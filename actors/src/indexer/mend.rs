@@ -1,0 +1,71 @@
+//! A stored conversation that cannot be read any more, restored from the transcript it was made of.
+//!
+//! Nothing is believed but hashes: what the transcript gives must be the conversation that the log names, to the byte, or
+//! nothing is written. So this needs no event: the very same files stand there again.
+
+use baton_events::conversation::{Agent, Item};
+use baton_events::hash::ContentHash;
+use baton_events::record::SessionId;
+use baton_events::schema::cursor::CursorV1;
+use baton_events::schema::{hex, item};
+use baton_events::session::{EpisodeRef, State, TailDigest};
+use baton_events::transcript::{Cursor, OpenCalls, Source};
+
+use crate::chunks::{ChunkStore, Header};
+use crate::reading::{self, Done, Pass, Start};
+
+/// The items of an episode's conversation, read from the session's transcript again and stored as they were. `Err` says why
+/// that cannot be. Blocks for disk reads.
+pub(super) fn mend(
+    chunks: &ChunkStore,
+    session: &SessionId,
+    state: &State,
+    episode: &EpisodeRef,
+) -> Result<Vec<Item>, String> {
+    let Some(transcript) = &state.transcript else { return Err("it has no transcript".to_owned()) };
+    if state.generation != episode.generation {
+        return Err(format!("{} was rewritten since", transcript.path));
+    }
+    let (items, done) = read(state, &transcript.path, transcript.agent, episode.to)?;
+    if ContentHash::of(&items) != episode.hash {
+        return Err(format!("{} does not say the same any more", transcript.path));
+    }
+    let header = Header {
+        generation: episode.generation,
+        filter_version: episode.filter_version,
+        cursor: CursorV1::from(&done.cursor),
+        tail: hex::encode(&done.tail.0),
+    };
+    let lines = encoded(&items)?;
+    let mut batch = chunks.batch();
+    let manifest = batch.append(session, None, &lines, header).map_err(|error| error.to_string())?;
+    if manifest != episode.manifest {
+        return Err(format!("{} gives the same text in another form", transcript.path));
+    }
+    batch.commit().map_err(|error| error.to_string())?;
+    Ok(items)
+}
+
+fn read(state: &State, path: &str, agent: Agent, to: u64) -> Result<(Vec<Item>, Done), String> {
+    let source = Source { agent, subagent: state.is_subagent() };
+    let start = Start { source, path: path.to_owned(), cursor: Cursor::default(), tail: TailDigest::default() };
+    let mut items = Vec::new();
+    match reading::items(&start, OpenCalls::default(), to, &mut items) {
+        Pass::Read(done) => Ok((items, *done)),
+        Pass::Rewritten { .. } => Err(format!("{path} was rewritten since")),
+        Pass::Gone => Err(format!("{path} is gone")),
+        Pass::Unreadable { reason } => Err(reason),
+    }
+}
+
+fn encoded(items: &[Item]) -> Result<Vec<Vec<u8>>, String> {
+    items
+        .iter()
+        .map(|item| {
+            let mut line = Vec::new();
+            item::encode(item, &mut line).map_err(|error| error.to_string())?;
+            line.pop();
+            Ok(line)
+        })
+        .collect()
+}
