@@ -67,6 +67,12 @@ impl World {
         Some(world)
     }
 
+    /// In which the program is run by another, which ends by becoming it.
+    pub(crate) fn run_by(mut self, runner: &[&'static str]) -> Self {
+        self.runner = runner.to_vec();
+        self
+    }
+
     /// `BATON_HOME`.
     pub(crate) fn home(&self) -> &Path {
         &self.home

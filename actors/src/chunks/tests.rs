@@ -245,3 +245,29 @@ fn a_folder_is_named_so_that_every_file_system_can_tell_sessions_apart() {
         assert!(seen.insert(name), "{id}");
     }
 }
+
+proptest::proptest! {
+    /// Bytes from anywhere in the place of a manifest, a chunk or a note are refused, and nothing breaks over them.
+    #[test]
+    fn arbitrary_bytes_are_no_conversation(
+        bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..400),
+        text in "(\\{\"format\":[0-9]{1,3})?[\\[\\]{}\":,a-z0-9]{0,60}",
+    ) {
+        let path = Path::new("somewhere");
+        for bytes in [bytes.as_slice(), text.as_bytes()] {
+            let id = ManifestId::parse(&name_of(bytes)).unwrap();
+            proptest::prop_assert!(Manifest::decode(path, &id, bytes).is_err());
+            let _ = compression::unpack(bytes, 1000).map(|lines| lines.len());
+            // As they would lie there: under the name of something else.
+            let (_home, store) = store();
+            let kept = store.append(&session(), None, &lines(&[50]), header(1)).unwrap();
+            let chunk = store.manifest(&session(), &kept).unwrap().chunks.remove(0);
+            fs::write(store.folder_of(&session()).join(chunk.file_name()), bytes).unwrap();
+            let damaged = matches!(store.read(&session(), &kept), Err(Error::Damaged { .. }));
+            proptest::prop_assert!(damaged);
+            let note = store.put_note(&session(), "a note").unwrap();
+            fs::write(store.folder_of(&session()).join(format!("{note}.note")), bytes).unwrap();
+            proptest::prop_assert!(store.note(&session(), &note).is_err());
+        }
+    }
+}

@@ -239,3 +239,24 @@ fn an_import_is_shown_first_and_then_written() {
     assert_eq!((told[0].outcome, timeout_of(&configuration)), (Outcome::Kept, 77));
     assert!(matches!(configuration.import("nonsense", false, false), Err(WriteError::Refused(_))));
 }
+
+proptest::proptest! {
+    /// Whatever lies in the place of the file and of its copy: the defaults hold, or what was last good, and it is said why.
+    #[test]
+    fn arbitrary_bytes_are_no_configuration(
+        bytes in proptest::collection::vec(proptest::num::u8::ANY, 1..200),
+        copy in proptest::collection::vec(proptest::num::u8::ANY, 0..200),
+        has_good_copy in proptest::bool::ANY,
+    ) {
+        let world = World::new();
+        let copy = if has_good_copy { timeout(77).into_bytes() } else { copy };
+        fs::write(world.temp.path().join("config.json"), &bytes).unwrap();
+        fs::write(world.temp.path().join("config.last-good.json"), &copy).unwrap();
+        let configuration = world.open();
+        let mistaken = !configuration.mistakes().is_empty();
+        let expected = if has_good_copy && mistaken { 77 } else { 1800 };
+        proptest::prop_assert_eq!(timeout_of(&configuration), expected);
+        proptest::prop_assert!(mistaken || std::str::from_utf8(&bytes).is_ok());
+        proptest::prop_assert_eq!(fs::read(world.temp.path().join("config.json")).unwrap(), bytes, "left as it is");
+    }
+}

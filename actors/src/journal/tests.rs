@@ -14,6 +14,7 @@ use super::{AppendError, DiskJournal, Journal, OpenError, Options};
 mod checkpoint;
 mod crash;
 mod faults;
+mod flips;
 #[cfg(unix)]
 mod power;
 mod sealing;

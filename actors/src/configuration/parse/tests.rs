@@ -235,3 +235,27 @@ fn variables_are_expanded_and_a_dollar_alone_is_one() {
     }
     assert!(expand("$HOMEX", &lookup).unwrap_err().contains("$HOMEX, which is not set"));
 }
+
+proptest::proptest! {
+    /// Text from anywhere gets remarks, each on a line that there is; nothing breaks over it.
+    #[test]
+    fn arbitrary_text_is_remarked_on(
+        text in "\\PC{0,200}",
+        like in "[\\[\\]{}\":,a-z_0-9. \n\\\\u]{0,120}",
+        patch in "\\PC{0,4}",
+        at in 0_usize..400,
+    ) {
+        let whole = r#"{"session_tracking": {"enabled": true, "check_interval": 60, "projects": {"/srv/*": {"enabled": false}}},
+"llm": {"enabled": false, "prices": {}}, "_note": "é"}"#;
+        let cut = (0..=at.min(whole.len())).rev().find(|at| whole.is_char_boundary(*at)).unwrap_or(0);
+        let patched = format!("{}{patch}{}", &whole[..cut], &whole[cut..]);
+        for text in [&text, &like, &patched, &whole[..cut].to_owned()] {
+            let parsed = parsed(text);
+            let lines = text.lines().count().max(1) + 1;
+            for remark in parsed.mistakes.iter().chain(&parsed.warnings) {
+                proptest::prop_assert!(remark.line.is_none_or(|line| (1..=lines).contains(&line)), "{remark} of {text:?}");
+                proptest::prop_assert!(!remark.what.is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Single bytes of a log changed on disk: each is repaired, refused with its place, or shown to say nothing.
+
+use super::super::group;
+use super::super::segment::{Frames, Header};
+use super::*;
+
+/// What became of a log with one byte changed.
+#[derive(Debug, PartialEq, Eq)]
+enum Became {
+    /// Opened, with everything that was ever acknowledged.
+    Whole,
+    /// Opened without the last group, which was cut off and kept.
+    Cut { records: u64 },
+    /// Not opened; the place is named and the file as it was.
+    Refused,
+}
+
+/// Opens a log whose segment 1 was changed at `at`, and checks all that must hold whatever comes of it.
+fn opened(log: &Path, at: usize, all: &[StoredRecord], case: &str) -> Became {
+    let before = fs::read(segment(log, 1)).unwrap();
+    let witness = Witness::default();
+    match DiskJournal::open(options(log), Box::new(witness.clone())) {
+        Ok(journal) => {
+            let read = check_whole(&journal);
+            assert_eq!(read, all[..read.len()], "{case}: never another record");
+            assert_eq!(witness.seen().applied, read, "{case}: folded what is read");
+            let records = read.len() as u64;
+            match &journal.recovery().cut {
+                Some(cut) if read.len() < all.len() => {
+                    let kept = fs::read(&cut.kept).unwrap();
+                    assert_eq!(kept, before[usize::try_from(cut.offset).unwrap()..], "{case}: kept");
+                    Became::Cut { records }
+                }
+                _ => {
+                    assert_eq!(records, all.len() as u64, "{case}: nothing is lost without a word");
+                    Became::Whole
+                }
+            }
+        }
+        Err(error) => {
+            let OpenError::Damaged { segment: named, offset, position, .. } = &error else { panic!("{case}: {error}") };
+            assert_eq!(*named, segment(log, 1), "{case}");
+            assert!(*offset <= at as u64, "{case}: byte {offset} is named");
+            assert!(position.0 <= all.len() as u64, "{case}: position {position} is named");
+            assert_eq!(fs::read(segment(log, 1)).unwrap(), before, "{case}: untouched");
+            Became::Refused
+        }
+    }
+}
+
+/// Thousands of logs are opened here, and none has to survive this machine: where there is a file system in memory they lie
+/// on it.
+fn in_memory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+/// Every byte of a segment of six groups, once with the index beside it and once without.
+#[test]
+fn every_byte_of_a_segment_is_repaired_refused_or_says_nothing() {
+    let home = in_memory();
+    let all = written(home.path());
+    let borders = borders(home.path(), 1);
+    let size = *borders.last().unwrap();
+    let last_group = borders[borders.len() - 3];
+    let (mut repaired, mut cut, mut refused, mut harmless) = (0, 0, 0, Vec::new());
+    for has_index in [true, false] {
+        // Copying an index costs more than opening it, so it is only looked at now and then where it cannot matter.
+        for at in (0..size).filter(|at| !has_index || *at >= last_group || at % 16 == 0) {
+            let copy = in_memory();
+            fs::create_dir(copy.path().join("segments")).unwrap();
+            fs::copy(segment(home.path(), 1), segment(copy.path(), 1)).unwrap();
+            if has_index {
+                copy_folder(&home.path().join("sled"), &copy.path().join("sled"));
+            }
+            // The top bit too, which in a length marks the first record of a group.
+            let mut bytes = fs::read(segment(copy.path(), 1)).unwrap();
+            bytes[at] ^= 0x81;
+            fs::write(segment(copy.path(), 1), bytes).unwrap();
+            let case = format!("byte {at} of {size}, index {has_index}");
+            match opened(copy.path(), at, &all, &case) {
+                Became::Whole if has_index && at >= last_group => repaired += 1,
+                Became::Whole => harmless.push(at),
+                Became::Cut { records } => {
+                    assert!(!has_index && at >= last_group && records >= 7, "{case}: {records} records are left");
+                    cut += 1;
+                }
+                Became::Refused => {
+                    assert!(at < last_group, "{case}: the end can be repaired or cut");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(harmless, [0; 0], "each byte counts");
+    assert!(repaired > 100 && cut > 100 && refused > 500, "{repaired} {cut} {refused}");
+}
+
+/// Numbers that look like chance and are the same each time.
+struct Seeded(u64);
+
+impl Seeded {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % below.max(1) as u64) as usize
+    }
+}
+
+/// The index decides nothing: whatever single byte of its files is changed, every record is read as it was written.
+#[test]
+fn no_byte_of_the_index_changes_an_answer() {
+    const POSITIONS: usize = 500;
+    const HEAD: usize = 64;
+    let home = in_memory();
+    let all = written(home.path());
+    let sled = home.path().join("sled");
+    let mut files: Vec<(PathBuf, Vec<u8>)> = fs::read_dir(&sled)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file())
+        .map(|path| (path.strip_prefix(&sled).unwrap().to_owned(), fs::read(&path).unwrap()))
+        .collect();
+    files.sort();
+    // Most of sled's file is room that was never written: half of the positions lie in what was.
+    let used: Vec<(usize, usize)> = files
+        .iter()
+        .enumerate()
+        .flat_map(|(file, (_, bytes))| (0..bytes.len()).filter(|at| bytes[*at] != 0).map(move |at| (file, at)))
+        .collect();
+    let heads =
+        files.iter().enumerate().flat_map(|(file, (_, bytes))| (0..bytes.len().min(HEAD)).map(move |at| (file, at)));
+    let mut positions: Vec<(usize, usize)> = heads.collect();
+    let mut seeded = Seeded(0x0ba7_0001);
+    for turn in 0..POSITIONS {
+        positions.push(match turn % 2 {
+            0 => used[seeded.next(used.len())],
+            _ => {
+                let file = seeded.next(files.len());
+                (file, seeded.next(files[file].1.len()))
+            }
+        });
+    }
+    let copy = in_memory();
+    let log = copy.path().join("log");
+    for (file, at) in positions {
+        let (name, bytes) = &files[file];
+        let Some(byte) = bytes.get(at) else { continue };
+        let _ = fs::remove_dir_all(&log);
+        copy_folder(home.path(), &log);
+        let mut changed = bytes.clone();
+        changed[at] = byte ^ (1 << seeded.next(8));
+        fs::write(log.join("sled").join(name), changed).unwrap();
+        let case = format!("{} at {at}", name.display());
+        let journal = DiskJournal::open(options(&log), Box::new(())).expect(&case);
+        assert_eq!(check_whole(&journal), all, "{case}");
+        journal.close();
+    }
+}
+
+proptest::proptest! {
+    /// Bytes from anywhere are no records, and nothing breaks over them.
+    #[test]
+    fn arbitrary_bytes_are_no_log(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..600), at in 0_usize..300) {
+        proptest::prop_assert!(Header::decode(&bytes).is_err());
+        let before = baton_events::envelope::ChainHash::GENESIS;
+        proptest::prop_assert!(Frames::new(&bytes, 0, before).all(|frame| frame.is_err()));
+        let _ = group::unpack(Position(1), &bytes).map(|group| group.at(Position(1)).is_some());
+        let _ = baton_events::envelope::decode(&bytes);
+        // The same in the place of something that was whole.
+        let mut patched = group_of_three();
+        let end = (at + bytes.len()).min(patched.len());
+        if at < end {
+            patched[at..end].copy_from_slice(&bytes[..end - at]);
+            let _ = group::unpack(Position(1), &patched);
+            let good = Frames::new(&patched, 0, before).take_while(Result::is_ok).count();
+            proptest::prop_assert!(good <= 3);
+        }
+    }
+}
+
+/// A small run of frames, as they lie in a segment.
+fn group_of_three() -> Vec<u8> {
+    let (mut bytes, mut chain) = (Vec::new(), baton_events::envelope::ChainHash::GENESIS);
+    for position in 1..=3 {
+        let record = format!("\u{1}{{\"position\":{position}}}");
+        chain = baton_events::envelope::chain(chain, record.as_bytes());
+        super::super::segment::push_frame(&mut bytes, position == 1, record.as_bytes(), chain);
+    }
+    bytes
+}
