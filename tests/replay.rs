@@ -45,7 +45,7 @@ const TRANSITIONS: &[&str] = &[
     "failed abandoned unindexed (gone)",
     "active abandoned unindexed (timeout_disabled)",
     "inactive abandoned unindexed (timeout_disabled)",
-    "active tracking_stopped unindexed (untracked)",
+    "inactive tracking_stopped unindexed (untracked)",
     "indexed tracking_stopped unindexed (untracked)",
     "unindexed (untracked) tracking_resumed active",
     "unindexed (untracked) tracking_resumed indexed",
