@@ -101,13 +101,13 @@ fn notes(services: &Services, overview: &Overview, id: &SessionId, state: &State
     drop(degraded);
     let counts = &state.counts;
     if counts.malformed > 0 {
-        notes.push(format!("{} lines of its transcript are no JSON, and passed over", counts.malformed));
+        notes.push(format!("lines of its transcript that are no JSON, passed over: {}", counts.malformed));
     }
     if counts.oversize > 0 {
-        notes.push(format!("{} lines of its transcript are too long to be read, and passed over", counts.oversize));
+        notes.push(format!("lines of its transcript that are too long to be read, passed over: {}", counts.oversize));
     }
     for (kind, count) in &counts.unknown {
-        notes.push(format!("{count} records are of type {kind:?}, which this version does not know"));
+        notes.push(format!("records of type {kind:?}, which this version does not know: {count}"));
     }
     notes.iter().map(|note| redact(note).into_owned()).collect()
 }
