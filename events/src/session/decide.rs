@@ -91,13 +91,20 @@ fn decide_discover(state: &State, discover: &Discover, now: Timestamp) -> Result
             at: now,
         }]);
     };
-    if known.path == discover.path || state.phase == Phase::Forgotten {
+    if state.phase == Phase::Forgotten {
         return Ok(Vec::new());
     }
-    if !discover.takes_over {
+    let moved = known.path != discover.path;
+    if moved && !discover.takes_over {
         return Err(Rejection::SecondFile { known: known.path.clone() });
     }
-    Ok(vec![Event::Moved { path: discover.path.clone(), identity: discover.identity }])
+    let moved = moved.then(|| Event::Moved { path: discover.path.clone(), identity: discover.identity });
+    // What was let go because its file was gone is there again, though perhaps with nothing new in it: without this
+    // nobody would ever index what was read before.
+    let found = (state.phase == Phase::Unindexed(Why::Gone)).then_some(Event::Resumed);
+    // The job that runs reads the other path, and what it finds there says nothing of this file.
+    let anew = state.job.filter(|_| moved.is_some()).map(|job| start(state, job.again.unwrap_or(job.reason)));
+    Ok(moved.into_iter().chain(found).chain(anew).collect())
 }
 
 fn decide_observe(state: &State, observe: &Observe, policy: &Policy, now: Timestamp) -> Result<Vec<Event>, Rejection> {

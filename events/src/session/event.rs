@@ -74,7 +74,7 @@ pub enum Event {
         /// The file as it is now.
         identity: FileIdentity,
     },
-    /// New conversation came after an end or an index: the session goes on.
+    /// New conversation came after an end or an index, or a transcript that was gone is there again: the session goes on.
     Resumed,
     /// No new record for the check interval.
     WentIdle,

@@ -548,6 +548,36 @@ fn a_session_that_was_never_read_stays_gone_when_it_is_closed() {
 }
 
 #[test]
+fn a_transcript_that_is_found_again_is_indexed_although_nothing_was_added() {
+    after(
+        OPEN,
+        "20s vanish                   -> abandoned | unindexed(gone)
+         30s discover                 -> resumed | active wake=70s
+         70s wake                     -> idle | inactive wake=1810s
+         1810s wake                   -> requested ended started | indexing end=inactivity_timeout owes=index..300
+         1811s complete               -> indexed | indexed end=inactivity_timeout episode=1",
+    );
+    after(
+        OPEN,
+        "20s vanish                   -> abandoned | unindexed(gone)
+         30s discover /t/b.jsonl      -> refused: second file
+         31s discover /t/b.jsonl takes_over -> moved resumed | active wake=70s
+         32s discover /t/b.jsonl      -> | active wake=70s",
+    );
+}
+
+#[test]
+fn a_job_that_reads_where_the_transcript_was_is_void() {
+    after(
+        OPEN,
+        "20s close explicit           -> requested ended started | indexing end=explicit owes=index..300
+         21s discover /t/b.jsonl takes_over -> moved started | indexing end=explicit owes=index..300
+         22s fail gone job=1          -> refused: unknown effect
+         23s complete                 -> indexed | indexed end=explicit episode=1",
+    );
+}
+
+#[test]
 fn an_emptied_transcript_keeps_its_episode() {
     after(
         INDEXED,

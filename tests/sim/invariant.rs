@@ -1,0 +1,128 @@
+//! What must hold after every step, by the ids of the design.
+
+use std::collections::BTreeMap;
+
+use baton_events::projection::table::SessionTable;
+use baton_events::record::{CommandId, SessionId};
+use baton_events::session::{Aggregate, Event, Phase, State, episode_uuid};
+
+use crate::log::{Kept, Log};
+
+/// An invariant that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Broken {
+    pub(crate) id: &'static str,
+    pub(crate) what: String,
+}
+
+impl Broken {
+    pub(crate) fn new(id: &'static str, what: impl Into<String>) -> Self {
+        Self { id, what: what.into() }
+    }
+}
+
+/// Fails with the invariant's id unless it holds.
+pub(crate) fn ensure(id: &'static str, holds: bool, what: impl FnOnce() -> String) -> Result<(), Broken> {
+    if holds { Ok(()) } else { Err(Broken::new(id, what())) }
+}
+
+/// What was seen of the log so far, so that each record is looked at once.
+#[derive(Default)]
+pub(crate) struct Watch {
+    seen: usize,
+    causes: BTreeMap<(String, CommandId), u64>,
+    ranges: BTreeMap<String, (u32, u64)>,
+    sequences: BTreeMap<String, u64>,
+    folds: BTreeMap<SessionId, State>,
+}
+
+impl Watch {
+    /// I-3, I-4, I-6, I-8 and I-11 over the records that have come since.
+    pub(crate) fn follow(&mut self, log: &Log) -> Result<(), Broken> {
+        for index in self.seen..log.kept.len() {
+            self.record(index, &log.kept[index])?;
+        }
+        self.seen = log.kept.len();
+        Ok(())
+    }
+
+    fn record(&mut self, index: usize, kept: &Kept) -> Result<(), Broken> {
+        let recorded = &kept.recorded;
+        let stream = recorded.stream.to_string();
+        ensure("I-3", recorded.position.0 == index as u64 + 1, || {
+            format!("{:?} at place {}", recorded.position, index + 1)
+        })?;
+        let sequence = self.sequences.entry(stream.clone()).or_default();
+        *sequence += 1;
+        ensure("I-3", recorded.sequence.0 == *sequence, || {
+            format!("{:?} in {stream} after {}", recorded.sequence, *sequence - 1)
+        })?;
+        if let Some(cause) = &recorded.metadata.cause {
+            let append = *self.causes.entry((stream.clone(), cause.clone())).or_insert(kept.append);
+            ensure("I-4", append == kept.append, || format!("{cause} has brought about events twice in {stream}"))?;
+        }
+        let Some(id) = recorded.stream.session_id() else { return Ok(()) };
+        let before = self.folds.remove(&id).unwrap_or_default();
+        match &recorded.event {
+            Event::RecordsAppended { generation, from, to, .. } => {
+                let range = self.ranges.entry(stream.clone()).or_insert((*generation, 0));
+                let expected = if range.0 == *generation { range.1 } else { 0 };
+                ensure("I-6", *from == expected && *generation >= range.0, || {
+                    format!("{stream} counts from {from} of generation {generation}, after {range:?}")
+                })?;
+                *range = (*generation, to.offset);
+            }
+            Event::Indexed { episode, .. } => {
+                ensure("I-8", episode.uuid == episode_uuid(&id, &episode.hash), || {
+                    format!("{stream}: the uuid of {episode:?}")
+                })?;
+                let same = before
+                    .episode
+                    .as_ref()
+                    .is_some_and(|old| old.hash == episode.hash && old.filter_version == episode.filter_version);
+                ensure("I-8", !same, || format!("{stream}: unchanged content was stored a second time: {episode:?}"))?;
+            }
+            _ => {}
+        }
+        let after = baton_events::session::evolve(before, &recorded.event);
+        ensure("I-11", after.phase != Phase::Forgotten || after.episode.is_none(), || {
+            format!("{stream} is forgotten and has an episode")
+        })?;
+        self.folds.insert(id, after);
+        Ok(())
+    }
+
+    /// How often a session's file was forgotten, read, or begun anew is in its state; this is that state.
+    pub(crate) fn state(&self, id: &SessionId) -> Option<&State> {
+        self.folds.get(id)
+    }
+}
+
+/// I-2: the live aggregate is what its history gives, as far as it has seen it.
+pub(crate) fn live_is_rehydrated(log: &Log, live: &Aggregate) -> Result<(), Broken> {
+    let stream = baton_events::record::StreamId::session(live.id());
+    let rehydrated =
+        Aggregate::rehydrate(live.id().clone(), log.history(&stream).take(live.version().0 as usize).cloned());
+    ensure("I-2", rehydrated.as_ref() == Ok(live), || format!("live {live:?}\nrehydrated {rehydrated:?}"))
+}
+
+/// I-5: the maintained table is what a table folded anew is.
+pub(crate) fn table_is_rebuilt(log: &Log, table: &SessionTable) -> Result<(), Broken> {
+    let mut rebuilt = SessionTable::default();
+    for kept in &log.kept {
+        fold(&mut rebuilt, kept);
+    }
+    let same = rebuilt.position() == table.position() && rebuilt.state_hash() == table.state_hash();
+    ensure("I-5", same, || {
+        format!("the table at {:?} is not the one folded anew at {:?}", table.position(), rebuilt.position())
+    })
+}
+
+/// Folds one record in.
+pub(crate) fn fold(table: &mut SessionTable, kept: &Kept) {
+    let recorded = &kept.recorded;
+    match recorded.stream.session_id() {
+        Some(id) => table.apply(recorded.position, &id, recorded.sequence, &recorded.event),
+        None => table.pass(recorded.position, true),
+    }
+}

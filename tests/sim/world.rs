@@ -1,0 +1,398 @@
+//! One world: sessions and their files, log, store, memory and indexer, a clock that may jump, and chance that decides what
+//! happens next. After each step every invariant is looked at.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use baton_events::envelope::{ChainHash, Tail};
+use baton_events::projection::table::SessionTable;
+use baton_events::record::{CommandId, Position, Timestamp};
+use baton_events::schema;
+use baton_events::session::{CloseReason, Command, Policy, State};
+
+use crate::folder::Folder;
+use crate::indexer::{Indexer, Job};
+use crate::invariant::{self, Broken, Watch, ensure, fold, table_is_rebuilt};
+use crate::log::{Asker, Log, Trouble, Verdict};
+use crate::mutant::Mutant;
+use crate::rng::Rng;
+use crate::session::{Around, Message, Outcome, Session, Wanted};
+use crate::store::{Memory, Store};
+
+/// A table as it was kept: how far, and its rows as they are stored.
+type Checkpoint = (Tail, Vec<(baton_events::record::SessionId, String)>);
+
+/// All there is.
+pub(crate) struct World {
+    pub(crate) rng: Rng,
+    pub(crate) now: Timestamp,
+    pub(crate) sleeps: Vec<(Timestamp, Timestamp)>,
+    pub(crate) mutant: Option<Mutant>,
+    pub(crate) policy: Policy,
+    pub(crate) log: Log,
+    pub(crate) folder: Folder,
+    pub(crate) sessions: Vec<Session>,
+    pub(crate) indexer: Indexer,
+    pub(crate) store: Store,
+    pub(crate) memory: Memory,
+    pub(crate) table: SessionTable,
+    checkpoint: Option<Checkpoint>,
+    /// Files that have changed and were not read since.
+    pub(crate) dirty: BTreeSet<String>,
+    /// Reports of jobs that are on their way.
+    pub(crate) reports: VecDeque<(usize, Outcome)>,
+    /// What clients have asked for, and may ask for again.
+    pub(crate) asked: Vec<(usize, Message)>,
+    /// What was said to be durable.
+    promised: BTreeMap<Position, ChainHash>,
+    watch: Watch,
+    pub(crate) enough: usize,
+    wishes: u64,
+    pub(crate) trace: Option<Vec<String>>,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, mutant: Option<Mutant>, traced: bool) -> Self {
+        let mut rng = Rng::new(seed);
+        let policy = Policy {
+            inactivity_timeout_ms: if rng.percent(20) { 0 } else { Policy::default().inactivity_timeout_ms },
+            ..Policy::default()
+        };
+        let sessions = (0..1 + rng.below(3)).map(Session::new).collect();
+        let enough = if rng.percent(50) { usize::MAX } else { 200 + rng.below(1500) };
+        Self {
+            rng,
+            now: Timestamp(1_800_000_000_000),
+            sleeps: Vec::new(),
+            mutant,
+            policy,
+            log: Log::default(),
+            folder: Folder::default(),
+            sessions,
+            indexer: Indexer::default(),
+            store: Store::default(),
+            memory: Memory::default(),
+            table: SessionTable::default(),
+            checkpoint: None,
+            dirty: BTreeSet::new(),
+            reports: VecDeque::new(),
+            asked: Vec::new(),
+            promised: BTreeMap::new(),
+            watch: Watch::default(),
+            enough,
+            wishes: 0,
+            trace: traced.then(Vec::new),
+        }
+    }
+
+    pub(crate) fn is_wrong(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+
+    pub(crate) fn note(&mut self, what: impl FnOnce(&Self) -> String) {
+        if self.trace.is_some() {
+            let line = what(self);
+            self.trace.iter_mut().for_each(|trace| trace.push(line.clone()));
+        }
+    }
+
+    /// The paths at which a session's file may lie.
+    pub(crate) fn paths(session: usize) -> [String; 2] {
+        [format!("/r/projects/p/s{session}.jsonl"), format!("/r/projects/q/s{session}.jsonl")]
+    }
+
+    pub(crate) fn state(&self, session: usize) -> Option<&State> {
+        self.sessions.get(session).and_then(|it| self.table.get(&it.id)).map(|row| &row.state)
+    }
+
+    fn states(&self) -> Vec<Option<State>> {
+        (0..self.sessions.len()).map(|session| self.state(session).cloned()).collect()
+    }
+
+    /// The policy as it is for a session: what was forced is read although a switch says no.
+    pub(crate) fn policy_of(&self, session: usize) -> Policy {
+        let live = self.sessions.get(session).and_then(|it| it.aggregate.as_ref()).map(|live| live.state());
+        let forced = live.or_else(|| self.state(session)).is_some_and(|state| state.forced);
+        Policy { tracked: self.policy.tracked || forced, ..self.policy.clone() }
+    }
+
+    fn asleep_ms(&self, since: Timestamp) -> i64 {
+        let overlap = |(from, to): &(Timestamp, Timestamp)| to.since_ms((*from).max(since)).max(0);
+        self.sleeps.iter().map(overlap).sum()
+    }
+
+    pub(crate) fn command_id(&mut self) -> CommandId {
+        self.wishes += 1;
+        CommandId::new(&format!("wish-{}", self.wishes))
+    }
+
+    /// A client sends something, and remembers it.
+    pub(crate) fn ask(&mut self, session: usize, message: Message) {
+        self.asked.push((session, message.clone()));
+        self.tell(session, message);
+    }
+
+    pub(crate) fn tell(&mut self, session: usize, message: Message) {
+        // Clients have permits, the watcher a set: no mailbox grows without end.
+        if self.sessions[session].mailbox.len() < 64 {
+            self.sessions[session].mailbox.push_back(message);
+        }
+    }
+
+    /// One step of one session.
+    pub(crate) fn step_session(&mut self, number: usize) -> Result<(), Broken> {
+        self.with_session(number, |session, around| session.step(around))
+    }
+
+    fn with_session(
+        &mut self,
+        number: usize,
+        act: impl FnOnce(&mut Session, &mut Around<'_>) -> Result<Vec<Wanted>, Broken>,
+    ) -> Result<(), Broken> {
+        let policy = self.policy_of(number);
+        let activity = self.sessions[number].aggregate.as_ref().map(|live| live.state().last_activity());
+        let asleep_ms = activity.map_or(0, |since| self.asleep_ms(since));
+        let mut around = Around {
+            log: &mut self.log,
+            folder: &self.folder,
+            policy: &policy,
+            now: self.now,
+            asleep_ms,
+            enough: self.enough,
+            mutant: self.mutant,
+        };
+        let wanted = act(&mut self.sessions[number], &mut around)?;
+        wanted.into_iter().try_for_each(|wanted| self.give(number, wanted, &policy))
+    }
+
+    fn give(&mut self, number: usize, wanted: Wanted, policy: &Policy) -> Result<(), Broken> {
+        let session = &self.sessions[number];
+        match wanted {
+            Wanted::Job(job) => {
+                let stream = baton_events::record::StreamId::session(&session.id);
+                let started = self.log.history(&stream).any(|recorded| {
+                    matches!(recorded.event, baton_events::session::Event::IndexingStarted { effect, .. } if effect == job.effect)
+                });
+                ensure("I-7", started, || {
+                    format!("job {:?} of s{number} is handed out before its event is durable", job.effect)
+                })?;
+                let prior = session.aggregate.as_ref().and_then(|live| live.state().episode.clone());
+                let (id, source) = (session.id.clone(), session.source());
+                self.indexer.take(Job {
+                    session: number,
+                    id,
+                    source,
+                    job,
+                    prior,
+                    filter_version: policy.filter_version,
+                });
+            }
+            Wanted::Disown(effect) => self.store.disown(number, effect),
+            Wanted::Answer => {
+                let position = session.aggregate.as_ref().map_or(Position(0), |live| live.position());
+                if let Some(chain) = self.log.chain_at(position) {
+                    self.promised.insert(position, chain);
+                }
+            }
+            Wanted::Checked(path, stamp) => {
+                if self.folder.files.get(&path).is_some_and(|file| file.stamp == stamp) {
+                    self.dirty.remove(&path);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn write_log(&mut self) -> Result<(), Broken> {
+        let answers = self.log.write(&mut self.rng)?;
+        self.deliver(answers)?;
+        if self.is_wrong(Mutant::AcknowledgesBeforeSync) {
+            let answers = self.log.answer_unsynced();
+            self.deliver(answers)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn sync_log(&mut self) -> Result<(), Broken> {
+        let answers = self.log.sync();
+        self.deliver(answers)
+    }
+
+    /// Folds what is durable, and then answers.
+    fn deliver(&mut self, answers: Vec<(Asker, Verdict)>) -> Result<(), Broken> {
+        let from = self.table.position().0 as usize;
+        for kept in self.log.kept.iter().skip(from) {
+            fold(&mut self.table, kept);
+        }
+        for (asker, verdict) in answers {
+            if let Verdict::Durable(recorded) = &verdict
+                && let Some(last) = recorded.last()
+                && let Some(chain) = self.log.chain_at(last.position)
+            {
+                self.promised.insert(last.position, chain);
+            }
+            self.with_session(asker.session, |session, around| session.answered(asker, verdict, around))?;
+        }
+        Ok(())
+    }
+
+    /// One step of one index job.
+    pub(crate) fn step_indexer(&mut self, turn: usize) -> Result<(), Broken> {
+        let tracked: Vec<bool> = (0..self.sessions.len()).map(|number| self.policy_of(number).tracked).collect();
+        let holds = |session: usize| tracked[session];
+        let done = self.indexer.step(turn, holds, &self.folder, &mut self.store, self.mutant)?;
+        self.reports.extend(done);
+        Ok(())
+    }
+
+    pub(crate) fn deliver_report(&mut self, which: usize) {
+        if let Some((session, outcome)) = self.reports.remove(which) {
+            self.sessions[session].mailbox.push_back(Message::Done(outcome));
+        }
+    }
+
+    /// The supervisor wakes whose time has come.
+    pub(crate) fn wake_due(&mut self) -> bool {
+        let number_of = |id: &str| id.strip_prefix('s').and_then(|digits| digits.parse::<usize>().ok());
+        let policy = |state: &State| Policy { tracked: self.policy.tracked || state.forced, ..self.policy.clone() };
+        let (due, _) = self.table.due(policy, self.now);
+        let retry = self.sessions.iter().filter(|session| session.retries).map(|session| session.number);
+        let due: BTreeSet<usize> = due.iter().filter_map(|id| number_of(id.as_str())).chain(retry).collect();
+        due.iter().for_each(|session| self.tell(*session, Message::Wake));
+        !due.is_empty()
+    }
+
+    pub(crate) fn next_due(&self) -> Option<Timestamp> {
+        let policy = |state: &State| Policy { tracked: self.policy.tracked || state.forced, ..self.policy.clone() };
+        self.table.due(policy, self.now).1
+    }
+
+    pub(crate) fn follow_memory(&mut self, records: usize) -> Result<(), Broken> {
+        let states = self.states();
+        let misses = self.is_wrong(Mutant::RemembersTheForgotten);
+        self.memory.follow(&self.log, &self.store, &states, records, misses)?;
+        self.memory.check(&self.log, &self.store, &states)
+    }
+
+    pub(crate) fn collect(&mut self, session: usize) {
+        let state = self.state(session).cloned();
+        let is_rash = self.is_wrong(Mutant::CollectsTooEarly);
+        if is_rash || !self.indexer.is_at_work(session) {
+            self.store.collect(session, state.as_ref(), is_rash);
+        }
+    }
+
+    pub(crate) fn keep_table(&mut self) {
+        let rows = self.table.iter().map(|(id, row)| (id.clone(), schema::state::encode(row))).collect();
+        self.checkpoint = Some((self.log.tail(), rows));
+    }
+
+    /// The process dies, and perhaps the power goes; then everything starts again from what is on disk.
+    pub(crate) fn crash(&mut self, power: bool) -> Result<(), Broken> {
+        self.log.crash(power, &mut self.rng);
+        self.store.crash(power, &mut self.rng);
+        self.indexer.crash();
+        self.reports.clear();
+        self.sessions.iter_mut().for_each(Session::die);
+        let half = self.is_wrong(Mutant::RecoversHalfAnAppend);
+        self.log.recover(half)?;
+        for (position, chain) in &self.promised {
+            let found = self.log.chain_at(*position);
+            ensure("I-1", found == Some(*chain), || {
+                format!("{position:?} was acknowledged; the log ends at {:?}", self.log.tail())
+            })?;
+        }
+        self.restore_table();
+        self.watch = Watch::default();
+        self.memory.restart(&self.log);
+        for number in 0..self.sessions.len() {
+            self.store.collect(number, self.state(number).cloned().as_ref(), false);
+            let read = self.state(number).map_or(0, |state| state.read.offset);
+            for path in Self::paths(number) {
+                if self.folder.files.get(&path).is_some_and(|file| file.bytes.len() as u64 != read) {
+                    self.dirty.insert(path);
+                }
+            }
+            let policy = self.policy_of(number);
+            let owes = |state: &State| baton_events::session::pending(state, &policy).iter().any(is_job);
+            if self.state(number).is_some_and(owes) && !self.is_wrong(Mutant::OwesNothingAfterRestart) {
+                self.tell(number, Message::Again);
+            }
+        }
+        table_is_rebuilt(&self.log, &self.table)
+    }
+
+    /// From the checkpoint, if it is of this log's history, else from nothing; then what came after it.
+    fn restore_table(&mut self) {
+        self.table = SessionTable::default();
+        if let Some((tail, rows)) = &self.checkpoint
+            && self.log.chain_at(tail.position) == Some(tail.chain)
+        {
+            for (id, line) in rows {
+                if let Some(row) = schema::state::decode(line) {
+                    self.table.restore(id.clone(), row);
+                }
+            }
+            self.table.restored(tail.position, 0);
+        }
+        for kept in self.log.kept.iter().skip(self.table.position().0 as usize) {
+            fold(&mut self.table, kept);
+        }
+    }
+
+    /// What must hold after every step.
+    pub(crate) fn check(&mut self) -> Result<(), Broken> {
+        self.watch.follow(&self.log)?;
+        for session in &self.sessions {
+            let row = self.table.get(&session.id);
+            ensure("I-5", row.map(|row| &row.state) == self.watch.state(&session.id), || {
+                format!("the row of {} is not its fold", session.id)
+            })?;
+            let episode = row.and_then(|row| row.state.episode.as_ref());
+            let missing = episode.filter(|episode| self.store.get(session.number, &episode.manifest).is_none());
+            ensure("I-7", missing.is_none(), || {
+                format!("the conversation that the log names for {} is missing: {missing:?}", session.id)
+            })?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check_all(&self) -> Result<(), Broken> {
+        table_is_rebuilt(&self.log, &self.table)?;
+        self.sessions
+            .iter()
+            .filter(|session| !session.waits_for_log())
+            .filter_map(|session| session.aggregate.as_ref())
+            .try_for_each(|live| invariant::live_is_rehydrated(&self.log, live))
+    }
+
+    pub(crate) fn trouble(&mut self, trouble: Trouble) {
+        self.log.trouble = trouble;
+    }
+
+    /// A close from one layer, as a hook, an agent or a query would send it.
+    pub(crate) fn random_close(&mut self, session: usize) {
+        let reason = *self.rng.pick(CloseReason::ALL).unwrap_or(&CloseReason::Explicit);
+        let (by_self, id) = (self.rng.percent(20), self.command_id());
+        self.ask(session, Message::Close(reason, by_self, id));
+    }
+
+    pub(crate) fn random_wish(&mut self, session: usize) -> &'static str {
+        let exists = Self::paths(session).iter().any(|path| self.folder.files.contains_key(path));
+        let (name, command) = match self.rng.below(9) {
+            0 => ("untrack", Command::Untrack),
+            1 | 2 => ("track", Command::Track { force: false }),
+            3 => ("track by force", Command::Track { force: true }),
+            4 => ("assign", Command::Assign { group: format!("g{}", self.rng.below(2)) }),
+            5 => ("reindex", Command::Reindex),
+            6 => ("forget", Command::Forget),
+            _ => ("restore", Command::Restore { file_exists: exists }),
+        };
+        let id = self.command_id();
+        self.ask(session, Message::Wish(command, id));
+        name
+    }
+}
+
+fn is_job(effect: &baton_events::session::Effect) -> bool {
+    matches!(effect, baton_events::session::Effect::Index(_))
+}
