@@ -128,6 +128,20 @@ pub enum Error {
         /// What was taken for Baton's home.
         home: PathBuf,
     },
+    /// A file that was to be written.
+    #[error("cannot write {}: {source}; what was there is unchanged", path.display())]
+    Output {
+        /// Which one.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// An export.
+    #[error(transparent)]
+    Archive(#[from] baton_actors::archive::Error),
+    /// An import.
+    #[error(transparent)]
+    Import(#[from] baton_actors::archive::ImportError),
     /// The home is not ours.
     #[error(transparent)]
     Lock(baton_actors::lock::LockError),

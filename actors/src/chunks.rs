@@ -23,6 +23,7 @@ use crate::durable;
 
 mod batch;
 mod compression;
+mod exact;
 mod manifest;
 mod note;
 

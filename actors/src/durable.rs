@@ -68,6 +68,21 @@ pub fn sync_all(folder: &Path) -> bool {
     }
 }
 
+/// Makes a folder and everything below it durable, files and names.
+pub fn sync_below(folder: &Path) -> io::Result<()> {
+    if sync_all(folder) {
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => sync_below(&entry.path())?,
+            false => OpenOptions::new().write(true).open(entry.path())?.sync_all()?,
+        }
+    }
+    sync_folder(folder)
+}
+
 /// Writes a whole file, for the owner only, under a temporary name, syncs it, and gives it its own: a reader sees all of
 /// it or none.
 pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {

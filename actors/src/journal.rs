@@ -14,6 +14,7 @@
 //! | `segment` | the format: header, frames, and telling a torn tail from damage |
 //! | `sled` | the index: the whole log by position and by stream; disposable |
 //! | `offline` | reading the segments of a log that nobody has open |
+//! | `refill` | writing a log anew from the records of another |
 //! | `recovery` | opening: verify, cut, restore, catch up, rebuild |
 
 use std::pin::Pin;
@@ -30,6 +31,7 @@ mod ledger;
 mod memory;
 pub mod offline;
 mod recovery;
+pub mod refill;
 mod sealed;
 mod sealer;
 mod segment;

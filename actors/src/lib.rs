@@ -12,6 +12,7 @@ pub mod export;
 pub mod files;
 pub mod footprint;
 pub mod gateway;
+pub mod imported;
 pub mod indexer;
 pub mod journal;
 pub mod limits;

@@ -85,6 +85,7 @@ impl Roots {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let mut known = Known::default();
+        let imported = settings.borrow().imported.clone();
         loop {
             let records = journal.read_stream(&StreamId::home(), known.version, 256).unwrap_or_else(|error| {
                 tracing::error!(%error, "roots that clients named not read");
@@ -92,7 +93,8 @@ impl Roots {
             });
             let Some(last) = records.last() else { break };
             known.version = last.sequence;
-            for record in &records {
+            // What clients of another home had named is not read in this one.
+            for record in records.iter().filter(|record| record.position > imported.position()) {
                 match schema::home::decode(&record.kind, record.v, &record.data) {
                     Ok(event) => known.state = home::evolve(std::mem::take(&mut known.state), event),
                     Err(error) => tracing::warn!(%error, "event of the home skipped"),
@@ -112,7 +114,18 @@ impl Roots {
             }
         }
         let (known, adding, changed) = (Mutex::new(known), tokio::sync::Mutex::default(), watch::Sender::new(0));
-        Self { own, homes, settings, table, journal, clock, known, adding, changed }
+        let roots = Self { own, homes, settings, table, journal, clock, known, adding, changed };
+        roots.tell_imported();
+        roots
+    }
+
+    /// Sessions of another home are left alone unless their transcripts are read here.
+    fn tell_imported(&self) {
+        let known = self.lock();
+        let standing = known.state.roots.iter().filter(|root| !known.lapsed.contains(&root.config_dir));
+        let named = standing.map(|root| Root::claude_code(Path::new(&root.config_dir)));
+        let roots = self.own.iter().cloned().chain(named).map(|root| root.projects).collect();
+        self.settings.borrow().imported.set_roots(roots);
     }
 
     /// The roots as they are now.
@@ -269,6 +282,7 @@ impl Roots {
         // It may be one that had not been as it must be.
         known.lapsed.retain(|lapsed| *lapsed != root.config_dir);
         drop(known);
+        self.tell_imported();
         self.changed.send_modify(|count| *count += 1);
         Ok(())
     }

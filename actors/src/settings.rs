@@ -11,6 +11,8 @@ use baton_events::digest::Show;
 use baton_events::session::{Phase, Policy, State, Why};
 use tokio::sync::watch;
 
+use crate::imported::Imported;
+
 pub use switches::{Stop, Switches};
 
 /// Reads the settings as they are now, and can wait for the next ones.
@@ -30,6 +32,8 @@ pub struct Settings {
     pub watch_directories: Option<Vec<PathBuf>>,
     /// What a digest and an export show.
     pub filtering: Show,
+    /// Which sessions came from another home.
+    pub imported: Imported,
 }
 
 impl Default for Settings {
@@ -40,6 +44,7 @@ impl Default for Settings {
             switches: Switches::default(),
             watch_directories: None,
             filtering: Show::default(),
+            imported: Imported::default(),
         }
     }
 }
@@ -72,8 +77,12 @@ impl Settings {
     }
 
     /// What of the configuration stops a session, if anything does. A session that was forced is stopped by an
-    /// exclusion only.
+    /// exclusion only, or because it is another home's: what its file's path says here is not of it.
     pub fn stop_of(&self, state: &State) -> Option<Stop> {
+        let is_elsewhere = |path: &str| self.imported.is_elsewhere(path, self.watch_directories.as_deref());
+        if let Some(transcript) = state.transcript.as_ref().filter(|transcript| is_elsewhere(&transcript.path)) {
+            return Some(Stop::Elsewhere { transcript: transcript.path.clone() });
+        }
         let stop = self.switches.stop_of(state.place.as_ref(), self.policy.tracked);
         stop.filter(|stop| !state.forced || matches!(stop, Stop::Excluded { .. }))
     }
@@ -89,7 +98,9 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
-    use baton_events::session::Place;
+    use baton_events::conversation::Agent;
+    use baton_events::envelope::Tail;
+    use baton_events::session::{FileIdentity, Kind, Place, Transcript};
 
     use super::*;
 
@@ -108,5 +119,23 @@ mod tests {
         assert!(settings.excludes(&state) && !settings.policy_for(&state).tracked);
         state.place = None;
         assert!(!settings.excludes(&state), "nobody knows yet where it works");
+    }
+
+    #[test]
+    fn a_session_of_another_home_is_left_alone_where_its_transcript_is_not_read() {
+        let path = "/old/projects/a/s.jsonl".to_owned();
+        let transcript = Transcript {
+            agent: Agent::ClaudeCode,
+            path: path.clone(),
+            identity: FileIdentity::default(),
+            kind: Kind::Main,
+        };
+        let state = State { transcript: Some(transcript), forced: true, ..State::default() };
+        let imported = Imported::new(Tail::default(), [path].into());
+        let mut settings = Settings { imported, ..Settings::default() };
+        assert!(matches!(settings.stop_of(&state), Some(Stop::Elsewhere { .. })));
+        assert!(!settings.policy_for(&state).tracked && !settings.reads(&state) && !settings.excludes(&state));
+        settings.watch_directories = Some(vec!["/old/projects".into()]);
+        assert!(settings.policy_for(&state).tracked && settings.reads(&state));
     }
 }

@@ -7,11 +7,13 @@ use baton_events::record::Timestamp;
 use ractor::{Actor, ActorRef};
 use tokio::sync::watch;
 
+use crate::archive;
 use crate::chunks::{self, ChunkStore};
 use crate::clock::Clock;
 use crate::configuration::{self, Configuration};
 use crate::export::{self, Exporter};
 use crate::gateway::{self, Endpoint, Services};
+use crate::imported::Imported;
 use crate::indexer;
 use crate::journal::{self, DiskJournal, Journal, OpenError};
 use crate::limits;
@@ -71,6 +73,18 @@ pub enum StartError {
         #[from]
         source: chunks::Error,
     },
+    /// What an import left beside the log is not understood.
+    #[error(
+        "cannot read {}: {source}; put it back from a backup, or remove it: then the sessions that were imported count as this \
+         machine's own",
+        home.join("log").join("imported.json").display()
+    )]
+    Imported {
+        /// The home.
+        home: PathBuf,
+        /// What was wrong.
+        source: std::io::Error,
+    },
     /// The actors could not be started.
     #[error("the daemon could not be started: {reason}")]
     Actors {
@@ -113,7 +127,12 @@ impl System {
         let started_at = clock.now();
         let chunks = Arc::new(ChunkStore::open(home.join("blobs"))?);
 
-        let base = Settings::clone(&settings.borrow());
+        archive::clear(&home).unwrap_or_else(|error| {
+            tracing::warn!(%error, "what an interrupted import left behind is still there");
+        });
+        let imported =
+            Imported::read(&home.join("log")).map_err(|source| StartError::Imported { home: home.clone(), source })?;
+        let base = Settings { imported, ..Settings::clone(&settings.borrow()) };
         let own: Vec<PathBuf> = roots.iter().map(|root| root.projects.clone()).collect();
         let configuration = Arc::new(Configuration::open(&home, base, own));
         let settings = configuration.settings();

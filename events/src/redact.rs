@@ -14,6 +14,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
 mod assignment;
+pub mod json;
 mod key;
 mod span;
 

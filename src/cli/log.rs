@@ -1,7 +1,12 @@
 //! `baton log`: the log itself, looked at and carried about. Asks the daemon where one runs; else reads the home, whose
 //! lock it takes meanwhile: a daemon that is needed starts when the command has ended.
 
+mod destination;
+mod export;
+mod import;
+mod remote;
 mod stats;
+mod tail;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -28,11 +33,20 @@ pub(super) struct Typed {
 enum Action {
     /// Show how much is recorded and what it comes to: position, hashes, bytes
     Stats(stats::Typed),
+    /// Write the log and the conversations as one file
+    Export(export::Typed),
+    /// Build a new home of a whole export
+    Import(import::Typed),
+    /// Show the last events, and those that come
+    Tail(tail::Typed),
 }
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
     match &typed.action {
         Action::Stats(typed) => stats::run(environment, typed),
+        Action::Export(typed) => export::run(environment, typed),
+        Action::Import(typed) => import::run(environment, typed),
+        Action::Tail(typed) => tail::run(environment, typed),
     }
 }
 

@@ -10,12 +10,12 @@ use super::{ChunkStore, Error, io_error, read_bounded};
 use crate::durable;
 
 /// Longest note, in bytes.
-const NOTE_MAX_BYTES: u64 = 64 * 1024;
+pub(super) const NOTE_MAX_BYTES: u64 = 64 * 1024;
 
 /// How the names of notes end.
 pub(super) const ENDING: &str = ".note";
 
-fn file_name(hash: &ContentHash) -> String {
+pub(super) fn file_name(hash: &ContentHash) -> String {
     format!("{hash}{ENDING}")
 }
 

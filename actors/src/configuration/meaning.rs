@@ -75,6 +75,7 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
                 .and_then(|chars| usize::try_from(chars).ok())
                 .unwrap_or(shown.max_output_summary_chars),
         },
+        imported: base.imported.clone(),
     }
 }
 

@@ -141,7 +141,14 @@ impl OfflineReader {
             return Err(self.damaged(segment::path_of(&self.folder, expected), 0, what));
         }
         let path = segment::path_of(&self.folder, number);
-        let bytes = segment::load(&path).map_err(|source| Error::Io { what: "read", path: path.clone(), source })?;
+        let path_on_disk = || segment::path_on_disk(&self.folder, number);
+        let bytes = match segment::load(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                return Err(self.damaged(path_on_disk(), 0, error.to_string()));
+            }
+            Err(source) => return Err(Error::Io { what: "read", path: path_on_disk(), source }),
+        };
         self.begun += 1;
         let is_last = self.begun == self.numbers.len();
         match Header::decode(&bytes) {
@@ -163,7 +170,7 @@ impl OfflineReader {
 
     fn frame(&mut self) -> Result<Option<(StoredRecord, Exact)>, Error> {
         let before = self.ledger.tail().chain;
-        let path = || segment::path_of(&self.folder, self.numbers[self.begun - 1]);
+        let path = || segment::path_on_disk(&self.folder, self.numbers[self.begun - 1]);
         let frame = match Frames::new(&self.bytes, self.offset, before).next() {
             Some(Ok(frame)) => frame,
             Some(Err(damage)) => return self.bad(damage),
@@ -177,7 +184,7 @@ impl OfflineReader {
         };
         let exact = Exact { position: record.position, bytes: frame.record.to_vec(), chain: frame.chain };
         if let Err(what) = self.ledger.admit(&record, exact.chain) {
-            let path = segment::path_of(&self.folder, self.numbers[self.begun - 1]);
+            let path = segment::path_on_disk(&self.folder, self.numbers[self.begun - 1]);
             return Err(self.damaged(path, offset, what));
         }
         self.offset = end;
@@ -186,7 +193,7 @@ impl OfflineReader {
 
     /// A torn tail ends the log; anything else that is bad is damage.
     fn bad(&mut self, damage: Damage) -> Result<Option<(StoredRecord, Exact)>, Error> {
-        let segment = segment::path_of(&self.folder, self.numbers[self.begun - 1]);
+        let segment = segment::path_on_disk(&self.folder, self.numbers[self.begun - 1]);
         if self.begun < self.numbers.len() {
             return Err(self.damaged(segment, damage.offset, damage.what.to_owned()));
         }

@@ -90,8 +90,8 @@ impl State {
             Known::Somewhere(place) => place,
             Known::NotYet | Known::Nobody => None,
         };
-        let forced = self.aggregate().state().forced;
-        settings.stop_of(&baton_events::session::State { place, forced, ..Default::default() })
+        let baton_events::session::State { forced, transcript, .. } = self.aggregate().state().clone();
+        settings.stop_of(&baton_events::session::State { place, forced, transcript, ..Default::default() })
     }
 
     /// Where the session works. Only where that decides something its file is looked into.
@@ -141,7 +141,7 @@ impl State {
     ) -> Result<Switched, AppendError> {
         let settings = self.options.settings.borrow().clone();
         if let Some(stop) = self.stop_under(&settings, seen.as_ref()).await
-            && (!force || matches!(stop, Stop::Excluded { .. }))
+            && (!force || matches!(stop, Stop::Excluded { .. } | Stop::Elsewhere { .. }))
         {
             return Ok(Switched::Stopped(stop));
         }

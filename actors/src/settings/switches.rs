@@ -35,6 +35,11 @@ pub enum Stop {
     },
     /// The global switch is off, and none of its project says otherwise.
     Global,
+    /// It came with an import, and its transcript lies in no directory that is read here.
+    Elsewhere {
+        /// Where its transcript was.
+        transcript: String,
+    },
 }
 
 impl fmt::Display for Stop {
@@ -48,6 +53,11 @@ impl fmt::Display for Stop {
                 f,
                 "session tracking is off for {pattern}: run `baton session-tracking enable --project {pattern}`, or track \
                  this session alone with `track_session` and `force`"
+            ),
+            Self::Elsewhere { transcript } => write!(
+                f,
+                "it came with an import, and its transcript {transcript} lies in no directory that is read here, so it stays as \
+                 it came: to have it read on, name that directory in session_tracking.watch_directories"
             ),
             Self::Global => f.write_str(
                 "session tracking is off: run `baton session-tracking enable`, or track this session alone with \

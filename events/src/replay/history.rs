@@ -1,12 +1,9 @@
 //! One stream, event by event: what it is after each, and what each did.
 
-use serde_json::Value;
-
 use super::field::{changes, phase_name};
 use super::{Fact, Occurrence, owed, reason};
 use crate::protocol::answer::Happened;
 use crate::record::SequenceNumber;
-use crate::redact::redact;
 use crate::session::{Policy, State, evolve};
 
 /// A stream folded so far. What this version cannot read leaves the state as it is, as it does in the session table.
@@ -34,25 +31,10 @@ impl History {
     pub fn tell(&mut self, occurrence: &Occurrence, policy: &Policy) -> Happened {
         let before = self.state.clone();
         self.take(occurrence);
-        let mut told = Happened {
-            position: occurrence.position.0,
-            stream: redact(occurrence.stream.as_str()).into_owned(),
-            sequence: occurrence.sequence.0,
-            at: occurrence.at.to_string(),
-            kind: occurrence.kind.clone(),
-            v: occurrence.v,
-            cause: occurrence.cause.as_ref().map(|id| redact(id.as_str()).into_owned()),
-            data: occurrence.data.as_deref().and_then(|data| serde_json::from_str(data).ok()).map(redacted),
-            ..Happened::default()
-        };
-        match &occurrence.fact {
-            Fact::Session(event) => {
-                told.told = redact(&event.to_string()).into_owned();
-                told.why = reason::why(&before, event, policy);
-                told.changed = changes(&before, &self.state);
-            }
-            Fact::Home(event) => told.told = redact(&event.to_string()).into_owned(),
-            Fact::Unreadable(why) => told.unreadable = Some(redact(why).into_owned()),
+        let mut told = occurrence.told();
+        if let Fact::Session(event) = &occurrence.fact {
+            told.why = reason::why(&before, event, policy);
+            told.changed = changes(&before, &self.state);
         }
         if occurrence.stream.session_id().is_some() {
             told.before = Some(phase_name(before.phase));
@@ -60,17 +42,5 @@ impl History {
             told.owed = owed(&self.state, policy);
         }
         told
-    }
-}
-
-/// The same JSON with every text in it redacted.
-fn redacted(value: Value) -> Value {
-    match value {
-        Value::String(text) => Value::String(redact(&text).into_owned()),
-        Value::Array(values) => values.into_iter().map(redacted).collect(),
-        Value::Object(fields) => {
-            fields.into_iter().map(|(name, value)| (redact(&name).into_owned(), redacted(value))).collect()
-        }
-        other => other,
     }
 }

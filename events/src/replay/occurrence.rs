@@ -1,7 +1,10 @@
 //! One recorded event with what this version makes of it.
 
 use crate::envelope::StoredRecord;
+use crate::protocol::answer::Happened;
 use crate::record::{CommandId, Position, SequenceNumber, StreamId, Timestamp};
+use crate::redact::json::redact_value;
+use crate::redact::redact;
 use crate::{home, schema, session};
 
 /// A record of the log, read.
@@ -52,5 +55,28 @@ impl Occurrence {
         let fact = fact.unwrap_or_else(|error| Fact::Unreadable(error.to_string()));
         let data = keep_data.then_some(data);
         Self { position, stream, sequence, at, kind, v, cause: metadata.cause, fact, data }
+    }
+
+    /// What is told of it without its history. Every text is redacted with today's rules.
+    pub fn told(&self) -> Happened {
+        let redacted = |text: &str| redact(text).into_owned();
+        let (told, unreadable) = match &self.fact {
+            Fact::Session(event) => (redacted(&event.to_string()), None),
+            Fact::Home(event) => (redacted(&event.to_string()), None),
+            Fact::Unreadable(why) => (String::new(), Some(redacted(why))),
+        };
+        Happened {
+            position: self.position.0,
+            stream: redacted(self.stream.as_str()),
+            sequence: self.sequence.0,
+            at: self.at.to_string(),
+            kind: self.kind.clone(),
+            v: self.v,
+            cause: self.cause.as_ref().map(|id| redacted(id.as_str())),
+            data: self.data.as_deref().and_then(|data| serde_json::from_str(data).ok()).map(redact_value),
+            told,
+            unreadable,
+            ..Happened::default()
+        }
     }
 }

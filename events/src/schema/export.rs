@@ -7,7 +7,8 @@
 //! {"session":"…","manifest":"…","content":{…}}                       then, session by session, what the current episode
 //! {"session":"…","chunk":"…","items":2,"bytes":812}                  names: its manifest, each chunk,
 //! {"item":{…}}                                                       and that chunk's items
-//! {"session":"…","note":"…","text":"…"}                              notes that closes were given
+//! {"session":"…","note":"…","text":"…"}                              notes that closes were given,
+//! {"session":"…","missing":"…"}                                      and what of these is not there to be written
 //! {"end":{"position":9,"chain":"…","state_hash":"…","records":9,"items":2,"redacted":0}}
 //! ```
 //!
@@ -61,6 +62,13 @@ pub enum Line<'a> {
         id: ContentHash,
         /// What was noted.
         text: String,
+    },
+    /// A manifest or a note that is named and could not be read, or of which something is gone.
+    Missing {
+        /// Whose.
+        session: SessionId,
+        /// Its name.
+        id: ContentHash,
     },
     /// The end of the file.
     End(End),
@@ -160,6 +168,8 @@ struct AnyV1<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    missing: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     end: Option<EndV1>,
 }
 
@@ -211,6 +221,9 @@ pub fn write(line: &Line<'_>) -> String {
             text: Some(text.clone()),
             ..AnyV1::default()
         },
+        Line::Missing { session, id } => {
+            AnyV1 { session: Some(session.to_string()), missing: Some(id.to_string()), ..AnyV1::default() }
+        }
         Line::End(end) => AnyV1 {
             end: Some(EndV1 {
                 position: end.tail.position.0,
@@ -266,6 +279,9 @@ pub fn read(line: &str) -> Result<Line<'_>, Error> {
     if let Some(id) = &any.note {
         let text = any.text.clone().ok_or(Error::Field("text"))?;
         return Ok(Line::Note { session: session()?, id: hash("note", id)?, text });
+    }
+    if let Some(id) = &any.missing {
+        return Ok(Line::Missing { session: session()?, id: hash("missing", id)? });
     }
     Ok(Line::Other)
 }
@@ -330,6 +346,7 @@ mod tests {
             &format!(r#"{{"session":"s1","chunk":"{h}","items":2,"bytes":20}}"#),
         );
         check(&Line::Item(raw), r#"{"item":{ "a" : 1 }}"#);
+        check(&Line::Missing { session: session.clone(), id }, &format!(r#"{{"session":"s1","missing":"{h}"}}"#));
         check(
             &Line::Note { session, id, text: "done".to_owned() },
             &format!(r#"{{"session":"s1","note":"{h}","text":"done"}}"#),

@@ -138,7 +138,9 @@ fn error(id: Option<&SessionId>, message: String) -> answer::Track {
 
 fn not_done(id: &SessionId, what: &str, switched: Switched) -> answer::Track {
     let why = match switched {
-        Switched::Stopped(stop @ Stop::Excluded { .. }) => format!("{stop}; `force` does not change that"),
+        Switched::Stopped(stop @ (Stop::Excluded { .. } | Stop::Elsewhere { .. })) => {
+            format!("{stop}; `force` does not change that")
+        }
         Switched::Stopped(stop) => stop.to_string(),
         Switched::Refused(rejection) => rejection.to_string(),
         Switched::Failed { reason } => format!("{reason}; mend that and ask again"),

@@ -1,0 +1,234 @@
+//! Writing a home out as one file: every record to the byte, and the conversations that the current episodes name.
+//!
+//! The header says whether something was redacted, so everything is read before the first line is written: conversations,
+//! as they may be replaced while a daemon writes on, go to a [`Spool`] then; records are read again, they stay what they
+//! are. Where a conversation was replaced before it could be read, the export is of a later end of the log, at which
+//! it stands.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Write;
+
+use baton_events::envelope::{self, ChainHash, StoredRecord, Tail};
+use baton_events::hash::ContentHash;
+use baton_events::projection::table::SessionTable;
+use baton_events::protocol::Progress;
+use baton_events::record::{Position, SessionId};
+use baton_events::redact::json::redact_json;
+use baton_events::schema::export::{EXPORT_FORMAT, End, Header, Line, Record, write};
+use baton_events::session::Event;
+
+use super::spool::Spool;
+use super::{Error, Source};
+use crate::chunks::ChunkStore;
+use crate::journal::{Exact, Fold};
+use crate::stream;
+use crate::table::{TableFold, TableReader};
+
+/// How often the export moves on to a later end of the log because a conversation was replaced under it.
+const ROUNDS_MAX: usize = 8;
+/// Records between two words about progress.
+const PROGRESS_RECORDS: u64 = 1000;
+/// Losses that are named; more are only counted.
+const NAMED_MAX: usize = 10;
+
+/// What is to be exported.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Only this session: an id or the beginning of one.
+    pub session: Option<String>,
+    /// Only from this position on.
+    pub since: Option<Position>,
+    /// Only up to this position, included.
+    pub until: Option<Position>,
+    /// Whether conversations and notes come too.
+    pub conversations: bool,
+    /// Whether everything stays to the byte, although today's rules would redact it.
+    pub unredacted: bool,
+}
+
+/// What was exported.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Up to which end of the log.
+    pub tail: Tail,
+    /// Whether the file can be imported.
+    pub whole: bool,
+    /// Records written.
+    pub records: u64,
+    /// Sessions whose conversation or notes were written.
+    pub conversations: u64,
+    /// Items written.
+    pub items: u64,
+    /// Records, items and notes in which something was redacted.
+    pub redacted: u64,
+    /// Conversations and notes that are named and could not be read.
+    pub missing: u64,
+    /// The first of them, with the reason.
+    pub lost: Vec<String>,
+}
+
+/// Writes an export to `out`. `spool` is an empty file that holds the conversations meanwhile.
+pub fn export(
+    source: &mut dyn Source,
+    chunks: &ChunkStore,
+    wanted: &Wanted,
+    spool: File,
+    out: &mut dyn Write,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Exported, Error> {
+    let session = wanted.session.as_deref().map(|text| source.session(text)).transpose()?;
+    let mut spool = Spool::new(spool, wanted.unredacted);
+    let mut survey = Survey::new(wanted.unredacted);
+    let from = wanted.since.unwrap_or(Position(1)).max(Position(1));
+    let end = source.tail()?;
+    let mut tail = Tail { position: wanted.until.map_or(end.position, |until| until.min(end.position)), ..end };
+    if tail.position != end.position {
+        tail.chain = chain_at(source, tail.position)?;
+    }
+    survey.read(source, from, tail.position, session.as_ref(), progress)?;
+    if wanted.conversations {
+        for round in 1..=ROUNDS_MAX {
+            spool.bring_up(chunks, &survey.table(), &survey.notes, progress)?;
+            if spool.missing() == 0 || wanted.until.is_some() || round == ROUNDS_MAX {
+                break;
+            }
+            let newer = source.tail()?;
+            if newer.position == tail.position {
+                break;
+            }
+            survey.read(source, tail.position.next().max(from), newer.position, session.as_ref(), progress)?;
+            tail = newer;
+        }
+    }
+    let redacted = survey.redacted + spool.redacted();
+    let is_all = session.is_none() && wanted.since.is_none() && wanted.until.is_none() && wanted.conversations;
+    let whole = is_all && redacted == 0;
+    let mut written = Exported {
+        tail,
+        whole,
+        records: survey.records,
+        conversations: spool.sessions(),
+        items: spool.items(),
+        redacted,
+        missing: spool.missing(),
+        lost: spool.lost(NAMED_MAX),
+    };
+    line(out, &Line::Header(Header { format: EXPORT_FORMAT, whole, tail }))?;
+    let redacts = survey.redacted > 0;
+    let (mut records, total) = (0, survey.records);
+    source.records(from, tail.position, session.as_ref(), &mut |exact| {
+        records += 1;
+        tell(progress, "writing events", records, total);
+        record_line(out, exact, redacts)
+    })?;
+    if records != total {
+        return Err(Error::Changed { expected: total, found: records });
+    }
+    spool.pour(out)?;
+    let state_hash = survey.table().state_hash();
+    let Exported { items, redacted, .. } = written;
+    line(out, &Line::End(End { tail, state_hash, records, items, redacted }))?;
+    out.flush().map_err(Error::Write)?;
+    written.lost.truncate(NAMED_MAX);
+    Ok(written)
+}
+
+fn chain_at(source: &mut dyn Source, position: Position) -> Result<ChainHash, Error> {
+    let mut chain = ChainHash::GENESIS;
+    source.records(position, position, None, &mut |exact| {
+        chain = exact.chain;
+        Ok(())
+    })?;
+    Ok(chain)
+}
+
+pub(super) fn line(out: &mut dyn Write, line: &Line<'_>) -> Result<(), Error> {
+    let mut text = write(line);
+    text.push('\n');
+    out.write_all(text.as_bytes()).map_err(Error::Write)
+}
+
+fn record_line(out: &mut dyn Write, exact: Exact, redacts: bool) -> Result<(), Error> {
+    let json = json_of(&exact)?;
+    let redacted = if redacts { redact_json(json) } else { None };
+    let json = redacted.as_deref().unwrap_or(json);
+    line(out, &Line::Record(Record { format: exact.bytes[0], json, chain: exact.chain }))
+}
+
+fn json_of(exact: &Exact) -> Result<&str, Error> {
+    let json = exact.bytes.get(1..).and_then(|json| std::str::from_utf8(json).ok());
+    json.filter(|json| !json.contains('\n')).ok_or(Error::NoLine { position: exact.position })
+}
+
+pub(super) fn tell(progress: &mut dyn FnMut(&Progress), what: &str, done: u64, total: u64) {
+    if done.is_multiple_of(PROGRESS_RECORDS) || done == total {
+        progress(&Progress { what: what.to_owned(), done, total });
+    }
+}
+
+/// What the records of the file come to.
+struct Survey {
+    fold: TableFold,
+    table: TableReader,
+    /// The notes that closes were given, of sessions that were not forgotten.
+    notes: BTreeMap<SessionId, BTreeSet<ContentHash>>,
+    unredacted: bool,
+    records: u64,
+    redacted: u64,
+}
+
+impl Survey {
+    fn new(unredacted: bool) -> Self {
+        let (fold, table) = TableFold::new();
+        Self { fold, table, notes: BTreeMap::new(), unredacted, records: 0, redacted: 0 }
+    }
+
+    fn read(
+        &mut self,
+        source: &mut dyn Source,
+        from: Position,
+        to: Position,
+        session: Option<&SessionId>,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<(), Error> {
+        source.records(from, to, session, &mut |exact| {
+            tell(progress, "reading events", exact.position.0, to.0);
+            self.take(&exact)
+        })?;
+        self.fold.publish(Tail::default());
+        Ok(())
+    }
+
+    fn take(&mut self, exact: &Exact) -> Result<(), Error> {
+        let redacted = if self.unredacted { None } else { redact_json(json_of(exact)?) };
+        self.records += 1;
+        self.redacted += u64::from(redacted.is_some());
+        let decoded = match redacted {
+            // What is folded is what the file says.
+            Some(json) => envelope::decode(&[&exact.bytes[..1], json.as_bytes()].concat()),
+            None => envelope::decode(&exact.bytes),
+        };
+        let record = decoded.map_err(|_| Error::NoLine { position: exact.position })?;
+        self.fold.apply(&record);
+        note_notes(&mut self.notes, &record);
+        Ok(())
+    }
+
+    fn table(&self) -> SessionTable {
+        self.table.borrow().clone()
+    }
+}
+
+/// Keeps which notes an event names.
+pub(super) fn note_notes(notes: &mut BTreeMap<SessionId, BTreeSet<ContentHash>>, record: &StoredRecord) {
+    if !matches!(record.kind.as_str(), "close_requested" | "forgotten") {
+        return;
+    }
+    let Some(session) = record.stream.session_id() else { return };
+    match stream::decode(record).map(|recorded| recorded.event) {
+        Ok(Event::CloseRequested { note: Some(note), .. }) => drop(notes.entry(session).or_default().insert(note)),
+        Ok(Event::Forgotten) => drop(notes.remove(&session)),
+        _ => {}
+    }
+}

@@ -1,0 +1,109 @@
+//! Where an export reads the log: from whoever has it open, or from a home that nobody has open.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use baton_events::envelope::Tail;
+use baton_events::record::{Position, SessionId};
+
+use super::Error;
+use crate::journal::Exact;
+use crate::journal::offline::OfflineReader;
+
+/// Sessions that are named where the beginning of an id fits several.
+const NAMED: usize = 4;
+
+/// A log that can be read.
+pub trait Source {
+    /// The end of the log as it is now.
+    fn tail(&mut self) -> Result<Tail, Error>;
+
+    /// The session that a text names: an id, or the beginning of one.
+    fn session(&mut self, text: &str) -> Result<SessionId, Error>;
+
+    /// Hands on the records from one position to another, both included and both of the log, in order and to the byte; with a
+    /// session only its own. An error of `each` ends it.
+    fn records(
+        &mut self,
+        from: Position,
+        to: Position,
+        session: Option<&SessionId>,
+        each: &mut dyn FnMut(Exact) -> Result<(), Error>,
+    ) -> Result<(), Error>;
+}
+
+/// The log of a home whose lock the caller holds. One that is damaged ends where the damage begins.
+pub struct Offline<'a> {
+    home: &'a Path,
+    tail: Tail,
+    sessions: BTreeSet<SessionId>,
+    broken: Option<String>,
+}
+
+impl<'a> Offline<'a> {
+    /// Reads the whole log once, to know how far it is good.
+    pub fn open(home: &'a Path) -> Result<Self, Error> {
+        let mut reader = OfflineReader::open(&home.join("log"))?;
+        let mut sessions = BTreeSet::new();
+        let broken = loop {
+            match reader.next() {
+                Ok(Some((record, _))) => {
+                    // Most events are of a session that is known by then.
+                    if record.sequence.0 == 1 {
+                        sessions.extend(record.stream.session_id());
+                    }
+                }
+                Ok(None) => break None,
+                Err(error) => break Some(error.to_string()),
+            }
+        };
+        Ok(Self { home, tail: reader.tail(), sessions, broken })
+    }
+
+    /// Why the log cannot be read on behind its tail, if it cannot.
+    pub fn broken(&self) -> Option<&str> {
+        self.broken.as_deref()
+    }
+}
+
+impl Source for Offline<'_> {
+    fn tail(&mut self) -> Result<Tail, Error> {
+        Ok(self.tail)
+    }
+
+    fn session(&mut self, text: &str) -> Result<SessionId, Error> {
+        let fitting: Vec<&SessionId> =
+            self.sessions.iter().filter(|id| !text.is_empty() && id.as_str().starts_with(text)).collect();
+        match fitting.as_slice() {
+            [] => Err(Error::NoSession(format!("no session {text:?} in the log; `baton sessions` lists them"))),
+            [one] => Ok(SessionId::clone(one)),
+            [first, ..] if first.as_str() == text => Ok(SessionId::clone(first)),
+            several => {
+                let named: Vec<&str> = several.iter().take(NAMED).map(|id| id.as_str()).collect();
+                Err(Error::NoSession(format!(
+                    "{text:?} fits {} sessions: {}; give more of the id",
+                    several.len(),
+                    named.join(", ")
+                )))
+            }
+        }
+    }
+
+    fn records(
+        &mut self,
+        from: Position,
+        to: Position,
+        session: Option<&SessionId>,
+        each: &mut dyn FnMut(Exact) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut reader = OfflineReader::open(&self.home.join("log"))?;
+        while reader.tail().position < to {
+            let Some((record, exact)) = reader.next()? else { break };
+            let wanted = session.is_none_or(|session| record.stream.session_id().as_ref() == Some(session));
+            if record.position >= from && wanted {
+                each(exact)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! `baton log export`: the log and the conversations as one file.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use baton_actors::archive::{self, Exported, Offline, Wanted};
+use baton_actors::chunks::ChunkStore;
+use baton_events::record::Position;
+use baton_events::redact::redact;
+use clap::Args;
+
+use super::super::Error;
+use super::destination::Destination;
+use super::remote::Remote;
+use super::{Reached, reach};
+use crate::environment::Environment;
+use crate::print::{self, Progress};
+
+const HELP: &str = "\
+Writes JSON Lines that every later version reads: the events to the byte, then the conversations that the current episodes \
+name, and notes. `baton replay FILE` runs it again; `baton log import FILE` builds a home of a whole one. FILE is replaced at \
+once when everything is written, and stays as it was if anything goes wrong. A running daemon goes on meanwhile; without one \
+the home is read. A damaged log is exported up to the damage, and the command fails saying so.
+
+What looks like a secret by today's rules is redacted on the way out. Such a file, like one of --session, --since, --until or \
+--no-conversations, is for reading and for `baton replay`, not for `baton log import`: its first line says \"whole\":false. \
+--unredacted keeps every byte, for a file that stays on this machine.
+
+Examples:
+  baton log export -o home.jsonl              everything
+  baton log export --session a94e0d17 | less  what was recorded of one session, and its conversation
+  baton log export --no-conversations         events alone: ids, paths, hashes, counts, times; no text";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// Only this session: its id, or the beginning of it
+    #[arg(long, short, value_name = "SESSION")]
+    session: Option<String>,
+    /// Only events from this position on
+    #[arg(long, value_name = "POS", value_parser = clap::value_parser!(u64).range(1..))]
+    since: Option<u64>,
+    /// Only events up to this position
+    #[arg(long, value_name = "POS", value_parser = clap::value_parser!(u64).range(1..))]
+    until: Option<u64>,
+    /// Leave conversations and notes out
+    #[arg(long)]
+    no_conversations: bool,
+    /// Keep every byte, also what looks like a secret: for a file that stays on this machine
+    #[arg(long)]
+    unredacted: bool,
+    /// Write to this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    if let (Some(since), Some(until)) = (typed.since, typed.until)
+        && since > until
+    {
+        return Err(Error::Usage(format!("--since {since} lies behind --until {until}")));
+    }
+    let wanted = Wanted {
+        session: typed.session.as_deref().map(super::super::session),
+        since: typed.since.map(Position),
+        until: typed.until.map(Position),
+        conversations: !typed.no_conversations,
+        unredacted: typed.unredacted,
+    };
+    let chunks = ChunkStore::at(environment.home.join("blobs"));
+    let mut destination = Destination::open(typed.output.as_deref())?;
+    let spool = destination.spool().map_err(archive::Error::Spool)?;
+    let progress = Progress::new();
+    let mut show = |told: &baton_events::protocol::Progress| progress.show(told);
+    let (exported, broken) = match reach(environment)? {
+        Reached::Daemon(mut client) => {
+            let mut source = Remote(&mut client);
+            let out = destination.writer();
+            (archive::export(&mut source, &chunks, &wanted, spool, out, &mut show), None)
+        }
+        Reached::Home(_lock) => {
+            let mut source = Offline::open(&environment.home)?;
+            let out = destination.writer();
+            let exported = archive::export(&mut source, &chunks, &wanted, spool, out, &mut show);
+            (exported, source.broken().map(str::to_owned))
+        }
+    };
+    progress.end();
+    let exported = match exported {
+        // A reader that has gone (`| head`) wants no more.
+        Err(archive::Error::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe && typed.output.is_none() => {
+            return Ok(ExitCode::SUCCESS);
+        }
+        exported => exported?,
+    };
+    destination.finish()?;
+    // A log that is bad behind what was asked for is no failure of this export.
+    let broken = broken.filter(|_| typed.until.is_none_or(|until| until > exported.tail.position.0));
+    Ok(tell(typed, &exported, broken.as_deref()))
+}
+
+fn tell(typed: &Typed, exported: &Exported, broken: Option<&str>) -> ExitCode {
+    let name = typed.output.as_ref().map_or("standard output".to_owned(), |path| path.display().to_string());
+    if typed.output.is_some() || exported.redacted > 0 {
+        let redacted = match exported.redacted {
+            0 => String::new(),
+            count => format!(
+                "; {count} lines were redacted, so it is for reading and `baton replay`, not for `baton log import`"
+            ),
+        };
+        print::note(&print::plain(&format!(
+            "{} events up to position {}, {} conversations with {} items written to {name}{redacted}",
+            exported.records, exported.tail.position, exported.conversations, exported.items
+        )));
+    }
+    for lost in &exported.lost {
+        print::error(&redact(lost));
+    }
+    if exported.missing > 0 {
+        print::error(&format!(
+            "{} conversations or notes could not be read and are named as missing in the export; if a daemon was writing, run \
+             the command again, else `baton log verify` tells what is gone",
+            exported.missing
+        ));
+    }
+    if let Some(broken) = broken {
+        print::error(&format!(
+            "{}; the export ends before that, with everything good in it: `baton log import` builds a new home of it",
+            redact(broken)
+        ));
+    }
+    if exported.missing > 0 || broken.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}

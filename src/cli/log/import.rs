@@ -1,0 +1,97 @@
+//! `baton log import`: a home of a file that `baton log export` wrote.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use baton_actors::archive;
+use baton_actors::durable;
+use baton_actors::lock::HomeLock;
+use clap::Args;
+use serde_json::json;
+
+use super::super::Error;
+use crate::client::Client;
+use crate::environment::Environment;
+use crate::print::{self, Output, Progress};
+
+const HELP: &str = "\
+Builds the home of a whole export: the same events at the same positions, the same chain and states, and every conversation. All \
+of it is checked against the hashes in the file, and read back; if anything is wrong the home stays as empty as it was. The \
+searchable memory is made by the first daemon.
+
+The home must have no events, and no daemon may run in it: set BATON_HOME to a new folder. Directories that clients of the other \
+home had named are not read in this one, and sessions whose transcripts lie in no directory that is read here stay as they came: \
+found by searches, never read, closed or indexed.
+
+Examples:
+  BATON_HOME=~/copy baton log import home.jsonl
+  ssh there baton log export | BATON_HOME=~/copy baton log import -";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// The export; `-` reads standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let unreadable = |error: io::Error| Error::File {
+        path: typed.file.display().to_string(),
+        reason: format!("{error}; `baton log export -o FILE` writes one"),
+    };
+    let mut input: Box<dyn BufRead> = match typed.file == Path::new("-") {
+        true => Box::new(io::stdin().lock()),
+        false => Box::new(BufReader::new(File::open(&typed.file).map_err(unreadable)?)),
+    };
+    durable::create_private_folder(&environment.home)
+        .map_err(|source| Error::Output { path: environment.home.clone(), source })?;
+    if Client::connect(environment)?.is_some() {
+        return Err(Error::Usage(format!(
+            "a daemon serves {}; run `baton stop` first, or set BATON_HOME to a folder that is new",
+            environment.home.display()
+        )));
+    }
+    let lock = HomeLock::acquire(&environment.home).map_err(Error::Lock)?;
+    let progress = Progress::new();
+    let built = archive::import(&environment.home, &mut *input, &mut |told| progress.show(told));
+    progress.end();
+    drop(lock);
+    let built = built?;
+    let output = Output::new();
+    if typed.json {
+        output.line(
+            &json!({
+                "position": built.tail.position.0,
+                "chain": built.tail.chain.to_string(),
+                "sessions": built.sessions,
+                "conversations": built.conversations,
+                "items": built.items,
+                "missing": built.missing,
+                "unknown": built.unknown,
+            })
+            .to_string(),
+        );
+    } else {
+        output.line(&print::plain(&format!(
+            "{} events of {} sessions, {} conversations with {} items are now in {}",
+            built.tail.position,
+            built.sessions,
+            built.conversations,
+            built.items,
+            environment.home.display()
+        )));
+    }
+    if built.missing > 0 {
+        print::note(&format!("{} conversations or notes were missing in the file already", built.missing));
+    }
+    if built.unknown > 0 {
+        print::note(&format!("{} lines of kinds that this version does not know were passed over", built.unknown));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,206 @@
+//! `baton log tail`: the last events as lines, and those that come.
+
+use std::collections::VecDeque;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use baton_actors::archive::{self, Offline, Source as _};
+use baton_actors::journal::Exact;
+use baton_events::envelope::decode;
+use baton_events::protocol::answer::{Happened, LogRead};
+use baton_events::protocol::{LogReadParams, code, method};
+use baton_events::record::Position;
+use baton_events::replay::Occurrence;
+use clap::Args;
+
+use super::super::Error;
+use super::{Reached, reach, remote};
+use crate::client::{self, Client};
+use crate::environment::Environment;
+use crate::print::{self, Output, Style};
+
+/// How often a daemon that is not there is looked for.
+const LOOK: Duration = Duration::from_millis(200);
+/// How long one question waits for an event.
+const WAIT_MS: u64 = 20_000;
+/// Events of one answer.
+const PAGE: u32 = 512;
+/// Most of the last events that are shown.
+const LAST_MAX: u32 = 1_000_000;
+
+const HELP: &str = "\
+Prints the last events, oldest first: time, position, session, what happened and why. No text of a conversation is in any event. \
+With -f it goes on with events as the daemon records them, also over its restarts, until Ctrl-C. A daemon is asked where one \
+runs; none is started.
+
+With --json each event is one JSON object on a line of its own.
+
+Examples:
+  baton log tail -f                    what happens now
+  baton log tail --session a94e0d17 -n all";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// Go on with events as they are recorded, until Ctrl-C
+    #[arg(long, short)]
+    follow: bool,
+    /// How many events, from the end: a number or `all`
+    #[arg(long, short = 'n', value_name = "EVENTS", default_value = "20", value_parser = count)]
+    lines: u32,
+    /// Only events of this session: its id, or the beginning of it
+    #[arg(long, short, value_name = "SESSION")]
+    session: Option<String>,
+    /// Print one JSON object for each event
+    #[arg(long)]
+    json: bool,
+}
+
+fn count(text: &str) -> Result<u32, String> {
+    match text {
+        "all" => Ok(LAST_MAX),
+        number => {
+            number.parse().map(|count: u32| count.min(LAST_MAX)).map_err(|_| "a number or `all` is wanted".to_owned())
+        }
+    }
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let output = Output::new();
+    let session = typed.session.as_deref().map(super::super::session);
+    let mut asked = LogReadParams { limit: PAGE, session, last: Some(typed.lines), ..LogReadParams::default() };
+    let mut daemon = match reach(environment)? {
+        Reached::Daemon(mut client) => {
+            show_last(&mut client, &mut asked, &output, typed)?;
+            Some(client)
+        }
+        Reached::Home(_lock) => {
+            show_offline(environment, &mut asked, &output, typed)?;
+            None
+        }
+    };
+    asked.wait_ms = WAIT_MS;
+    while typed.follow {
+        let Some(client) = &mut daemon else {
+            std::thread::sleep(LOOK);
+            daemon = Client::connect(environment)?;
+            continue;
+        };
+        match client.call::<LogRead>(method::LOG_READ, &asked, |_| {}) {
+            Ok(read) => show(read, &mut asked, &output, typed)?,
+            // It goes, and another may come.
+            Err(client::Error::Broken(_)) => daemon = None,
+            Err(client::Error::Refused(failure)) if failure.code == code::STOPPING => daemon = None,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The last events, page by page, up to where the log ended when it was asked for the first.
+fn show_last(client: &mut Client, asked: &mut LogReadParams, output: &Output, typed: &Typed) -> Result<(), Error> {
+    let first: LogRead = client.call(method::LOG_READ, asked, |_| {})?;
+    let end = first.position;
+    show(first, asked, output, typed)?;
+    loop {
+        let read: LogRead = client.call(method::LOG_READ, asked, |_| {})?;
+        let is_end = read.records.is_empty();
+        let goes_on = asked.session.is_some() || asked.from <= end;
+        show(read, asked, output, typed)?;
+        if is_end || !goes_on {
+            return Ok(());
+        }
+    }
+}
+
+fn show(read: LogRead, asked: &mut LogReadParams, output: &Output, typed: &Typed) -> Result<(), Error> {
+    (asked.from, asked.last) = (read.next, None);
+    for record in read.records {
+        show_one(&remote::exact(record)?, output, typed);
+    }
+    Ok(())
+}
+
+fn show_offline(
+    environment: &Environment,
+    asked: &mut LogReadParams,
+    output: &Output,
+    typed: &Typed,
+) -> Result<(), Error> {
+    let mut source = Offline::open(&environment.home)?;
+    let session = asked.session.as_deref().map(|text| source.session(text)).transpose()?;
+    let (end, wanted) = (source.tail()?.position, usize::try_from(typed.lines).unwrap_or(usize::MAX));
+    let from = match session {
+        None => Position(end.0.saturating_sub(u64::from(typed.lines)) + 1),
+        Some(_) => Position(1),
+    };
+    let (mut last, mut count) = (VecDeque::new(), 0);
+    let mut keep = |exact: Exact| {
+        count += 1;
+        if last.len() == wanted {
+            last.pop_front();
+        }
+        if wanted > 0 {
+            last.push_back(exact);
+        }
+        Ok::<_, archive::Error>(())
+    };
+    source.records(from, end, session.as_ref(), &mut keep)?;
+    last.iter().for_each(|exact| show_one(exact, output, typed));
+    (asked.from, asked.last) = (if session.is_some() { count } else { end.0 } + 1, None);
+    if let Some(broken) = source.broken() {
+        print::error(&print::plain(&baton_events::redact::redact(broken)));
+    }
+    Ok(())
+}
+
+fn show_one(exact: &Exact, output: &Output, typed: &Typed) {
+    // It was decoded where it was read.
+    let Ok(record) = decode(&exact.bytes) else { return };
+    let id = record.stream.session_id();
+    let told = Occurrence::of(record, typed.json).told();
+    if typed.json {
+        output.line(&serde_json::to_string(&told).unwrap_or_default());
+        return;
+    }
+    let who = id.as_ref().map_or_else(|| told.stream.clone(), |id| id.short().to_owned());
+    output.line(&line(output, &told, &who));
+}
+
+fn line(output: &Output, told: &Happened, who: &str) -> String {
+    let what = match &told.unreadable {
+        Some(why) => output.styled(Style::Warning, &print::plain(&format!("not read: {why}"))),
+        None => print::plain(&told.told),
+    };
+    format!(
+        "{} {} {} {} {what}",
+        output.styled(Style::Faint, &told.at),
+        output.styled(Style::Faint, &format!("{:>6}", told.position)),
+        output.styled(Style::Strong, &print::plain(&format!("{who:8}"))),
+        print::plain(&format!("{:18}", told.kind)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_is_a_number_or_all() {
+        assert_eq!((count("7"), count("all"), count("0")), (Ok(7), Ok(LAST_MAX), Ok(0)));
+        assert!(count("-1").is_err() && count("many").is_err());
+    }
+
+    #[test]
+    fn an_event_is_one_line_that_says_when_where_and_what() {
+        let told = Happened {
+            position: 7,
+            at: "2026-11-03T09:26:53.589Z".to_owned(),
+            kind: "went_idle".to_owned(),
+            told: "nothing new for a while".to_owned(),
+            ..Happened::default()
+        };
+        let line = line(&Output::plain(None), &told, "a94e0d17");
+        assert_eq!(line, "2026-11-03T09:26:53.589Z      7 a94e0d17 went_idle          nothing new for a while");
+    }
+}
