@@ -4,6 +4,8 @@
 //! [`tell`] is called where this crate makes something durable, just before it does. A [`Recorder`] for the folder concerned
 //! stops the world there: its `at_cut` may have a [`Disk`] leave what a cut at this instant leaves.
 
+#![expect(clippy::unwrap_used, reason = "in a test a broken assumption is a failed test")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
@@ -141,7 +143,7 @@ fn torn(synced: Option<&Vec<u8>>, present: Option<Vec<u8>>, chance: &mut dyn FnM
         _ => {
             // Each sector that differs is as it was, as it will be, or, where there was nothing, empty.
             let (least, most) = (synced.len().min(present.len()), synced.len().max(present.len()));
-            let mut mixed = present.clone();
+            let mut mixed = present;
             mixed.resize(most, 0);
             for (number, sector) in mixed.chunks_mut(SECTOR).enumerate() {
                 if chance(2) == 0 {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use baton_events::protocol::answer::{Close, Search, Sync, Track, Tracking};
 use baton_events::protocol::{
-    Caller as Asking, CloseParams, SearchParams, SyncParams, TrackParams, TrackingParams, UntrackParams, method,
+    Caller as Asking, CloseParams, SearchParams, SyncParams, TrackParams, TrackingParams, UntrackParams, code, method,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -30,8 +30,6 @@ pub(super) struct Shared {
     promises: Mutex<Promises>,
     /// Calls that have no answer yet.
     pub(super) in_flight: AtomicU64,
-    /// Calls that never got one, because the daemon was killed.
-    pub(super) cut_off: AtomicU64,
     /// Set when the daemon is killed: nobody calls any more.
     pub(super) over: AtomicBool,
     /// Wishes so far, which makes each one's name its own.
@@ -47,7 +45,6 @@ impl Shared {
             known: Known::default(),
             promises: Mutex::default(),
             in_flight: AtomicU64::new(0),
-            cut_off: AtomicU64::new(0),
             over: AtomicBool::new(false),
             wishes: AtomicU64::new(0),
             wrong: Mutex::default(),
@@ -124,18 +121,12 @@ impl Caller<'_> {
         let answer = self.client.call(method, params, |_| {});
         self.shared.in_flight.fetch_sub(1, Ordering::SeqCst);
         answer.map_err(|error| match error {
-            client::Error::Refused(failure) if self.shared.is_over() || failure.message.contains("stopping") => {
-                let _ = failure;
-                Silence::Gone
-            }
+            client::Error::Refused(failure) if self.shared.is_over() || failure.code == code::STOPPING => Silence::Gone,
             client::Error::Refused(failure) => {
                 self.complain(format!("{method} was refused: {}", failure.message));
                 Silence::Refused
             }
-            client::Error::Broken(_) => {
-                self.shared.cut_off.fetch_add(1, Ordering::SeqCst);
-                Silence::Gone
-            }
+            client::Error::Broken(_) => Silence::Gone,
             other => {
                 self.complain(format!("{method} was answered wrongly: {other}"));
                 Silence::Gone
@@ -157,10 +148,9 @@ impl Caller<'_> {
             ..CloseParams::default()
         };
         let closed: Close = self.call(method::CLOSE, &params)?;
-        match closed.status.as_str() {
-            "success" => self.shared.promises().closed(&session, &command, closed.episode_uuid),
-            // What is not tracked is not closed; what is being written anew may be refused, and asked for again.
-            _ => {}
+        // What is not tracked is not closed; what is being written anew may be refused, and asked for again.
+        if closed.status == "success" {
+            self.shared.promises().closed(&session, &command, closed.episode_uuid);
         }
         Ok(())
     }

@@ -52,6 +52,18 @@ impl Daemon {
         let _ = self.child.wait();
     }
 
+    /// Holds it where it is, or lets it go on. What one of its threads has asked the system for is done first.
+    #[cfg(unix)]
+    pub(super) fn hold(&self, still: bool) {
+        use rustix::process::{Pid, Signal, kill_process};
+        let signal = if still { Signal::STOP } else { Signal::CONT };
+        let _ = kill_process(Pid::from_child(&self.child), signal);
+    }
+
+    /// Only Unix can hold a process.
+    #[cfg(not(unix))]
+    pub(super) fn hold(&self, _still: bool) {}
+
     /// Asks it to stop and waits until it has.
     pub(super) fn stop(mut self, client: Client, environment: &Environment) -> Result<(), Error> {
         // The process is waited for first: nobody else takes note of its end.

@@ -1,10 +1,15 @@
 //! Power cuts: the daemon's home lies in a file system in a file; the file as it stands at an instant is what a disk would
-//! hold that lost its power then. A copy of it is mounted, its journal is replayed, and what lies there is held against
-//! every answer that was given before the instant.
+//! hold that lost its power then: what was written and not synced is in the system's memory only. A copy of it is mounted,
+//! its journal is replayed, and what lies there is held against every answer that was given before the instant.
+//!
+//! A copy takes a while, and one whose blocks are of several instants is what no disk ever held. So the daemon is held still
+//! meanwhile, and the copy is compared with the file: where nothing has changed, it is of one instant. What the daemon has
+//! asked the system for is done before it stands still; a cut in the middle of a sync is what the test of the journal has.
 //!
 //! Mounting takes root. The mounts are in a namespace of this process's own: they go with it, however it ends.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering;
@@ -25,6 +30,8 @@ const IMAGE_BYTES: u64 = 96 * 1024 * 1024;
 const CUTS_OF_A_HOME: u32 = 25;
 /// Pause between two cuts, at most.
 const PAUSE: Duration = Duration::from_millis(200);
+/// How often the file is copied again because it has changed meanwhile.
+const COPIES: u32 = 200;
 /// Said to the process itself when it begins anew in a namespace of its own.
 const INSIDE: &str = "BATON_BENCH_INSIDE";
 
@@ -45,8 +52,6 @@ pub struct Cuts {
     pub held_against_the_log: u64,
     /// Conversations read to their last line, in all looks.
     pub conversations_read: u64,
-    /// Events in the last log of each home.
-    pub events: u64,
     /// Instants after which a daemon was started on what was left.
     pub daemons_started: u64,
 }
@@ -80,8 +85,9 @@ pub(super) fn cut(
         return Ok(Outcome::skipped("Not tried: this takes root, and Linux, to mount a file system."));
     }
     let mut done = Cuts {
-        how: "The daemon works under the same load in an ext4 file system in a file. At random instants the file is copied \
-              as it stands, the copy mounted (its journal is replayed) and held against every answer given before.",
+        how: "The daemon works under the same load in an ext4 file system in a file. At random instants it is held still \
+              and the file copied as it stands, without what was not synced; the copy is mounted (its journal is replayed) and held \
+              against every answer given before.",
         file_system: "ext4",
         ..Cuts::default()
     };
@@ -124,10 +130,13 @@ fn of_one_home(
     let losses = trial.under_load(|shared| {
         for cut in 1..=cuts {
             std::thread::sleep(Duration::from_micros(random.below(PAUSE.as_micros() as usize) as u64));
-            // Whatever was acknowledged by now; what is answered from here on may be there or not.
+            daemon.hold(true);
+            // Whatever was acknowledged by now; what was written and not answered may be there or not.
             let promises = shared.promises().clone().at_least();
             done.requests_in_flight += shared.in_flight.load(Ordering::SeqCst);
-            fs::copy(disk.image(), disk.copy()).map_err(io_error("copy", &disk.image()))?;
+            let copied = disk.take_copy();
+            daemon.hold(false);
+            copied?;
             let held = disk.with_copy(|root| {
                 let home = root.join("baton");
                 let mut held = held::hold(&home, &disk.root.join("look"), &promises, None, random.percent(50))?;
@@ -158,7 +167,6 @@ fn of_one_home(
     })?;
     daemon.kill();
     done.acknowledged += trial.shared.promises().answers();
-    done.events += trial.tally.events;
     Ok(losses)
 }
 
@@ -196,6 +204,18 @@ impl Disk {
         self.root.join("left")
     }
 
+    /// Copies the file system as it is at one instant.
+    fn take_copy(&self) -> Result<(), Error> {
+        let (image, copy) = (self.image(), self.copy());
+        for _ in 0..COPIES {
+            fs::copy(&image, &copy).map_err(io_error("copy", &image))?;
+            if equal(&image, &copy).map_err(io_error("compare", &image))? {
+                return Ok(());
+            }
+        }
+        Err(Error::Untrue("the file system never stands still".to_owned()))
+    }
+
     /// Mounts what the cut has left while something is done with it.
     fn with_copy<T>(&self, look: impl FnOnce(&Path) -> Result<T, Error>) -> Result<T, Error> {
         let left = self.left();
@@ -212,6 +232,21 @@ impl Drop for Disk {
         // Lazily: a daemon that was killed may take a moment to let go.
         let _ = run(Command::new("umount").arg("--lazy").arg(&self.mounted));
     }
+}
+
+/// Whether two files of the same size say the same.
+fn equal(one: &Path, other: &Path) -> std::io::Result<bool> {
+    const STEP: usize = 1024 * 1024;
+    let (mut one, mut other) = (fs::File::open(one)?, fs::File::open(other)?);
+    let (mut here, mut there) = (vec![0; STEP], vec![0; STEP]);
+    for _ in 0..IMAGE_BYTES / STEP as u64 {
+        one.read_exact(&mut here)?;
+        other.read_exact(&mut there)?;
+        if here != there {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn run(command: &mut Command) -> Result<(), String> {
