@@ -26,18 +26,12 @@ fn round(id: &SessionId, round: u64) -> Vec<Event> {
     let hash = ContentHash([round as u8; 32]);
     let (reason, effect) = (CloseReason::LazyQuery, EffectId { generation: 1, start: round as u32 + 1 });
     let (from, to) = (round * 9_000, round * 9_000 + 9_000);
-    let at = Some(Timestamp(1_773_480_413_589 + round as i64 * 60_000));
+    let at = Timestamp(1_773_480_413_589 + round as i64 * 60_000);
     let mut events = Vec::new();
     if round == 0 {
         let path = format!("/home/dev/.claude/projects/-home-dev-projects-ledger-api/{id}.jsonl");
         let identity = FileIdentity { device: 66_306, inode: 1_234_567 };
-        events.push(Event::Discovered {
-            agent: Agent::ClaudeCode,
-            path,
-            identity,
-            kind: Kind::Main,
-            at: at.unwrap_or_default(),
-        });
+        events.push(Event::Discovered { agent: Agent::ClaudeCode, path, identity, kind: Kind::Main, at });
         let place = "/home/dev/projects/ledger-api".to_owned();
         events.push(Event::Located { place: Place { cwd: place.clone(), project: place } });
     } else {
@@ -50,9 +44,9 @@ fn round(id: &SessionId, round: u64) -> Vec<Event> {
             to: Box::new(Cursor { offset: to, line: round * 12 + 12, ..Cursor::default() }),
             tail: TailDigest([7; 16]),
             counts: Counts { records: 12, conversation: 9, messages: 3, prompts: 1, ..Counts::default() },
-            first_at: at,
-            last_at: at,
-            last_conversation_at: at,
+            first_at: Some(at),
+            last_at: Some(at),
+            last_conversation_at: Some(at),
             late_index_at: None,
         },
         Event::CloseRequested { reason, note: None },
@@ -68,7 +62,7 @@ fn round(id: &SessionId, round: u64) -> Vec<Event> {
                 to,
                 manifest: hash,
                 items: round * 9,
-                at: at.unwrap_or_default(),
+                at,
             },
         },
     ]);

@@ -166,9 +166,9 @@ fn garbage_on_the_socket_disturbs_nobody() {
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
         if answer.is_empty() {
-            dropped += 1
+            dropped += 1;
         } else {
-            answered += 1
+            answered += 1;
         }
         for line in answer.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let object: serde_json::Value = serde_json::from_slice(line).unwrap();

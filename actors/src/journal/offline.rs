@@ -316,7 +316,7 @@ mod tests {
         let second = segments(folder.path()).remove(1);
         let whole = fs::read(&second).unwrap();
         let first = Header::decode(&whole).unwrap().first;
-        let mut flipped = whole.clone();
+        let mut flipped = whole;
         flipped[HEADER_BYTES + 10] ^= 1;
         fs::write(&second, flipped).unwrap();
         let (before, end) = read(folder.path());

@@ -65,7 +65,8 @@ impl Refill {
         }
         self.ledger.admit(&record, is).map_err(Error::Place)?;
         self.group_bytes += bytes.len();
-        self.group.push(Placed { record: record.clone(), bytes, chain: is });
+        // Nobody opens this log before all of it is durable: no append of it can be torn.
+        self.group.push(Placed { record: record.clone(), bytes, chain: is, goes_on: false });
         if self.group.len() >= GROUP_RECORDS || self.group_bytes >= GROUP_BYTES {
             self.flush()?;
         }

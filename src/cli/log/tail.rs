@@ -79,8 +79,11 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             None
         }
     };
+    if !typed.follow {
+        return Ok(ExitCode::SUCCESS);
+    }
     asked.wait_ms = WAIT_MS;
-    while typed.follow {
+    loop {
         let Some(client) = &mut daemon else {
             std::thread::sleep(LOOK);
             daemon = Client::connect(environment)?;
@@ -94,7 +97,6 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// The last events, page by page, up to where the log ended when it was asked for the first.

@@ -185,7 +185,7 @@ fn group_of_three() -> Vec<u8> {
     for position in 1..=3 {
         let record = format!("\u{1}{{\"position\":{position}}}");
         chain = baton_events::envelope::chain(chain, record.as_bytes());
-        super::super::segment::push_frame(&mut bytes, position == 1, record.as_bytes(), chain);
+        super::super::segment::push_frame(&mut bytes, position == 1, position < 3, record.as_bytes(), chain);
     }
     bytes
 }
