@@ -14,6 +14,7 @@ mod index;
 mod latency;
 mod lazy;
 mod live;
+mod log;
 mod mcp;
 mod process;
 mod report;
@@ -34,6 +35,7 @@ pub use index::Index;
 pub use latency::{Appending, Latency};
 pub use lazy::Lazy;
 pub use live::Live;
+pub use log::{Appends, Log, Resting};
 pub use mcp::Mcp;
 pub use process::Memory;
 pub use report::{Outcome, Report};
@@ -64,12 +66,23 @@ pub enum Part {
     Live,
     /// The look at all files before an answer.
     Lazy,
+    /// A log that has grown large.
+    Log,
 }
 
 impl Part {
     /// All of them, in the order in which they are measured: what leaves the corpus as it is comes first.
-    pub const ALL: [Self; 8] =
-        [Self::Index, Self::Disk, Self::Idle, Self::Search, Self::Mcp, Self::Latency, Self::Live, Self::Lazy];
+    pub const ALL: [Self; 9] = [
+        Self::Index,
+        Self::Disk,
+        Self::Idle,
+        Self::Search,
+        Self::Mcp,
+        Self::Latency,
+        Self::Live,
+        Self::Lazy,
+        Self::Log,
+    ];
 }
 
 /// What is measured, over what.
@@ -87,6 +100,8 @@ pub struct Options {
     pub live: Duration,
     /// Transcripts for [`Part::Lazy`].
     pub files: u32,
+    /// Events for [`Part::Log`].
+    pub events: u64,
 }
 
 /// Why there are no figures.
@@ -125,12 +140,16 @@ pub fn measure(options: &Options, tell: impl Fn(&str)) -> Result<Report, Error> 
     let wants = |part| options.parts.contains(&part);
     let workspace = Workspace::new()?;
     let mut report = Report::new();
-    if options.parts.iter().any(|part| *part != Part::Lazy) {
+    if options.parts.iter().any(|part| !matches!(part, Part::Lazy | Part::Log)) {
         over_corpus(options, &workspace, &mut report, &tell)?;
     }
     if wants(Part::Lazy) {
         tell("indexing many small transcripts");
         report.lazy = Some(lazy::measure(&workspace, options.files, options.new.seed)?);
+    }
+    if wants(Part::Log) {
+        tell("writing and opening a large log");
+        report.log = Some(log::measure(&workspace, options.events, options.idle)?);
     }
     Ok(report)
 }

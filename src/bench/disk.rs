@@ -84,7 +84,7 @@ impl Disk {
 }
 
 /// What lies in a folder, and below it. One that is not there has nothing.
-fn folder(path: &Path) -> Part {
+pub(super) fn folder(path: &Path) -> Part {
     let mut part = Part::default();
     for entry in fs::read_dir(path).into_iter().flatten().flatten() {
         let Ok(metadata) = entry.metadata() else { continue };

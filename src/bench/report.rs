@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Corpus, Disk, Idle, Index, Latency, Lazy, Live, Mcp, Searching, Table};
+use super::{Corpus, Disk, Idle, Index, Latency, Lazy, Live, Log, Mcp, Searching, Table};
 
 /// A measurement, or why there is none.
 #[derive(Clone, Debug, Serialize)]
@@ -69,6 +69,9 @@ pub struct Report {
     /// The look at all files before an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lazy: Option<Lazy>,
+    /// A log that has grown large.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<Log>,
 }
 
 impl Report {
@@ -87,6 +90,7 @@ impl Report {
             latency: None,
             live: None,
             lazy: None,
+            log: None,
         }
     }
 
@@ -109,6 +113,7 @@ impl Report {
             self.live.as_ref().map(|live| live.table("Live session", Live::table)),
             self.lazy.as_ref().map(Lazy::table),
         ];
-        tables.into_iter().flatten().collect()
+        let log = self.log.as_ref().map(Log::table).unwrap_or_default();
+        tables.into_iter().flatten().chain(log).collect()
     }
 }

@@ -43,6 +43,8 @@ enum What {
     Disk(Measured),
     /// What the look at every file before each answer costs where there are many
     Lazy(Measured),
+    /// A log of a million events: durable appends, opening, rebuilding, verifying, replaying; sessions at rest
+    Log(Measured),
     /// Whether all that was acknowledged survives: kills a daemon under load, cuts its power
     ///
     /// Starts this very program as daemons in temporary directories, with clients that call and transcripts that grow, and
@@ -109,6 +111,9 @@ struct Measured {
     /// Transcripts for `lazy`
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(10..=200_000))]
     files: u32,
+    /// Events for `log`
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(100..=20_000_000))]
+    events: u64,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -127,6 +132,7 @@ pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
         What::Live(typed) => (vec![Part::Live], typed),
         What::Disk(typed) => (vec![Part::Disk], typed),
         What::Lazy(typed) => (vec![Part::Lazy], typed),
+        What::Log(typed) => (vec![Part::Log], typed),
     };
     let options = bench::Options {
         parts,
@@ -135,6 +141,7 @@ pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
         idle: Duration::from_secs(typed.seconds.unwrap_or(20)),
         live: Duration::from_secs(typed.seconds.unwrap_or(60)),
         files: typed.files,
+        events: typed.events,
     };
     let quiet = !std::io::stderr().is_terminal();
     let report = bench::measure(&options, |what| {

@@ -1,0 +1,143 @@
+//! A daemon that knows very many sessions, none of which does anything.
+
+use std::collections::BTreeMap;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use baton_events::protocol::{SearchParams, answer::Search, method};
+use serde::Serialize;
+
+use super::super::{Error, Memory, Outcome, Table, io_error, process};
+use super::status;
+use crate::client::Client;
+use crate::environment::Environment;
+
+/// How long a daemon may take to begin, or to take everything into its memory.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// How long it is left alone before it is watched.
+const SETTLE: Duration = Duration::from_secs(5);
+
+/// What very many sessions at rest cost.
+#[derive(Clone, Debug, Serialize)]
+pub struct Resting {
+    /// How this was measured.
+    pub how: &'static str,
+    /// From starting the process to its first answer.
+    pub restart_ms: f64,
+    /// After its first answer to a search.
+    pub memory: Memory,
+    /// Context switches of all threads, a second.
+    pub wakeups_per_second: f64,
+    /// Processor time by wall time, in percent of one core.
+    pub cpu_percent: f64,
+}
+
+pub(super) fn measure(environment: &Environment, sessions: u64, watch: Duration) -> Result<Outcome<Resting>, Error> {
+    // The first one brings everything into its memory, and ends in order.
+    let first = Running::start(environment)?;
+    let mut client = first.client(environment)?;
+    let begun = Instant::now();
+    while status(&mut client)?.memory.lag > 0 {
+        if begun.elapsed() > PATIENCE {
+            return Err(Error::Untrue("the memory did not follow the log".to_owned()));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(client);
+    first.end(environment)?;
+
+    let since = Instant::now();
+    let daemon = Running::start(environment)?;
+    let mut client = daemon.client(environment)?;
+    let known = status(&mut client)?;
+    let restart_ms = since.elapsed().as_secs_f64() * 1000.0;
+    let indexed = known.sessions.get("indexed").copied().unwrap_or(0);
+    let params = SearchParams { query: "ledger export".to_owned(), limit: 10, ..SearchParams::default() };
+    let found: Search = client.call(method::SEARCH, &params, |_| {})?;
+    if indexed != sessions || found.hits.is_empty() {
+        return Err(Error::Untrue(format!("{indexed} of {sessions} sessions are known, {} found", found.hits.len())));
+    }
+    let pid = client.welcome().pid;
+    std::thread::sleep(SETTLE);
+    let Some(before) = process::deeds(pid) else {
+        daemon.end(environment)?;
+        return Ok(Outcome::skipped(process::ONLY_LINUX));
+    };
+    let since = Instant::now();
+    std::thread::sleep(watch);
+    let gone = || Error::Untrue("the daemon is gone".to_owned());
+    let after = process::deeds(pid).ok_or_else(gone)?;
+    let seconds = since.elapsed().as_secs_f64();
+    let memory = process::memory(pid).ok_or_else(gone)?;
+    daemon.end(environment)?;
+    let woken = |deeds: &BTreeMap<String, u64>| deeds.values().sum::<u64>();
+    Ok(Outcome::Measured(Resting {
+        how: "A daemon started over the log, its memory built before; no transcripts. Everything at rest: no session has an actor. \
+              Watched after its first answer and 5 s of rest, from /proc.",
+        restart_ms,
+        memory,
+        wakeups_per_second: woken(&after.switches).saturating_sub(woken(&before.switches)) as f64 / seconds,
+        cpu_percent: 100.0 * (after.cpu_seconds - before.cpu_seconds) / seconds,
+    }))
+}
+
+/// A daemon that ends with this value, and with the terminal's Ctrl-C.
+struct Running(Child);
+
+impl Running {
+    fn start(environment: &Environment) -> Result<Self, Error> {
+        let program = std::env::current_exe().map_err(io_error("find", std::path::Path::new("baton")))?;
+        let child = Command::new(program)
+            .args(["daemon", "--foreground"])
+            .env("BATON_HOME", &environment.home)
+            .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(io_error("start", std::path::Path::new("baton")))?;
+        Ok(Self(child))
+    }
+
+    fn client(&self, environment: &Environment) -> Result<Client, Error> {
+        let begun = Instant::now();
+        loop {
+            match Client::connect(environment) {
+                Ok(Some(client)) => {
+                    client.be_patient(PATIENCE);
+                    return Ok(client);
+                }
+                Ok(None) | Err(_) if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(1)),
+                Ok(None) => return Err(Error::Untrue("the daemon did not begin".to_owned())),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn end(mut self, environment: &Environment) -> Result<(), Error> {
+        if let Some(client) = Client::connect(environment)? {
+            client.stop(environment)?;
+        }
+        let _ = self.0.wait();
+        Ok(())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Of no effect on one that has ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Resting {
+    pub(super) fn table(&self) -> Table {
+        let mut table = Table::new("Sessions at rest", self.how);
+        table.row("restart", format!("answers after {:.0} ms", self.restart_ms));
+        table.row("memory", self.memory.text());
+        table.row("wake-ups", format!("{:.1} /s", self.wakeups_per_second));
+        table.row("processor", format!("{:.2} % of one core", self.cpu_percent));
+        table
+    }
+}
