@@ -76,15 +76,15 @@ pub fn run(
     summary
 }
 
-type Read1 = Result<Section, String>;
+type Reading = Result<Section, String>;
 
 /// The sections of a file in their order, read by threads that end with it or with its reader.
-fn sections(source: Box<dyn Read + Send>, keep_data: bool) -> impl Iterator<Item = Read1> {
+fn sections(source: Box<dyn Read + Send>, keep_data: bool) -> impl Iterator<Item = Reading> {
     let readers = thread::available_parallelism().map_or(1, NonZero::get).min(READERS_MAX);
     let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
     for _ in 0..readers {
         let (input, blocks) = sync_channel::<Result<Block, String>>(WAITING);
-        let (sections, output) = sync_channel::<Read1>(WAITING);
+        let (sections, output) = sync_channel::<Reading>(WAITING);
         inputs.push(input);
         outputs.push(output);
         thread::spawn(move || {
@@ -107,7 +107,7 @@ fn sections(source: Box<dyn Read + Send>, keep_data: bool) -> impl Iterator<Item
 }
 
 /// One from each in turn, until the one whose turn it is has no more.
-fn in_turn(outputs: Vec<Receiver<Read1>>) -> impl Iterator<Item = Read1> {
+fn in_turn(outputs: Vec<Receiver<Reading>>) -> impl Iterator<Item = Reading> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let next = outputs[at % outputs.len()].recv().ok();

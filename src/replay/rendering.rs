@@ -66,10 +66,10 @@ fn session(row: &ReplayedSession) -> String {
     let end = row.end.as_ref().map(|end| format!(", ended by {end}")).unwrap_or_default();
     let unindexed = match row.unindexed {
         0 => String::new(),
-        records => format!(", {records} records not indexed"),
+        records => format!("  not indexed {records}"),
     };
     format!(
-        "{}  {}{end}  {} events, {} messages, generation {} to byte {}{unindexed}, episode {}",
+        "{}  {}{end}  events {}  messages {}  generation {}  byte {}{unindexed}  episode {}",
         line(&row.session_id),
         row.state,
         row.version,
@@ -165,9 +165,9 @@ mod tests {
             differences: vec!["d".to_owned()],
             ..Replayed::default()
         };
-        let expected = "sessions\n  a  indexed, ended by explicit  3 events, 2 messages, generation 1 to byte 90, 1 \
-                        records not indexed, episode u\n  a  indexed  3 events, 2 messages, generation 1 to byte 90, \
-                        episode -\nrecords    3\nnote       n\ndiffers    d\nposition   3\nchain      c\nstate_hash h";
+        let expected = "sessions\n  a  indexed, ended by explicit  events 3  messages 2  generation 1  byte 90  not \
+                        indexed 1  episode u\n  a  indexed  events 3  messages 2  generation 1  byte 90  episode \
+                        -\nrecords    3\nnote       n\ndiffers    d\nposition   3\nchain      c\nstate_hash h";
         assert_eq!(summary(&replayed), expected);
         assert!(summary(&Replayed::default()).starts_with("sessions\n  none\nrecords    0\n"));
     }

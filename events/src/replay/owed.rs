@@ -27,7 +27,7 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
         owe(what, Some(at), format!("{} after {}", span(after_ms), quiet(state, policy)));
     }
     if let (Phase::Failed, Some(failure)) = (state.phase, &state.failure) {
-        owe("retry", Some(failure.retry_at), format!("failed {} times in a row: {}", failure.attempts, failure.why));
+        owe("retry", Some(failure.retry_at), format!("{}, failures in a row: {}", failure.why, failure.attempts));
     }
     if let (Phase::Indexed | Phase::Failed, Some(at)) = (state.phase, state.late_index_at) {
         owe("index late records", Some(at), "records that belong to the end came after it".to_owned());
@@ -45,7 +45,7 @@ pub(super) fn quiet(state: &State, policy: &Policy) -> String {
     match state.read.calls_in_flight() {
         calls @ 1.. if state.end.is_none() => {
             let bound = span(policy.tool_call_bound_ms);
-            format!("{since}, and {bound} more while {calls} tool calls have no answer")
+            format!("{since}, and {bound} more for tool calls without an answer ({calls})")
         }
         _ => since,
     }
@@ -108,7 +108,7 @@ mod tests {
         check(&active, &Policy { tracked: false, ..Policy::default() }, &[]);
         let mut calling = active.clone();
         calling.read.open_calls = [Mark(1)].into_iter().collect();
-        let held = format!("{said}, and 6 h more while 1 tool calls have no answer");
+        let held = format!("{said}, and 6 h more for tool calls without an answer (1)");
         check(
             &calling,
             &policy,
@@ -137,7 +137,7 @@ mod tests {
         check(&late, &policy, &[belongs]);
         let failure = Failure { why: FailureWhy::Unreadable, attempts: 2, retry_at: Timestamp(30_000) };
         let failed = State { failure: Some(failure), phase: Phase::Failed, ..late };
-        check(&failed, &policy, &["retry 1970-01-01T00:00:30.000Z: failed 2 times in a row: unreadable", belongs]);
+        check(&failed, &policy, &["retry 1970-01-01T00:00:30.000Z: unreadable, failures in a row: 2", belongs]);
         check(&state(Phase::Unindexed(Why::Empty)), &policy, &[]);
         check(&state(Phase::Forgotten), &policy, &[]);
     }

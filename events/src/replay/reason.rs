@@ -88,13 +88,13 @@ fn close(before: &State, reason: CloseReason, policy: &Policy) -> String {
 }
 
 fn started(before: &State, generation: u32) -> String {
-    let told = match (before.unindexed, &before.episode) {
-        (0, None) => "whether there is anything to index is found out by the job".to_owned(),
-        (0, Some(episode)) if episode.generation != generation => {
-            "the file was rewritten since the last episode".to_owned()
-        }
-        (0, Some(_)) => "asked for again, the filter has changed, or the file could not be read to its end".to_owned(),
-        (records, _) => format!("{records} records of conversation are in no episode"),
+    let records = before.unindexed;
+    let told = match &before.episode {
+        None if records > 0 => format!("it has no episode, and records of conversation: {records}"),
+        None => "whether there is anything to index is found out by the job".to_owned(),
+        Some(_) if records > 0 => format!("records of conversation that its episode lacks: {records}"),
+        Some(episode) if episode.generation != generation => "the file was rewritten since the last episode".to_owned(),
+        Some(_) => "asked for again, the filter has changed, or the file could not be read to its end".to_owned(),
     };
     match (before.failure, before.late_index_at) {
         (Some(failure), _) => format!("{told}; attempt {} after failures in a row", failure.attempts + 1),
@@ -123,9 +123,9 @@ fn abandoned(before: &State, why: Why, policy: &Policy) -> String {
             let counts = &before.counts;
             let lines = match counts.malformed + counts.oversize {
                 0 => String::new(),
-                lines => format!(", and {lines} of its lines are not readable"),
+                lines => format!(", lines that are not readable: {lines}"),
             };
-            format!("none of its {} records is a message{lines}{serves}", counts.records)
+            format!("nothing was said in it; records: {}{lines}{serves}", counts.records)
         }
         Why::Gone => format!("its transcript vanished before all of it was indexed{serves}"),
         Why::TimeoutDisabled => format!(

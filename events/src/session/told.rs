@@ -86,16 +86,16 @@ impl fmt::Display for Event {
 
 /// Only what there is any of: `7 records, 4 of conversation, 2 messages, 1 typed`.
 fn counted(f: &mut fmt::Formatter<'_>, counts: &Counts) -> fmt::Result {
-    write!(f, "{} records", counts.records)?;
-    for (count, what) in [
-        (counts.conversation, "of conversation"),
-        (counts.messages, "messages"),
-        (counts.prompts, "typed"),
-        (counts.malformed, "malformed lines"),
-        (counts.oversize, "lines too long"),
+    write!(f, "{} {}", counts.records, if counts.records == 1 { "record" } else { "records" })?;
+    for (count, one, many) in [
+        (counts.conversation, "of conversation", "of conversation"),
+        (counts.messages, "message", "messages"),
+        (counts.prompts, "typed", "typed"),
+        (counts.malformed, "malformed line", "malformed lines"),
+        (counts.oversize, "line too long", "lines too long"),
     ] {
         if count > 0 {
-            write!(f, ", {count} {what}")?;
+            write!(f, ", {count} {}", if count == 1 { one } else { many })?;
         }
     }
     counts.unknown.iter().try_for_each(|(kind, count)| write!(f, ", {count} of unknown type {kind:?}"))
@@ -173,8 +173,12 @@ mod tests {
             (
                 appended(counts, Some(at)),
                 "read bytes 10 to 90 (line 4) of generation 2: 7 records, 5 of conversation, 4 messages, 3 typed, \
-                 2 malformed lines, 1 lines too long, 6 of unknown type \"mood\\n\"; last said something at \
+                 2 malformed lines, 1 line too long, 6 of unknown type \"mood\\n\"; last said something at \
                  2026-03-14T09:26:53.589Z; they belong to the end, indexed at 2026-03-14T09:26:53.589Z at the latest",
+            ),
+            (
+                appended(Counts { records: 1, messages: 1, malformed: 1, ..Counts::default() }, None),
+                "read bytes 10 to 90 (line 4) of generation 2: 1 record, 1 message, 1 malformed line",
             ),
             (Event::Rewritten { generation: 2, identity: file }, "transcript was rewritten, read anew as generation 2"),
             (Event::Resumed, "goes on: something was said after the end or the index"),
