@@ -7,3 +7,6 @@ pub mod home;
 pub mod item;
 pub mod session;
 pub mod state;
+
+#[cfg(test)]
+mod tests;

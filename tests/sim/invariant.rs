@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use baton_events::projection::table::SessionTable;
-use baton_events::record::{CommandId, SessionId};
+use baton_events::record::{CommandId, SessionId, Timestamp};
 use baton_events::session::{Aggregate, Event, Phase, State, episode_uuid};
 
 use crate::log::{Kept, Log};
@@ -26,11 +26,16 @@ pub(crate) fn ensure(id: &'static str, holds: bool, what: impl FnOnce() -> Strin
     if holds { Ok(()) } else { Err(Broken::new(id, what())) }
 }
 
+/// A wish that comes again so much later is a new one (the design, "The core in five signatures").
+const REMEMBERED_FOR_MS: i64 = 24 * 3_600_000;
+
 /// What was seen of the log so far, so that each record is looked at once.
 #[derive(Default)]
 pub(crate) struct Watch {
     seen: usize,
-    causes: BTreeMap<(String, CommandId), u64>,
+    /// Each wish with the append that answered it, and when.
+    causes: BTreeMap<(String, CommandId), (u64, Timestamp)>,
+    latest: BTreeMap<String, Timestamp>,
     ranges: BTreeMap<String, (u32, u64)>,
     sequences: BTreeMap<String, u64>,
     folds: BTreeMap<SessionId, State>,
@@ -57,9 +62,17 @@ impl Watch {
         ensure("I-3", recorded.sequence.0 == *sequence, || {
             format!("{:?} in {stream} after {}", recorded.sequence, *sequence - 1)
         })?;
+        let latest = self.latest.entry(stream.clone()).or_insert(recorded.at);
+        *latest = recorded.at.max(*latest);
         if let Some(cause) = &recorded.metadata.cause {
-            let append = *self.causes.entry((stream.clone(), cause.clone())).or_insert(kept.append);
-            ensure("I-4", append == kept.append, || format!("{cause} has brought about events twice in {stream}"))?;
+            let first = self.causes.entry((stream.clone(), cause.clone())).or_insert((kept.append, recorded.at));
+            let forgotten = latest.since_ms(first.1) > REMEMBERED_FOR_MS;
+            ensure("I-4", first.0 == kept.append || forgotten, || {
+                format!("{cause} has brought about events twice in {stream}")
+            })?;
+            if forgotten {
+                *first = (kept.append, recorded.at);
+            }
         }
         let Some(id) = recorded.stream.session_id() else { return Ok(()) };
         let before = self.folds.remove(&id).unwrap_or_default();

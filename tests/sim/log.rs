@@ -8,7 +8,7 @@ use baton_events::record::{Metadata, Position, Recorded, SequenceNumber, StreamI
 use baton_events::schema;
 use baton_events::session::Event;
 
-use crate::invariant::Broken;
+use crate::invariant::{Broken, ensure};
 use crate::rng::Rng;
 
 /// Bytes that a disk writes at once.
@@ -120,6 +120,8 @@ pub(crate) struct Log {
     versions: BTreeMap<StreamId, SequenceNumber>,
     length: usize,
     suspect: bool,
+    /// How many records of its append come after the one with this chain hash.
+    remaining: BTreeMap<ChainHash, usize>,
     appends: u64,
     pub(crate) trouble: Trouble,
 }
@@ -234,6 +236,7 @@ impl Log {
                     return Err(Broken::new("I-2", format!("{event:?} was recorded and {:?} read back", back.event)));
                 }
                 versions.insert(request.stream.clone(), sequence);
+                self.remaining.insert(tail.chain, last - index);
                 staged.kept.push(Kept { recorded: back.clone(), chain: tail.chain, append: self.appends });
                 recorded.push(back);
             }
@@ -279,7 +282,8 @@ impl Log {
         self.suspect = false;
         self.versions = kept.iter().map(|kept| (kept.recorded.stream.clone(), kept.recorded.sequence)).collect();
         self.kept = kept;
-        Ok(())
+        let missing = self.remaining.get(&self.tail().chain).copied().unwrap_or(0);
+        ensure("I-4", missing == 0, || format!("{missing} records of the last append are missing"))
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) const ALL: &[(Mutant, &[&str])] = &[
     (Mutant::TrustsEveryFile, &["I-6"]),
     (Mutant::CollectsTooEarly, &["I-7"]),
     (Mutant::ReportsUnsyncedConversations, &["I-7"]),
-    (Mutant::RecoversHalfAnAppend, &["I-4", "liveness"]),
+    (Mutant::RecoversHalfAnAppend, &["I-4"]),
     (Mutant::RemembersTheForgotten, &["I-11"]),
     (Mutant::OwesNothingAfterRestart, &["I-7", "liveness"]),
     (Mutant::BelievesOldJobs, &["I-8", "liveness"]),

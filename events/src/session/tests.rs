@@ -597,3 +597,21 @@ fn a_query_does_not_take_the_word_of_who_ended_the_session() {
     world.step("30s close lazy_query  -> requested started | indexing end=explicit episode=1 owes=index..400");
     assert_eq!(world.aggregate.state().last_close, Some(CloseReason::Explicit));
 }
+
+#[test]
+fn answered_wishes_are_remembered_within_bounds() {
+    let mut world = World::new();
+    let wish = |number: usize| CommandId::new(&format!("wish-{number}"));
+    let day_ms = 24 * 3_600_000;
+    for number in 0..ANSWERED_MAX + 5 {
+        world.record(vec![Event::WentIdle], Some(wish(number)), Timestamp(1_000));
+    }
+    for (number, is_known) in [(0, false), (4, false), (5, true), (ANSWERED_MAX + 4, true)] {
+        assert_eq!(world.aggregate.has_answered(&wish(number)), is_known, "wish {number}");
+    }
+    world.record(vec![Event::WentIdle], None, Timestamp(1_000 + day_ms));
+    assert!(world.aggregate.has_answered(&wish(5)), "a day later");
+    world.record(vec![Event::WentIdle], None, Timestamp(1_001 + day_ms));
+    assert!(!world.aggregate.has_answered(&wish(ANSWERED_MAX + 4)), "more than a day later");
+    world.replay();
+}
