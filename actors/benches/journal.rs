@@ -22,11 +22,11 @@ const TOGETHER: u64 = 4;
 
 /// What a session records, one after another: a type and its data.
 const RECORDED: [(&str, &str); 5] = [
-    ("RecordsAppended", include_str!("../../replay-fixtures/schema/records_appended.v1.json")),
-    ("WentIdle", "{}"),
-    ("IndexingStarted", include_str!("../../replay-fixtures/schema/indexing_started.v1.json")),
-    ("Indexed", include_str!("../../replay-fixtures/schema/indexed.v1.json")),
-    ("Resumed", "{}"),
+    ("records_appended", include_str!("../../replay-fixtures/schema/records_appended.v1.json")),
+    ("went_idle", "{}"),
+    ("indexing_started", include_str!("../../replay-fixtures/schema/indexing_started.v1.json")),
+    ("indexed", include_str!("../../replay-fixtures/schema/indexed.v1.json")),
+    ("resumed", "{}"),
 ];
 
 fn main() {
@@ -40,7 +40,7 @@ fn stream(number: u64) -> StreamId {
 /// Event `number` of a session.
 fn event(number: u64) -> NewRecord {
     let (kind, data) = match number {
-        0 => ("Discovered", include_str!("../../replay-fixtures/schema/discovered.v1.json")),
+        0 => ("discovered", include_str!("../../replay-fixtures/schema/discovered.v1.json")),
         _ => RECORDED[number as usize % RECORDED.len()],
     };
     NewRecord {
@@ -67,7 +67,8 @@ fn open(log: &Path, fold: Box<dyn Fold>) -> DiskJournal {
 
 /// A log of so many events, [`EVENTS`] of each session, mixed as if a few hundred sessions were at work at a time.
 fn fill(log: &Path, events: u64) {
-    let journal = DiskJournal::open(Options::new(log, Timestamp(0)), table()).expect("opens");
+    let (fold, table) = TableFold::new();
+    let journal = DiskJournal::open(Options::new(log, Timestamp(0)), Box::new(fold)).expect("opens");
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let sessions: Vec<u64> = (0..events / EVENTS).collect();
     runtime.block_on(async {
@@ -87,6 +88,7 @@ fn fill(log: &Path, events: u64) {
         }
     });
     assert_eq!(journal.tail().position, Position(events));
+    assert_eq!((table.borrow().len() as u64, table.borrow().skipped()), (events / EVENTS, 0), "real events");
     journal.close();
 }
 
