@@ -109,11 +109,11 @@ mod tests {
         let discovered =
             r#"{"agent":"claude_code","path":"/t.jsonl","file":{"device":1,"inode":2},"subagent":false,"at":5}"#;
         vec![
-            record(1, 1, "Discovered", discovered),
-            record(2, 2, "WentIdle", "{}"),
-            record(3, 3, "OfALaterVersion", "{}"),
-            record(4, 4, "Resumed", "{}"),
-            record(5, 5, "WentIdle", "{}"),
+            record(1, 1, "discovered", discovered),
+            record(2, 2, "went_idle", "{}"),
+            record(3, 3, "of_a_later_version", "{}"),
+            record(4, 4, "resumed", "{}"),
+            record(5, 5, "went_idle", "{}"),
         ]
     }
 
