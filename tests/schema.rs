@@ -14,7 +14,7 @@ use std::process::Command;
 
 use baton_events::envelope::{self, ChainHash};
 use baton_events::hash::canonical_json;
-use baton_events::schema::{hex, home, item, session};
+use baton_events::schema::{export, hex, home, item, session};
 use baton_events::session::{Agent, CloseReason, FailureWhy, Tier, Why};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -165,7 +165,7 @@ impl Shelf<'_> {
     }
 
     fn stranger(&mut self, name: &str) {
-        let known = matches!(name, "FROZEN" | "episode.schema.json" | "item.v1.jsonl")
+        let known = matches!(name, "FROZEN" | "episode.schema.json" | "item.v1.jsonl" | "export.v1.jsonl")
             || (name.starts_with("envelope.v") || name.starts_with("words.v")) && name.ends_with(".json");
         let about = name.strip_suffix(".expected.json").map(|stem| format!("{stem}.json"));
         let has_source = about.is_some_and(|source| Fixture::of(&source).is_some() && self.text(&source).is_some());
@@ -349,6 +349,19 @@ fn stored_items_are_read_and_written_to_the_byte() {
         item::encode(&read.expect("an item"), &mut written).expect("a line");
     }
     assert_eq!(String::from_utf8_lossy(&written), stored);
+}
+
+#[test]
+fn lines_of_an_export_are_read_and_written_to_the_byte() {
+    let written = read(&fixtures().join("schema/export.v1.jsonl"));
+    let mut kinds = BTreeSet::new();
+    for line in written.lines() {
+        let read = export::read(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert_eq!(export::write(&read), line);
+        kinds.insert(std::mem::discriminant(&read));
+    }
+    let other = usize::from(kinds.contains(&std::mem::discriminant(&export::Line::Other)));
+    assert_eq!((kinds.len(), other), (8, 0), "one of each kind of line");
 }
 
 /// The real program with a daemon of its own over the example sessions; the daemon ends with this value.

@@ -14,6 +14,9 @@ mod source;
 mod spool;
 mod stats;
 
+#[cfg(test)]
+mod tests;
+
 use std::io;
 use std::path::PathBuf;
 

@@ -31,7 +31,8 @@ fn add_log(log: &Path, found: &mut Footprint) {
         match entry.file_name().to_str() {
             Some("segments") => found.segments += bytes,
             Some("sled") => found.index += bytes,
-            _ => found.aside += bytes,
+            _ if entry.path().is_dir() => found.aside += bytes,
+            _ => found.total += bytes,
         }
     }
 }
@@ -60,6 +61,7 @@ mod tests {
             ("log/sled/db", 2),
             ("log/sled/blobs/7", 4),
             ("log/cut-1/0001.seg.at-3", 8),
+            ("log/imported.json", 128),
             ("blobs/s/a.zst", 16),
             ("memory/meta.json", 32),
             ("daemon.log", 64),
@@ -68,7 +70,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, vec![0; bytes]).unwrap();
         }
-        let expected = Footprint { segments: 1, index: 6, aside: 8, conversations: 16, memory: 32, total: 127 };
+        let expected = Footprint { segments: 1, index: 6, aside: 8, conversations: 16, memory: 32, total: 255 };
         assert_eq!(of(home.path()), expected);
         assert_eq!(of(&home.path().join("none")), Footprint::default());
     }

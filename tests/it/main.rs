@@ -22,6 +22,7 @@ mod groups;
 mod history;
 mod kills;
 mod lazy;
+mod log;
 mod logs;
 mod mcp;
 mod power;
