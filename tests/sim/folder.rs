@@ -36,7 +36,7 @@ pub(crate) struct Folder {
 
 /// What became of a reading.
 pub(crate) enum Pass {
-    Read { cursor: Cursor, seen: Box<Observation>, tail: TailDigest, more: bool },
+    Read { cursor: Box<Cursor>, seen: Box<Observation>, tail: TailDigest, more: bool },
     Rewritten(FileIdentity),
     Gone,
     Unreadable,
@@ -161,7 +161,7 @@ impl Folder {
         }
         let (cursor, seen) = reader.into_parts();
         let tail = digest(&file.bytes[..cursor.offset as usize]);
-        Pass::Read { cursor, seen: Box::new(seen), tail, more }
+        Pass::Read { cursor: Box::new(cursor), seen: Box::new(seen), tail, more }
     }
 
     /// Whether the file at `path` may take over a session that was read from `known`.

@@ -119,7 +119,7 @@ fn prepare(job: &Job, folder: &Folder, store: &mut Store) -> Result<Stage, Broke
     }
     let open: OpenCalls = items.iter().collect();
     let (cursor, tail) = match folder.items(&start, open, to, &mut items) {
-        Pass::Read { cursor, tail, .. } => (cursor, tail),
+        Pass::Read { cursor, tail, .. } => (*cursor, tail),
         Pass::Rewritten(identity) => return over(Outcome::Rewritten(effect, identity)),
         Pass::Gone => return over(Outcome::Failed(effect, FailureWhy::Gone)),
         Pass::Unreadable => return over(Outcome::Failed(effect, FailureWhy::Unreadable)),

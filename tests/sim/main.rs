@@ -157,7 +157,7 @@ fn every_shell_that_does_one_thing_wrong_is_found_out() {
             match find(*mutant) {
                 Some((_, broken)) if by.contains(&broken.id) => {}
                 Some((seed, broken)) => {
-                    wrong.push(format!("{mutant:?} breaks {} in seed {seed}: {}", broken.id, broken.what))
+                    wrong.push(format!("{mutant:?} breaks {} in seed {seed}: {}", broken.id, broken.what));
                 }
                 None => wrong.push(format!("{mutant:?} is not found out")),
             }

@@ -222,13 +222,13 @@ impl Session {
                 vec![]
             }
             Message::Stray(command) => vec![Step::Submit(command, None)],
-            Message::Done(outcome) => self.done(outcome, around.mutant, wanted),
+            Message::Done(outcome) => self.done(outcome, around, wanted),
         };
         self.steps.extend(steps);
     }
 
-    fn done(&mut self, mut outcome: Outcome, mutant: Option<Mutant>, wanted: &mut Vec<Wanted>) -> Vec<Step> {
-        if mutant == Some(Mutant::BelievesOldJobs)
+    fn done(&mut self, mut outcome: Outcome, around: &Around<'_>, wanted: &mut Vec<Wanted>) -> Vec<Step> {
+        if around.mutant == Some(Mutant::BelievesOldJobs)
             && let (Outcome::Complete(complete), Some(job)) = (&mut outcome, self.live().state().job)
         {
             (complete.effect, complete.generation, complete.to) = (job.effect, job.effect.generation, job.to);
@@ -241,6 +241,10 @@ impl Session {
             Outcome::Complete(complete) => vec![Step::Submit(Command::Complete(complete), None)],
             Outcome::Failed(effect, why) => {
                 self.unreadable = true;
+                let path = self.live().state().transcript.as_ref().map(|transcript| &transcript.path);
+                let is_there = path.is_some_and(|path| around.folder.files.contains_key(path));
+                // It was gone when the job looked, and is there again: that is tried again.
+                let why = if why == FailureWhy::Gone && is_there { FailureWhy::Unreadable } else { why };
                 vec![Step::Submit(Command::Fail { effect, why }, None)]
             }
             Outcome::Rewritten(_, identity) => {
@@ -338,7 +342,7 @@ impl Session {
                 let observe = Command::Observe(Box::new(Observe {
                     generation,
                     from: start.cursor.offset,
-                    to: cursor,
+                    to: *cursor,
                     tail,
                     counts,
                     first_at: seen.first_at,
