@@ -23,7 +23,7 @@ use crate::environment::Environment;
 const WRITE: Duration = Duration::from_millis(15);
 /// Answers that a daemon gives before it is killed, at most, and how long that may take.
 const ANSWERS: usize = 12;
-const WORK: Duration = Duration::from_millis(1500);
+const WORK: Duration = Duration::from_secs(5);
 /// How long it goes on after that, or has been starting, or stopping, at most.
 const BORDER: Duration = Duration::from_millis(60);
 /// After so many kills everything is let come to rest and looked at.
