@@ -176,8 +176,7 @@ mod mounted {
         let (mut transcript, uuid) = with_a_session(&world);
         world.stop();
         read_only(world.home(), true);
-        for arguments in [&["search", "wolverine"][..], &["status"], &["daemon"], &["daemon", "--foreground"], &["mcp"]]
-        {
+        for arguments in [&["search", "wolverine"][..], &["status"], &["daemon"], &["daemon", "--foreground"]] {
             let ran = world.run(arguments);
             assert_eq!(ran.code, 1, "{arguments:?}: {}{}", ran.out, ran.err);
             assert!(ran.err.contains("writable again"), "{arguments:?}: {}", ran.err);

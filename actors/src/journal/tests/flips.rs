@@ -95,6 +95,37 @@ fn every_byte_of_a_segment_is_repaired_refused_or_says_nothing() {
     assert!(repaired > 100 && cut > 100 && refused > 500, "{repaired} {cut} {refused}");
 }
 
+/// The two marks of a length, which no hash covers: where a group begins, and whether an append goes on.
+#[test]
+fn a_changed_mark_loses_no_record_without_a_word() {
+    let home = in_memory();
+    let all = written(home.path());
+    let borders = borders(home.path(), 1);
+    let last_group = borders[borders.len() - 3];
+    for (at, mark) in borders[..borders.len() - 1].iter().flat_map(|at| [(*at, 0x80_u8), (*at, 0x40)]) {
+        for has_index in [true, false] {
+            let copy = in_memory();
+            fs::create_dir(copy.path().join("segments")).unwrap();
+            fs::copy(segment(home.path(), 1), segment(copy.path(), 1)).unwrap();
+            if has_index {
+                copy_folder(&home.path().join("sled"), &copy.path().join("sled"));
+            }
+            let mut bytes = fs::read(segment(copy.path(), 1)).unwrap();
+            bytes[at] ^= mark;
+            fs::write(segment(copy.path(), 1), bytes).unwrap();
+            let case = format!("mark {mark:x} at {at}, index {has_index}");
+            match opened(copy.path(), at, &all, &case) {
+                Became::Whole => {}
+                Became::Cut { records } => {
+                    assert!(!has_index && at >= last_group && records >= 7, "{case}: {records} records are left");
+                }
+                // A group that begins within an append tells that something whole follows: that is damage, not a tail.
+                Became::Refused => assert!(at < last_group || mark == 0x80, "{case}"),
+            }
+        }
+    }
+}
+
 /// Numbers that look like chance and are the same each time.
 struct Seeded(u64);
 
