@@ -294,7 +294,7 @@ fn each_field_that_says_something_else_is_refused_with_the_reason() {
     for (what, changed, expected) in [
         ("the same twice", format!("{file}{file}"), "follows its last line"),
         ("no end", file.lines().filter(|line| !line.contains("\"end\"")).fold(String::new(), join), "no last line"),
-        ("no note", file.lines().filter(|line| !line.contains("\"note\":")).fold(String::new(), join), "a note of"),
+        ("no note", file.lines().filter(|line| !line.contains("\"text\":\"story")).fold(String::new(), join), "a note of"),
         ("no conversation", file.lines().filter(|line| !of_conversation(line)).fold(String::new(), join), "not in it"),
         (
             "half a conversation",
