@@ -11,7 +11,7 @@ use std::io::Write;
 
 use baton_events::envelope::{self, ChainHash, StoredRecord, Tail};
 use baton_events::hash::ContentHash;
-use baton_events::projection::table::SessionTable;
+use baton_events::projection::table::{self, SessionTable};
 use baton_events::protocol::Progress;
 use baton_events::record::{Position, SessionId};
 use baton_events::redact::json::redact_json;
@@ -128,7 +128,8 @@ pub fn export(
     spool.pour(out)?;
     let state_hash = survey.table().state_hash();
     let Exported { items, redacted, .. } = written;
-    line(out, &Line::End(End { tail, state_hash, records, items, redacted }))?;
+    let state_version = table::VERSION;
+    line(out, &Line::End(End { tail, state_hash, state_version, records, items, redacted }))?;
     out.flush().map_err(Error::Write)?;
     written.lost.truncate(NAMED_MAX);
     Ok(written)

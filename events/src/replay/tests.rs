@@ -81,6 +81,7 @@ impl Log {
         End {
             tail: self.tail,
             state_hash: self.table.state_hash(),
+            state_version: crate::projection::table::VERSION,
             records: self.lines.len() as u64,
             items: 1,
             redacted: 0,

@@ -115,6 +115,8 @@ pub struct End {
     pub tail: Tail,
     /// What the records of the file fold to: the hash of their session table.
     pub state_hash: ContentHash,
+    /// The [version](crate::projection::table::VERSION) of the table that was hashed: another version's hash is another.
+    pub state_version: u32,
     /// Records in the file.
     pub records: u64,
     /// Items in the file.
@@ -178,10 +180,21 @@ struct EndV1 {
     position: u64,
     chain: String,
     state_hash: String,
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    state_version: u32,
     records: u64,
     items: u64,
     #[serde(default)]
     redacted: u64,
+}
+
+/// The first version is not written.
+fn first() -> u32 {
+    1
+}
+
+fn is_first(version: &u32) -> bool {
+    *version == first()
 }
 
 /// Writes a line, without a line break. [`Line::Other`] gives nothing.
@@ -229,6 +242,7 @@ pub fn write(line: &Line<'_>) -> String {
                 position: end.tail.position.0,
                 chain: end.tail.chain.to_string(),
                 state_hash: end.state_hash.to_string(),
+                state_version: end.state_version,
                 records: end.records,
                 items: end.items,
                 redacted: end.redacted,
@@ -261,6 +275,7 @@ pub fn read(line: &str) -> Result<Line<'_>, Error> {
         return Ok(Line::End(End {
             tail: Tail { position: Position(end.position), chain: chain(Some(&end.chain))? },
             state_hash: hash("state_hash", &end.state_hash)?,
+            state_version: end.state_version,
             records: end.records,
             items: end.items,
             redacted: end.redacted,
@@ -351,7 +366,13 @@ mod tests {
             &Line::Note { session, id, text: "done".to_owned() },
             &format!(r#"{{"session":"s1","note":"{h}","text":"done"}}"#),
         );
-        let end = End { tail, state_hash: id, records: 9, items: 2, redacted: 1 };
+        let end = End { tail, state_hash: id, state_version: 1, records: 9, items: 2, redacted: 1 };
+        check(
+            &Line::End(End { state_version: 2, ..end.clone() }),
+            &format!(
+                r#"{{"end":{{"position":9,"chain":"{c}","state_hash":"{h}","state_version":2,"records":9,"items":2,"redacted":1}}}}"#
+            ),
+        );
         check(
             &Line::End(end),
             &format!(
