@@ -145,6 +145,9 @@ pub enum Error {
     /// The home is not ours.
     #[error(transparent)]
     Lock(baton_actors::lock::LockError),
+    /// The log was not repaired.
+    #[error("{0}")]
+    Repair(String),
     /// The MCP server.
     #[error(transparent)]
     Mcp(#[from] crate::mcp::Error),

@@ -104,6 +104,12 @@ pub struct Removed {
     pub bytes: u64,
 }
 
+impl std::ops::AddAssign for Removed {
+    fn add_assign(&mut self, more: Self) {
+        *self = Self { files: self.files + more.files, bytes: self.bytes + more.bytes };
+    }
+}
+
 impl ChunkStore {
     /// The conversations in a folder, which is created (for the owner only) if it is missing.
     pub fn open(folder: impl Into<PathBuf>) -> Result<Self, Error> {
@@ -168,6 +174,37 @@ impl ChunkStore {
             lines.extend_from_slice(&self.chunk(session, chunk)?);
         }
         Ok((manifest, lines))
+    }
+
+    /// The files of a conversation: its manifest, which must be there and whole, and the chunks that it names, there or not.
+    pub fn files_of(&self, session: &SessionId, id: &ManifestId) -> Result<Vec<PathBuf>, Error> {
+        let (folder, manifest) = (self.folder_of(session), self.manifest(session, id)?);
+        let chunks = manifest.chunks.iter().map(|chunk| folder.join(chunk.file_name()));
+        Ok(std::iter::once(folder.join(file_name(id))).chain(chunks).collect())
+    }
+
+    /// The names of the folders that sessions have.
+    pub fn folders(&self) -> Result<BTreeSet<String>, Error> {
+        let entries = fs::read_dir(&self.folder).map_err(io_error("list", &self.folder))?;
+        let names = entries.map(|entry| entry.map(|entry| entry.file_name().into_string().ok()));
+        names.filter_map(Result::transpose).collect::<io::Result<_>>().map_err(io_error("list", &self.folder))
+    }
+
+    /// Removes the folder of a session that nobody knows, unless a note lies in it.
+    pub fn discard(&self, name: &str) -> Result<Removed, Error> {
+        if name.contains(['/', '\\']) || matches!(name, "" | "." | "..") {
+            return Ok(Removed::default());
+        }
+        let folder = self.folder.join(name);
+        let is_note =
+            |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| name.ends_with(note::ENDING));
+        if fs::read_dir(&folder).map_err(io_error("list", &folder))?.flatten().any(|entry| is_note(&entry)) {
+            return Ok(Removed::default());
+        }
+        let removed = self.remove(&folder, |_| true)?;
+        fs::remove_dir(&folder).map_err(io_error("remove", &folder))?;
+        durable::sync_folder(&self.folder).map_err(io_error("sync", &self.folder))?;
+        Ok(removed)
     }
 
     /// Removes all files of a session that none of `keep` names but notes, leftovers of interrupted writes included. If one of

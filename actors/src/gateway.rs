@@ -36,6 +36,7 @@ use crate::pace::Pace;
 use crate::roots::Roots;
 use crate::settings::SettingsReader;
 use crate::slot::Slot;
+use crate::storage::{Measured, Scale};
 use crate::supervisor::{self, Degraded, Progress};
 use crate::table::TableReader;
 use crate::trouble::Trouble;
@@ -84,8 +85,24 @@ pub struct Services {
     pub log_problem: Option<String>,
     /// Whether `session_states.json` can be written.
     pub exporting: Arc<Trouble>,
+    /// What everything takes on disk.
+    pub scale: Arc<Scale>,
+    /// Held while everything is verified: two at once would only be in each other's way.
+    pub verifying: Arc<Semaphore>,
     /// Set to `true` to stop the daemon.
     pub stop: watch::Sender<bool>,
+}
+
+impl Services {
+    /// What takes room on disk.
+    pub(crate) fn measured(&self) -> Measured {
+        Measured {
+            journal: self.journal.clone(),
+            table: self.table.clone(),
+            chunks: self.chunks.clone(),
+            indexer: self.indexer.clone(),
+        }
+    }
 }
 
 /// Reaches the gateway.

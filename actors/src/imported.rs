@@ -55,6 +55,11 @@ impl Imported {
         Self(Arc::new(Inner { tail, transcripts, roots: RwLock::default() }))
     }
 
+    /// The same for a log that ends earlier by now.
+    pub fn up_to(&self, tail: Tail) -> Self {
+        Self::new(tail, self.0.transcripts.clone())
+    }
+
     /// What the folder of a log says. An error where it says something that is not understood.
     pub fn read(log: &Path) -> io::Result<Self> {
         let path = log.join(FILE);

@@ -11,6 +11,7 @@ mod leave;
 mod left_out;
 mod mend;
 mod projector;
+pub(crate) mod rebuild;
 mod shelf;
 mod under_way;
 
@@ -27,7 +28,7 @@ use baton_events::session::{
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::{Notify, Semaphore, oneshot, watch};
 
-use crate::chunks::{self, ChunkStore};
+use crate::chunks::{self, ChunkStore, Removed};
 use crate::journal::Journal;
 use crate::limits;
 use crate::memory::Searcher;
@@ -156,6 +157,22 @@ impl Handle {
         &self.slot
     }
 
+    /// Removes all files of conversations that no event names any more, but of sessions that are being indexed. Whoever waits is
+    /// told when it is done.
+    pub(crate) async fn sweep(&self) -> Result<Swept, CallError> {
+        let chunks = self.chunks.clone();
+        // Before the table is looked at: a session is known before anything of it is stored.
+        let folders = tokio::task::spawn_blocking(move || chunks.folders()).await;
+        let folders = folders.ok().and_then(Result::ok).ok_or(CallError::Gone)?;
+        let (reply, swept) = oneshot::channel();
+        self.slot.cast(Msg::Sweep(folders, reply));
+        match tokio::time::timeout(limits::SWEEP_CHUNKS, swept).await {
+            Ok(Ok(swept)) => Ok(swept),
+            Ok(Err(_)) => Err(CallError::Gone),
+            Err(_) => Err(CallError::TimedOut),
+        }
+    }
+
     /// Hands out a job.
     pub(crate) fn index(&self, request: JobRequest) {
         self.slot.cast(Msg::Index(Box::new(request)));
@@ -258,12 +275,25 @@ pub(crate) enum Msg {
     /// Nor does an event name what this job has stored.
     Unwanted(SessionId, EffectId),
     /// It has gone.
-    Collected,
+    Collected(Removed),
+    /// Every session that has one of these folders is to be collected.
+    Sweep(BTreeSet<String>, oneshot::Sender<Swept>),
     /// The memory's thread is gone: start over with a new one.
     MemoryBroke,
 }
 
 pub(crate) struct IndexerActor;
+
+/// What a sweep has come to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Swept {
+    /// Sessions that were looked at.
+    pub(crate) sessions: u64,
+    /// Sessions that were left alone because something of them is under way.
+    pub(crate) busy: u64,
+    /// What was removed.
+    pub(crate) removed: Removed,
+}
 
 /// What the actor is started with.
 pub(crate) struct Arguments {
@@ -297,6 +327,9 @@ pub(crate) struct State {
     collecting: bool,
     /// Whether the disk takes conversations.
     storing: Arc<Trouble>,
+    /// A sweep under way: what it has come to so far, and who waits for it.
+    swept: Swept,
+    sweeping: Vec<oneshot::Sender<Swept>>,
 }
 
 impl Actor for IndexerActor {
@@ -327,7 +360,7 @@ impl Actor for IndexerActor {
         let storing = handle.storing.clone();
         // A crash between a conversation and its event has left files that no event names.
         let superseded = options.table.borrow().iter().map(|(session, _)| session.clone()).collect();
-        let _ = myself.send_message(Msg::Collected);
+        let _ = myself.send_message(Msg::Collected(Removed::default()));
         Ok(State {
             options,
             shelf: Shelf::new(fresh.clone(), storing.clone(), limits::STORE_GATHER),
@@ -343,6 +376,8 @@ impl Actor for IndexerActor {
             superseded,
             collecting: false,
             storing,
+            swept: Swept::default(),
+            sweeping: Vec::new(),
         })
     }
 
@@ -370,7 +405,11 @@ impl Actor for IndexerActor {
                 state.under_way.disown(&session, effect);
                 state.superseded.insert(session);
             }
-            Msg::Collected => state.collecting = false,
+            Msg::Collected(removed) => {
+                state.collecting = false;
+                state.swept.removed += removed;
+            }
+            Msg::Sweep(folders, reply) => state.sweep(folders, reply),
             Msg::MemoryBroke => return Err("the memory broke".into()),
         }
         state.dispatch(&myself);
@@ -509,6 +548,7 @@ impl State {
             let named = episode::named(&self.options.table.borrow(), &session);
             // The next index of the session will bring us here again.
             if waits || !self.under_way.begin_collecting(&session, &named) {
+                self.swept.busy += 1;
                 continue;
             }
             let (under_way, slot, pace) = (self.under_way.clone(), self.slot.clone(), self.options.pace.clone());
@@ -517,10 +557,12 @@ impl State {
             tokio::spawn(async move {
                 let id = session.clone();
                 let blocking = tokio::task::spawn_blocking(move || chunks.collect(&id, &named));
+                let mut gone = Removed::default();
                 match blocking.await {
                     Ok(Ok(removed)) if removed.files == 0 => {}
                     Ok(Ok(removed)) => {
                         let (files, bytes) = (removed.files, removed.bytes);
+                        gone = removed;
                         tracing::info!(%session, reason = %"superseded", files, bytes, "chunks deleted");
                     }
                     // Who reads the conversation says so. With thousands of them that is one line too many.
@@ -534,8 +576,36 @@ impl State {
                 if pace.is_asked() {
                     tokio::time::sleep(limits::BACKLOG_PAUSE).await;
                 }
-                report(&myself, &slot, Msg::Collected);
+                report(&myself, &slot, Msg::Collected(gone));
             });
+        }
+        if !self.collecting && self.superseded.is_empty() {
+            for reply in self.sweeping.drain(..) {
+                // Whoever does not wait any more has its room back all the same.
+                let _ = reply.send(self.swept);
+            }
+        }
+    }
+
+    /// Has every session collected that has one of these folders, and the folders removed that no session has.
+    fn sweep(&mut self, mut folders: BTreeSet<String>, reply: oneshot::Sender<Swept>) {
+        if self.sweeping.is_empty() {
+            self.swept = Swept::default();
+        }
+        self.sweeping.push(reply);
+        let table = self.options.table.borrow().clone();
+        for (session, _) in table.iter() {
+            let folder = self.options.chunks.folder_of(session);
+            if folder.file_name().and_then(|name| name.to_str()).is_some_and(|name| folders.remove(name)) {
+                self.swept.sessions += 1;
+                self.superseded.insert(session.clone());
+            }
+        }
+        for folder in folders {
+            match self.options.chunks.discard(&folder) {
+                Ok(removed) => self.swept.removed += removed,
+                Err(error) => tracing::warn!(%folder, %error, "conversation of no session not removed"),
+            }
         }
     }
 }

@@ -16,6 +16,9 @@
 //! | `offline` | reading the segments of a log that nobody has open |
 //! | `refill` | writing a log anew from the records of another |
 //! | `recovery` | opening: verify, cut, restore, catch up, rebuild |
+//! | `compact` | rewriting the index while the log goes on |
+//! | `verify` | reading everything, and saying what is not as it was written |
+//! | `repair` | cutting a damaged log off where it is still whole |
 
 use std::pin::Pin;
 
@@ -24,6 +27,7 @@ use baton_events::record::{Position, SequenceNumber, StreamId};
 
 mod checkpoint;
 mod committer;
+pub mod compact;
 mod disk;
 pub mod files;
 mod group;
@@ -32,10 +36,12 @@ mod memory;
 pub mod offline;
 mod recovery;
 pub mod refill;
+pub mod repair;
 mod sealed;
 mod sealer;
 mod segment;
 mod sled;
+pub mod verify;
 mod writer;
 
 #[cfg(test)]
@@ -43,9 +49,11 @@ mod conformance;
 #[cfg(test)]
 mod tests;
 
+pub use compact::{CompactError, Rewritten};
 pub use disk::{DiskJournal, Options};
 pub use memory::MemoryJournal;
 pub use recovery::{Cut, OpenError, Recovery};
+pub use verify::{Auditor, Finding, Verified};
 
 /// Longest encoded record. Sled keeps values over 128 KiB as one file each and never removes them promptly.
 pub const RECORD_MAX_BYTES: usize = 60 * 1024;
@@ -104,6 +112,20 @@ pub trait Journal: Send + Sync {
 
     /// Sizes, and what is wrong.
     fn stats(&self) -> Stats;
+
+    /// Writes the index anew, so that it takes no more room than it needs; nothing of the log changes. `go_on` is asked now
+    /// and then, with the records done and all there are: on `false` everything is as it was. Appends wait once for a moment;
+    /// reads never. Blocks: seconds per million records. A journal without an index has nothing to do.
+    fn compact(&self, go_on: &mut dyn FnMut(u64, u64) -> bool) -> Result<Rewritten, CompactError> {
+        let _ = go_on;
+        Ok(Rewritten::default())
+    }
+
+    /// Reads everything that is stored up to the tail and says what is not as it was written. It changes nothing, and appends
+    /// and reads go on. Blocks: seconds per million records. An error means that nothing could be read at all.
+    fn verify(&self, auditor: &mut dyn Auditor) -> Result<Verified, ReadError> {
+        verify::read_through(self.tail(), &|from| self.read(from, READ_MAX_RECORDS), auditor)
+    }
 
     /// Writes what is queued, flushes, and lets go of the files. Later appends and reads answer `Closed`. May be
     /// called again. Blocks: not for an async worker.
@@ -237,6 +259,9 @@ pub struct Stats {
     pub segments: u64,
     /// Bytes of segment files on disk, sealed ones as they are.
     pub bytes: u64,
+    /// Bytes that an index written anew would be given to hold; `None` when that is not known, or there is no index. sled takes
+    /// more on disk.
+    pub index_live_bytes: Option<u64>,
     /// What is wrong and what it means, for `status`. `None` when all is well.
     pub problem: Option<String>,
 }

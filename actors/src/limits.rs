@@ -144,3 +144,21 @@ pub const MEMORY_COMMIT: Duration = Duration::from_secs(1);
 
 /// Conversations of finished jobs that wait in memory for the search index, in items; others are read back from disk.
 pub const FRESH_ITEMS: usize = 50_000;
+
+/// Longest that a sweep of all conversations is waited for: reading the manifests of some ten thousand sessions takes seconds.
+pub const SWEEP_CHUNKS: Duration = Duration::from_secs(300);
+
+/// How often it is looked whether the log's index has grown out of proportion.
+pub const UPKEEP: Duration = Duration::from_secs(600);
+
+/// Least distance between two rewritings of the index that nobody has asked for.
+pub const UPKEEP_PAUSE: Duration = Duration::from_secs(3600);
+
+/// An index below this is never rewritten unasked: sled takes some MB for next to nothing.
+pub const UPKEEP_BYTES: u64 = 32 * 1024 * 1024;
+
+/// How long upkeep that nobody has asked for waits in the middle of it while questions are answered; then it is given up.
+pub const UPKEEP_WAIT: Duration = Duration::from_secs(30);
+
+/// How long `status` waits until the bytes on disk are added up. Then it tells what they last were.
+pub const WEIGHING: Duration = Duration::from_millis(150);

@@ -38,6 +38,7 @@ use baton_events::record::{SessionId, Timestamp};
 use baton_events::turns::Unit;
 use uuid::Uuid;
 
+pub use dump::Print;
 pub use graph::{Fact, GraphQuery, Node, Page};
 pub use query::Query;
 pub use searcher::{Hit, Kind, Searcher};
@@ -45,7 +46,7 @@ pub use store::{Checkpoint, Opened, Store};
 
 /// What a memory on disk must have been written by to be used. To be raised with every change of the analyzer, the
 /// fields, the cutting into units, entities and facts, the filter or the redaction.
-pub const PROJECTION_VERSION: u32 = 2;
+pub const PROJECTION_VERSION: u32 = 3;
 
 /// All that the memory holds of one session.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use baton_events::record::Timestamp;
 use ractor::{Actor, ActorRef};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::archive;
 use crate::chunks::{self, ChunkStore};
@@ -27,6 +27,7 @@ use crate::settings::{Settings, SettingsReader};
 use crate::supervisor::{self, Progress, SupervisorActor};
 use crate::table::{TableFold, TableReader};
 use crate::trouble::Trouble;
+use crate::upkeep::Upkeep;
 use crate::watcher::{self, Root};
 
 /// What a daemon is started with.
@@ -108,6 +109,7 @@ pub struct System {
     journal: Arc<dyn Journal>,
     supervisor: ActorRef<supervisor::Msg>,
     exporter: Exporter,
+    upkeep: Upkeep,
     lock: HomeLock,
 }
 
@@ -165,6 +167,8 @@ impl System {
             outage: outage.clone(),
             log_problem,
             exporting: Arc::new(Trouble::new(export::TROUBLE)),
+            scale: Arc::default(),
+            verifying: Arc::new(Semaphore::new(1)),
             stop: watch::Sender::new(false),
         };
         let sessions = session::Options {
@@ -206,7 +210,8 @@ impl System {
         tokio::spawn(end_with(ended, services.stop.clone()));
         tracing::info!(home = %home.display(), sessions = services.table.borrow().len(), "daemon started");
         let exporter = Exporter::start(Arc::new(services.clone()));
-        Ok(Self { services, gateway, journal, supervisor: actor, exporter, lock })
+        let upkeep = Upkeep::start(services.clone());
+        Ok(Self { upkeep, services, gateway, journal, supervisor: actor, exporter, lock })
     }
 
     /// Completes when a client has asked the daemon to stop.
@@ -226,6 +231,7 @@ impl System {
     /// owed, and done after the next start.
     pub async fn stop(self) -> HomeLock {
         self.services.stop.send_replace(true);
+        self.upkeep.end();
         self.gateway.close().await;
         if let Err(error) = self.services.supervisor.drain().await {
             tracing::warn!(%error, "sessions not drained in time");

@@ -52,6 +52,10 @@ pub mod method {
     pub const LOG_STATS: &str = "log/stats";
     /// Records of the log as they are stored; may wait for the next one.
     pub const LOG_READ: &str = "log/read";
+    /// Everything that is stored, read and compared.
+    pub const LOG_VERIFY: &str = "log/verify";
+    /// Room that nothing needs, given back.
+    pub const LOG_COMPACT: &str = "log/compact";
     /// Calls a tool as MCP does.
     pub const TOOL: &str = "tools/call";
     /// Sent by the daemon while a call takes long; carries no id.
@@ -270,6 +274,15 @@ pub struct ExplainParams {
     /// Only events after this sequence.
     #[serde(default)]
     pub after: u64,
+}
+
+/// Arguments of `log/verify`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VerifyParams {
+    /// Whether the memory is left out: building one anew takes longest.
+    #[serde(default)]
+    pub quick: bool,
 }
 
 /// Arguments of `close`.

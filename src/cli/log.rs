@@ -1,12 +1,15 @@
 //! `baton log`: the log itself, looked at and carried about. Asks the daemon where one runs; else reads the home, whose
 //! lock it takes meanwhile: a daemon that is needed starts when the command has ended.
 
+mod compact;
 mod destination;
 mod export;
 mod import;
 mod remote;
+mod repair;
 mod stats;
 mod tail;
+mod verify;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -39,6 +42,12 @@ enum Action {
     Import(import::Typed),
     /// Show the last events, and those that come
     Tail(tail::Typed),
+    /// Read and compare everything that is stored; nothing is changed
+    Verify(verify::Typed),
+    /// Give back room that nothing needs
+    Compact(compact::Typed),
+    /// Have a damaged log end where it is still whole; what is cut off is kept
+    Repair(repair::Typed),
 }
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
@@ -47,6 +56,9 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         Action::Export(typed) => export::run(environment, typed),
         Action::Import(typed) => import::run(environment, typed),
         Action::Tail(typed) => tail::run(environment, typed),
+        Action::Verify(typed) => verify::run(environment, typed),
+        Action::Compact(typed) => compact::run(environment, typed),
+        Action::Repair(typed) => repair::run(environment, typed),
     }
 }
 
@@ -77,4 +89,9 @@ fn reach(environment: &Environment) -> Result<Reached, Error> {
             Err(error) => return Err(Error::Lock(error)),
         }
     }
+}
+
+/// Bytes for a person.
+fn size(bytes: u64) -> String {
+    if bytes < 1_000_000 { format!("{} KB", bytes.div_ceil(1_000)) } else { format!("{:.1} MB", bytes as f64 / 1e6) }
 }

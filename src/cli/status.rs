@@ -72,12 +72,34 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     fact("log", format!("{} events in {} segments, {} KB", log.position, log.segments, log.bytes.div_ceil(1024)));
     let memory = &status.memory;
     fact("memory", format!("{} documents, {} events behind the log", memory.documents, memory.lag));
+    if let Some(storage) = &status.storage {
+        let parts = [
+            ("segments", storage.segments),
+            ("index", storage.sled),
+            ("conversations", storage.chunks),
+            ("memory", storage.memory),
+        ];
+        let told = parts.map(|(name, part)| match part.live_bytes {
+            Some(live) if live < part.bytes => format!("{name} {} ({} needed)", size(part.bytes), size(live)),
+            _ => format!("{name} {}", size(part.bytes)),
+        });
+        let aside = match storage.aside.bytes {
+            0 => String::new(),
+            bytes => format!(", cut off or put aside {}", size(bytes)),
+        };
+        fact("disk", format!("{}{aside}", told.join(", ")));
+    }
     for problem in &status.problems {
         output.line("");
         output.line(&output.styled(Style::Bad, &print::plain(&problem.what)));
         output.line(&format!("  {}", print::plain(&problem.fix)));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Bytes for a person.
+fn size(bytes: u64) -> String {
+    if bytes < 1_000_000 { format!("{} KB", bytes.div_ceil(1_000)) } else { format!("{:.1} MB", bytes as f64 / 1e6) }
 }
 
 fn megabytes(bytes: u64) -> u64 {

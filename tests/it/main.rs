@@ -8,6 +8,7 @@
 
 mod bench;
 mod closing;
+mod compact;
 mod config;
 mod crashes;
 mod daemons;
@@ -27,6 +28,7 @@ mod logs;
 mod mcp;
 mod power;
 mod record;
+mod repair;
 mod roots;
 mod secrets;
 mod shapes;
@@ -39,4 +41,5 @@ mod torn;
 mod tracking;
 mod transcript;
 mod unreadable;
+mod verify;
 mod world;

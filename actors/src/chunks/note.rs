@@ -34,9 +34,14 @@ impl ChunkStore {
         Ok(hash)
     }
 
+    /// Where a note lies.
+    pub fn note_path(&self, session: &SessionId, hash: &ContentHash) -> PathBuf {
+        self.folder_of(session).join(file_name(hash))
+    }
+
     /// Reads a note back.
     pub fn note(&self, session: &SessionId, hash: &ContentHash) -> Result<String, Error> {
-        let path: PathBuf = self.folder_of(session).join(file_name(hash));
+        let path = self.note_path(session, hash);
         let bytes = read_bounded(session, &path, NOTE_MAX_BYTES)?;
         let intact = Sha256::digest(&bytes).as_slice() == hash.0;
         let text = String::from_utf8(bytes).ok().filter(|_| intact);

@@ -271,3 +271,28 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_conversations_files_are_known_by_name_and_a_folder_of_nobody_goes_unless_a_note_lies_in_it() {
+    let (_home, store) = store();
+    let folder = store.folder_of(&session());
+    let id = store.append(&session(), None, &lines(&[1000; 600]), header(1)).unwrap();
+    let mut files = store.files_of(&session(), &id).unwrap();
+    assert_eq!(files.len(), 4, "a manifest and its chunks");
+    files.sort();
+    assert_eq!(files, names(&folder).iter().map(|name| folder.join(name)).collect::<Vec<_>>());
+    fs::remove_file(&files[1]).unwrap();
+    let known = |store: &ChunkStore| store.folders().unwrap().into_iter().collect::<Vec<_>>();
+    let name = session().to_string();
+    assert_eq!(known(&store), std::slice::from_ref(&name));
+
+    let note = store.put_note(&session(), "done").unwrap();
+    assert!(store.note_path(&session(), &note).exists());
+    assert_eq!(store.discard(&name).unwrap(), Removed::default(), "a note may be of an event that is still to come");
+    fs::remove_file(store.note_path(&session(), &note)).unwrap();
+    assert_eq!(store.discard(&name).unwrap().files, 3);
+    assert!(known(&store).is_empty() && store.files_of(&session(), &id).is_err());
+    for name in ["none", "../blobs", ".."] {
+        assert!(!matches!(store.discard(name), Ok(removed) if removed.files > 0), "{name}");
+    }
+}

@@ -1,6 +1,7 @@
 //! What each method does: find out which session or project is meant, ask the actors, answer in the contract's words.
 
 mod close;
+mod compact;
 mod config;
 mod episodes;
 mod explain;
@@ -18,6 +19,7 @@ mod tool;
 mod track;
 mod tracking;
 mod unindexed;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -102,6 +104,8 @@ async fn dispatch(
         method::EPISODES => result(&episodes::episodes(params(raw)?, services, out).await?),
         method::LOG_STATS => result(&log::stats(services).await?),
         method::LOG_READ => result(&log::read(params(raw)?, services).await?),
+        method::LOG_VERIFY => result(&verify::verify(params(raw)?, services, out).await?),
+        method::LOG_COMPACT => result(&compact::compact(services, out).await?),
         method::TOOL => result(&tool::call(params(raw)?, services, out).await?),
         method::STOP => {
             tracing::info!("asked to stop");
@@ -109,8 +113,8 @@ async fn dispatch(
             result(&BTreeMap::from([("stopping", true)]))
         }
         other => {
-            let known = "close, config, episodes, facts, log/read, log/stats, nodes, search, session/explain, sessions, show, status, stop, sync, \
-                         tools/call, track, tracking, unindexed, untrack";
+            let known = "close, config, episodes, facts, log/compact, log/read, log/stats, log/verify, nodes, search, \
+                         session/explain, sessions, show, status, stop, sync, tools/call, track, tracking, unindexed, untrack";
             Err(failure(code::METHOD_NOT_FOUND, format!("no method {other:?}; there are {known}")).into())
         }
     }

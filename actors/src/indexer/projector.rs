@@ -8,16 +8,16 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
-use baton_events::conversation::{Agent, Item};
+use baton_events::conversation::{Agent, Body, Item};
 use baton_events::envelope::StoredRecord;
 use baton_events::graph::Surroundings;
 use baton_events::projection::table::Row;
-use baton_events::record::{Position, SessionId};
+use baton_events::record::{Position, SessionId, Timestamp};
 use baton_events::session::{EpisodeRef, Event, Phase};
 use baton_events::{digest, graph, turns};
 use tokio::sync::oneshot;
@@ -56,6 +56,7 @@ pub(super) struct Port {
     searcher: Arc<RwLock<Option<Searcher>>>,
     covered: Arc<Mutex<Position>>,
     trouble: Arc<Trouble>,
+    reached: Arc<AtomicU64>,
 }
 
 enum Command {
@@ -87,10 +88,23 @@ impl Port {
         }
     }
 
-    fn nudge(&self) {
+    /// How far it has taken the log in, committed or not.
+    pub(super) fn reached(&self) -> Position {
+        Position(self.reached.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn nudge(&self) {
         if !self.nudged.swap(true, Ordering::SeqCst) {
             let _ = self.commands.send(Command::Nudge);
         }
+    }
+}
+
+/// Closes a projector's memory and waits for that. Blocks.
+pub(super) fn close_now(port: &Port) {
+    let (reply, closed) = oneshot::channel();
+    if port.commands.send(Command::Close(reply)).is_ok() {
+        let _ = closed.blocking_recv();
     }
 }
 
@@ -127,6 +141,7 @@ pub(super) struct Projector<C> {
     failed: Option<(Instant, u32)>,
     /// When it was last looked whether the memory lacks a session.
     made_whole: Option<Instant>,
+    reached: Arc<AtomicU64>,
 }
 
 #[derive(Clone, Copy)]
@@ -153,6 +168,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             searcher: Arc::default(),
             covered: Arc::new(Mutex::new(Position(0))),
             trouble: Arc::new(Trouble::new("the searchable memory does not follow the log")),
+            reached: Arc::default(),
         };
         let mut opened = open(&options, &port);
         let shared = port.clone();
@@ -189,6 +205,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 trouble: shared.trouble,
                 failed: None,
                 made_whole: None,
+                reached: shared.reached,
             };
             projector.run(&inbox)
         };
@@ -297,6 +314,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         for record in records.iter().filter(|record| record.position <= known) {
             self.apply(record)?;
             self.applied = record.position;
+            self.reached.store(record.position.0, Ordering::Relaxed);
         }
         Ok(records.len() == limits::MEMORY_STEP && self.applied < known)
     }
@@ -395,7 +413,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             title: &title,
             episode_uuid: current.uuid,
             episode_text: &content,
-            ended_at: state.last_conversation_at,
+            ended_at: heard_last(&items),
             indexed_at: current.at,
             parent: state.parent(),
             units: &units,
@@ -513,6 +531,12 @@ fn wait_to_open(inbox: &Receiver<Command>, wait: Duration) -> bool {
 fn pause(tries: u32, asked: bool) -> Duration {
     let doubled = RETRY.saturating_mul(1 << tries.saturating_sub(1).min(8)).min(RETRY_MAX);
     if asked { RETRY_ASKED } else { doubled }
+}
+
+/// The latest time of a conversation. By what is stored of it, not by the table: what was read since then and is not indexed yet
+/// would stand in a memory that is built anew, and not in one that was maintained.
+fn heard_last(items: &[Item]) -> Option<Timestamp> {
+    items.iter().filter(|item| !matches!(item.body, Body::Meta(_))).filter_map(|item| item.at).max()
 }
 
 /// Why the memory could not follow.

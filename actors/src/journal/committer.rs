@@ -19,6 +19,13 @@ use super::{AppendError, Appended, Fold};
 /// Records in one group. One fold, one index batch after another, one pause for everybody who waits.
 const GROUP_MAX_RECORDS: usize = 1024;
 
+/// What the committer is asked for.
+pub(super) enum Wish {
+    Append(Request),
+    /// Something to be done between two groups.
+    Between(Box<dyn FnOnce(&mut Committer) + Send>),
+}
+
 /// One append in the queue.
 pub(super) struct Request {
     pub(super) stream: StreamId,
@@ -31,7 +38,7 @@ pub(super) struct Request {
 
 /// The thread's state. Ends when every sender is gone and the queue is empty.
 pub(super) struct Committer {
-    pub(super) requests: Receiver<Request>,
+    pub(super) requests: Receiver<Wish>,
     pub(super) writer: Writer,
     pub(super) ledger: Ledger,
     pub(super) fold: Box<dyn Fold>,
@@ -53,6 +60,11 @@ pub(super) struct Unflushed {
 }
 
 impl Unflushed {
+    /// All of it is durable.
+    pub(super) fn clear(&mut self) {
+        (self.records, self.since) = (0, None);
+    }
+
     fn is_due(&self) -> bool {
         self.since.is_some_and(|since| self.records >= self.max_records || since.elapsed() >= self.max_age)
     }
@@ -61,14 +73,26 @@ impl Unflushed {
 impl Committer {
     pub(super) fn run(mut self) {
         while let Some(first) = self.next() {
-            let mut records = first.batch.len();
-            let mut group = vec![first];
-            while records < GROUP_MAX_RECORDS {
-                let Ok(request) = self.requests.try_recv() else { break };
-                records += request.batch.len();
-                group.push(request);
+            let (mut group, mut records, mut wish) = (Vec::new(), 0, Some(first));
+            let mut between = None;
+            while let Some(next) = wish.take() {
+                match next {
+                    Wish::Append(request) => {
+                        records += request.batch.len();
+                        group.push(request);
+                        if records < GROUP_MAX_RECORDS {
+                            wish = self.requests.try_recv().ok();
+                        }
+                    }
+                    Wish::Between(work) => between = Some(work),
+                }
             }
-            self.commit(group);
+            if !group.is_empty() {
+                self.commit(group);
+            }
+            if let Some(work) = between {
+                work(&mut self);
+            }
             if self.unflushed.is_due() {
                 self.flush();
             }
@@ -76,8 +100,8 @@ impl Committer {
         self.flush();
     }
 
-    /// The next append, flushing the index meanwhile when it is due. `None` when the journal is closed.
-    fn next(&mut self) -> Option<Request> {
+    /// The next wish, flushing the index meanwhile when it is due. `None` when the journal is closed.
+    fn next(&mut self) -> Option<Wish> {
         loop {
             let Some(since) = self.unflushed.since else { return self.requests.recv().ok() };
             match self.requests.recv_timeout(self.unflushed.max_age.saturating_sub(since.elapsed())) {

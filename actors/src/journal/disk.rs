@@ -2,7 +2,7 @@
 //!
 //! Reads go to the index, and to the segments when the index fails: slower, never wrong.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
@@ -12,12 +12,14 @@ use baton_events::envelope::{self, ChainHash, NewRecord, StoredRecord, Tail};
 use baton_events::record::{Position, SequenceNumber, StreamId, Timestamp};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::committer::{Committer, Request, Unflushed};
+use super::committer::{Committer, Request, Unflushed, Wish};
+use super::compact::{self, Building, CompactError, Rewritten};
 use super::files::{DiskFiles, Files};
 use super::ledger::measure;
 use super::recovery::{self, OpenError, Recovery};
 use super::sealer::Sealer;
 use super::sled::{self, Index};
+use super::verify::{self, Auditor, Until, Verified};
 use super::writer::Writer;
 use super::{Ack, AppendError, Exact, Fold, Journal, READ_MAX_BYTES, READ_MAX_RECORDS, ReadError, Stats, segment};
 
@@ -71,6 +73,8 @@ pub struct DiskJournal {
     committer: Mutex<Option<JoinHandle<()>>>,
     sealer: Mutex<Option<Arc<Sealer>>>,
     recovery: Recovery,
+    /// Held while the index is rewritten.
+    rewriting: Mutex<()>,
 }
 
 impl DiskJournal {
@@ -87,7 +91,8 @@ impl DiskJournal {
 
         let known = Known { problem: recovered.report.problem.clone(), ..Known::default() };
         let (segments, index) = (log.join("segments"), RwLock::new(recovered.index));
-        let shared = Arc::new(Shared { segments: segments.clone(), index, known: Mutex::new(known) });
+        let log_folder = log.clone();
+        let shared = Arc::new(Shared { log: log_folder, segments: segments.clone(), index, known: Mutex::new(known) });
         shared.advance(tail, &recovered.writer);
         let threads = |source| OpenError::Io { what: "start the threads for", path: log.clone(), source };
         let sealer = seal.then(|| Sealer::start(files, segments, Arc::clone(&shared), recovered.writer.number()));
@@ -111,7 +116,8 @@ impl DiskJournal {
         let queue = Queue { room: Arc::new(Semaphore::new(QUEUE_MAX_KIB)), sender: Mutex::new(Some(sender)) };
         let committer = Mutex::new(Some(thread));
         let sealer = Mutex::new(sealer);
-        Ok(Self { queue: Arc::new(queue), shared, committer, sealer, recovery: recovered.report })
+        let (queue, recovery, rewriting) = (Arc::new(queue), recovered.report, Mutex::new(()));
+        Ok(Self { queue, shared, committer, sealer, recovery, rewriting })
     }
 
     /// Goes on as after a write that the index refused.
@@ -223,8 +229,35 @@ impl Journal for DiskJournal {
     fn stats(&self) -> Stats {
         let known = self.shared.known();
         let problem = known.problem.clone();
-        let bytes = known.bytes.saturating_sub(known.shrunk);
-        Stats { events: known.tail.position.0, segments: known.segments, bytes, problem }
+        let (events, segments, bytes) =
+            (known.tail.position.0, known.segments, known.bytes.saturating_sub(known.shrunk));
+        drop(known);
+        let index_live_bytes = self.shared.ask_index(|index| Ok(index.live_bytes())).flatten();
+        Stats { events, segments, bytes, index_live_bytes, problem }
+    }
+
+    fn compact(&self, go_on: &mut dyn FnMut(u64, u64) -> bool) -> Result<Rewritten, CompactError> {
+        let Ok(_only) = self.rewriting.try_lock() else { return Err(CompactError::UnderWay) };
+        self.shared.tail_if_open().map_err(|_| CompactError::Closed)?;
+        let bytes = || compact::folder_bytes(&self.shared.log().join("sled"));
+        let bytes_before = bytes();
+        let tail = || self.shared.known().tail;
+        let new = Building { shared: &self.shared, tail: &tail, go_on }.build()?;
+        let (reply, answer) = std::sync::mpsc::channel();
+        let work = move |committer: &mut Committer| {
+            let _ = reply.send(committer.take_over(new));
+        };
+        self.queue.send(Wish::Between(Box::new(work))).map_err(|_| CompactError::Closed)?;
+        let pause = answer.recv().map_err(|_| CompactError::Closed)??;
+        compact::remove_old(self.shared.log());
+        Ok(Rewritten { records: self.shared.known().tail.position.0, bytes_before, bytes_after: bytes(), pause })
+    }
+
+    fn verify(&self, auditor: &mut dyn Auditor) -> Result<Verified, ReadError> {
+        self.shared.tail_if_open()?;
+        let (folder, index) = (self.shared.segments(), Some(&self.shared.index));
+        verify::verify(folder, index, &|| Until::Tail(self.shared.known().tail), auditor)
+            .map_err(|error| ReadError::Failed { position: Position(1), reason: error.to_string() })
     }
 
     fn close(&self) {
@@ -257,11 +290,11 @@ type Answer = oneshot::Receiver<Result<super::Appended, AppendError>>;
 /// The queue in front of the committer. Its bound is `room`, in KiB of what waits.
 struct Queue {
     room: Arc<Semaphore>,
-    sender: Mutex<Option<Sender<Request>>>,
+    sender: Mutex<Option<Sender<Wish>>>,
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, Option<Sender<Request>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Sender<Wish>>> {
         self.sender.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -269,15 +302,20 @@ impl Queue {
         let Append { stream, expected, batch } = append;
         let (reply, answer) = oneshot::channel();
         let request = Request { stream, expected, batch, reply, room };
+        self.send(Wish::Append(request))?;
+        Ok(answer)
+    }
+
+    fn send(&self, wish: Wish) -> Result<(), AppendError> {
         let sender = self.lock();
         let sender = sender.as_ref().ok_or(AppendError::Closed)?;
-        sender.send(request).map_err(|_| AppendError::Closed)?;
-        Ok(answer)
+        sender.send(wish).map_err(|_| AppendError::Closed)
     }
 }
 
 /// What the committer writes and readers read.
 pub(super) struct Shared {
+    log: PathBuf,
     segments: PathBuf,
     /// `None` when it could not be opened, failed to take in a group, or the journal is closed.
     index: RwLock<Option<Index>>,
@@ -297,6 +335,25 @@ struct Known {
 }
 
 impl Shared {
+    /// The folder of the log.
+    pub(super) fn log(&self) -> &Path {
+        &self.log
+    }
+
+    /// The folder of its segments.
+    pub(super) fn segments(&self) -> &Path {
+        &self.segments
+    }
+
+    /// Has this index used from now on; the one before it is closed.
+    pub(super) fn put_index(&self, index: Option<Index>) {
+        if index.is_some() {
+            // Whatever was wrong with the one before it.
+            self.known().problem = None;
+        }
+        *self.index.write().unwrap_or_else(PoisonError::into_inner) = index;
+    }
+
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -353,7 +410,7 @@ impl Shared {
         }
     }
 
-    fn complain(&self, error: &sled::Error) {
+    pub(super) fn complain(&self, error: &dyn std::fmt::Display) {
         let mut known = self.known();
         if known.problem.is_none() {
             tracing::error!(error = %error, "index of the log failed; reading its segments instead");

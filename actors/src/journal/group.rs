@@ -27,6 +27,11 @@ pub(super) struct Group {
 }
 
 impl Group {
+    /// The position of its first record.
+    pub(super) fn first(&self) -> Position {
+        self.first
+    }
+
     /// The record at a position.
     pub(super) fn at(&self, position: Position) -> Option<&Entry> {
         let index = position.0.checked_sub(self.first.0)?;

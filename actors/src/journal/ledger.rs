@@ -79,6 +79,11 @@ impl Ledger {
         changed
     }
 
+    /// How many streams there are.
+    pub(super) fn streams(&self) -> usize {
+        self.heads.len()
+    }
+
     /// Takes in a record that is stored already. `Err` says what does not follow from what came before.
     pub(super) fn admit(&mut self, record: &StoredRecord, chain: ChainHash) -> Result<(), String> {
         let expected = self.tail.position.next();

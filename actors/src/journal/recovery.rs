@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use baton_events::envelope::{self, Tail};
+use baton_events::envelope;
 use baton_events::record::{Position, Timestamp};
 
 use super::Fold;
@@ -121,7 +121,7 @@ pub(super) fn recover(
         let reason = format!("position {} of the index is not on the chain of the segments", applied.position);
         anew(log, reason, &mut report)
     };
-    let index = index.and_then(|index| match catch_up(&index, &segments, tail) {
+    let index = index.and_then(|index| match catch_up(&index, &segments, tail.position) {
         Ok(caught_up) => {
             report.caught_up = caught_up;
             Some(index)
@@ -150,31 +150,44 @@ fn anew(log: &Path, reason: String, report: &mut Recovery) -> Option<Index> {
     }
 }
 
-/// Brings into the index what the segments have beyond it. `Err` says why it cannot be used.
-fn catch_up(index: &Index, segments: &Path, tail: Tail) -> Result<u64, String> {
+/// Brings into the index what the segments have beyond it, up to a position. `Err` says why it cannot be used.
+pub(super) fn catch_up(index: &Index, segments: &Path, to: Position) -> Result<u64, String> {
+    catch_up_while(index, segments, to, &mut |_| true)
+}
+
+/// As [`catch_up`], as long as `go_on` says so, which is told how far it is after every few records.
+pub(super) fn catch_up_while(
+    index: &Index,
+    segments: &Path,
+    to: Position,
+    go_on: &mut dyn FnMut(Position) -> bool,
+) -> Result<u64, String> {
     let applied = index.applied().map_err(|error| error.to_string())?;
-    if applied.position >= tail.position {
+    if applied.position >= to {
         return Ok(0);
     }
-    let (mut step, mut failed) = (Vec::with_capacity(STEP_RECORDS), None);
-    segment::stream(segments, applied.position.next(), tail.position, |position, frame| {
+    let (mut step, mut failed, mut reached) = (Vec::with_capacity(STEP_RECORDS), None, applied.position);
+    segment::stream(segments, applied.position.next(), to, |position, frame| {
         let outcome = placed(&frame).and_then(|placed| {
             step.push(placed);
-            if step.len() < STEP_RECORDS && position < tail.position {
-                return Ok(());
+            if step.len() < STEP_RECORDS && position < to {
+                return Ok(true);
             }
-            let outcome = index.apply(&step).map_err(|error| error.to_string());
+            index.apply(&step).map_err(|error| error.to_string())?;
             step.clear();
-            outcome
+            reached = position;
+            Ok(go_on(position))
         });
-        failed = outcome.err();
-        failed.is_none()
+        outcome.unwrap_or_else(|reason| {
+            failed = Some(reason);
+            false
+        })
     })?;
     if let Some(reason) = failed {
         return Err(reason);
     }
     index.flush().map_err(|error| error.to_string())?;
-    Ok(tail.position.0 - applied.position.0)
+    Ok(reached.0 - applied.position.0)
 }
 
 fn placed(frame: &Frame<'_>) -> Result<Placed, String> {

@@ -9,7 +9,7 @@
 //!         last position u64 · chain hash at it 16 · unpacked bytes u64 · packed bytes u64 · checksum 16
 //! ```
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use baton_events::envelope::{ChainHash, Tail};
@@ -26,6 +26,12 @@ const FORMAT: u32 = 1;
 const LEVEL: i32 = 9;
 /// What is compressed before it is asked whether to go on: about 5 ms.
 const STEP_BYTES: usize = 256 * 1024;
+
+/// What is unpacked at once of a damaged one: what a step that fails has unpacked is lost.
+const PART_BYTES: usize = 4 * 1024;
+/// Where in a zstd frame its flags stand, and which says that it ends with a checksum of four bytes (RFC 8878, 3.1.1.1.1).
+const FRAME_DESCRIPTOR: usize = 4;
+const CHECKSUM: u8 = 1 << 2;
 
 /// What a sealed segment begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +122,27 @@ pub(super) fn pack(segment: &[u8], header: Header, end: Tail, go_on: impl Fn() -
     let sealed = Sealed { header, end, unpacked: frames.len() as u64, packed };
     bytes[..HEADER_BYTES].copy_from_slice(&sealed.encode());
     Ok(Some(bytes))
+}
+
+/// As much of the segment that was sealed as can be unpacked, whatever its checksum says: for whoever judges every record by
+/// the chain. `None` where not even its header can be read.
+pub(super) fn unpack_part(bytes: &[u8]) -> Option<Vec<u8>> {
+    let sealed = Sealed::decode(bytes).ok()?;
+    let mut segment = sealed.header.encode().to_vec();
+    let mut frame = bytes.get(HEADER_BYTES..)?.to_vec();
+    if let Some(descriptor) = frame.get_mut(FRAME_DESCRIPTOR).filter(|descriptor| **descriptor & CHECKSUM != 0) {
+        // What fails its checksum is not given, though most of it may be right.
+        *descriptor &= !CHECKSUM;
+        frame.truncate(frame.len().saturating_sub(4));
+    }
+    let mut decoder = zstd::Decoder::new(frame.as_slice()).ok()?;
+    let mut step = vec![0; PART_BYTES];
+    while let Ok(read @ 1..) = decoder.read(&mut step)
+        && segment.len() as u64 <= SEGMENT_MAX_BYTES
+    {
+        segment.extend_from_slice(&step[..read]);
+    }
+    Some(segment)
 }
 
 /// The segment that was sealed. What is no sealed segment, or not all of one, is `InvalidData`.

@@ -285,6 +285,14 @@ pub(super) fn load_sealed(path: &Path) -> io::Result<(Vec<u8>, u64)> {
     Ok((sealed::unpack(&bytes)?, bytes.len() as u64))
 }
 
+/// As [`load`], but of a sealed segment that is damaged as much as can be unpacked, and why that is not all.
+pub(super) fn load_part(path: &Path) -> io::Result<(Vec<u8>, Option<String>)> {
+    load(path).map(|bytes| (bytes, None)).or_else(|error| {
+        let part = read_whole(&sealed::path_of(path)).ok().and_then(|bytes| sealed::unpack_part(&bytes));
+        part.map(|part| (part, Some(error.to_string()))).ok_or(error)
+    })
+}
+
 fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     let file = fs::File::open(path)?;
     let size = file.metadata()?.len();

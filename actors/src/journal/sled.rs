@@ -5,8 +5,9 @@
 //! opens. So: one thread writes, `flush` is followed by our own `sync_data`, and every call is guarded.
 //!
 //! One tree, so that one batch is atomic: `g` first position -> a group of records, packed; `s` length of the stream's
-//! name, name, sequence -> position; `b` -> applied position and chain hash; what `checkpoint` keeps: `t` name of a stream
-//! -> its head and row, `c` -> how far the rows have come. Integers are big-endian. sled writes what
+//! name, name, sequence -> position; `b` -> applied position and chain hash; `l` -> bytes of all `g` and `s`; what
+//! `checkpoint` keeps: `t` name of a stream -> its head and row, `c` -> how far the rows have come. Integers are big-endian.
+//! sled writes what
 //! it holds several times over, as pages split and are consolidated, so what it is given is small: records that came
 //! together lie together, compressed.
 
@@ -14,6 +15,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,12 +23,13 @@ use baton_events::envelope::{self, ChainHash, StoredRecord, Tail};
 use baton_events::record::{Position, SequenceNumber, StreamId};
 
 use super::READ_MAX_BYTES;
+use super::compact;
 use super::group::{self, Group};
 use super::ledger::Placed;
 
 /// Advisory: sled's floor is about 130 MB while it scans a log of 1 GB, whatever is set.
 const CACHE_BYTES: u64 = 16 * 1024 * 1024;
-/// Records per batch: two keys each and `applied` make 127 operations, and sled is best near 100.
+/// Records per batch: two keys each, `applied` and `live` make 128 operations, and sled is best near 100.
 const BATCH_RECORDS: usize = 63;
 /// Operations of any batch.
 const BATCH_OPERATIONS: usize = 127;
@@ -41,6 +44,11 @@ const LOCK_WAIT: Duration = Duration::from_secs(3);
 const LOCK_RETRY: Duration = Duration::from_millis(5);
 
 const APPLIED: &[u8] = b"b";
+/// How many bytes all keys and values have.
+const LIVE: &[u8] = b"l";
+/// What keys by stream begin with, and what lies behind all of them.
+const STREAM: &[u8] = b"s";
+const BEHIND_STREAM: &[u8] = b"t";
 /// What the first form of this index had instead: a key for each record.
 const FIRST_FORM: &[u8] = b"a";
 
@@ -78,6 +86,8 @@ pub(super) struct Index {
     db: ::sled::Db,
     /// Our own handle on sled's file: what `flush` writes is synced with it.
     data: File,
+    /// Bytes of all keys and values, as `l` has it; `None` for an index that was begun without counting them.
+    live: Mutex<Option<u64>>,
 }
 
 /// A record of the index: with the chain hash that stands beside it.
@@ -87,18 +97,39 @@ pub(super) struct Entry {
     pub(super) bytes: Vec<u8>,
 }
 
+/// A record's place by its stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StreamKey {
+    /// As it is stored.
+    pub(super) key: Vec<u8>,
+    pub(super) stream: Vec<u8>,
+    pub(super) sequence: SequenceNumber,
+    pub(super) position: Position,
+}
+
 impl Index {
-    fn open_once(folder: &Path) -> Result<Self, Error> {
+    /// Opens or creates the index in a folder, if it can be opened as it is.
+    pub(super) fn open_once(folder: &Path) -> Result<Self, Error> {
         guarded(|| {
             let db = ::sled::Config::new().path(folder).cache_capacity(CACHE_BYTES).flush_every_ms(None).open()?;
             let data = OpenOptions::new().read(true).write(true).open(folder.join("db"))?;
-            let index = Self { db, data };
+            let live = match db.get(LIVE)? {
+                Some(value) => Some(be_u64(&value)?),
+                None => db.is_empty().then_some(0),
+            };
+            let index = Self { db, data, live: Mutex::new(live) };
             if index.db.contains_key(FIRST_FORM)? {
                 return Err(Error::Malformed("the form of an earlier version"));
             }
             index.applied()?;
             Ok(index)
         })
+    }
+
+    /// sled itself, to be spoilt.
+    #[cfg(test)]
+    pub(super) fn raw(&self) -> &::sled::Db {
+        &self.db
     }
 
     /// How far the index has come.
@@ -118,14 +149,23 @@ impl Index {
         guarded(|| {
             for part in placed.chunks(BATCH_RECORDS) {
                 let mut batch = ::sled::Batch::default();
+                let mut added = 0;
+                let mut insert = |key: Vec<u8>, value: &[u8]| {
+                    added += (key.len() + value.len()) as u64;
+                    batch.insert(key, value);
+                };
                 for group in group::cut(part) {
                     if let Some(first) = group.first() {
-                        batch.insert(&group_key(first.record.position), group::pack(group)?);
+                        insert(group_key(first.record.position).to_vec(), &group::pack(group)?);
                     }
                 }
                 for one in part {
                     let position = one.record.position.0.to_be_bytes();
-                    batch.insert(stream_key(&one.record.stream, one.record.sequence), &position);
+                    insert(stream_key(&one.record.stream, one.record.sequence), &position);
+                }
+                let live = self.live_bytes().map(|live| live + added);
+                if let Some(live) = live {
+                    batch.insert(LIVE, &live.to_be_bytes());
                 }
                 if let Some(last) = part.last() {
                     let mut applied = last.record.position.0.to_be_bytes().to_vec();
@@ -133,6 +173,7 @@ impl Index {
                     batch.insert(APPLIED, applied);
                 }
                 self.db.apply_batch(batch)?;
+                *self.live.lock().unwrap_or_else(PoisonError::into_inner) = live;
             }
             Ok(())
         })
@@ -176,6 +217,12 @@ impl Index {
         })
     }
 
+    /// Bytes of all that was taken in: what an index written anew would hold, before what sled adds. `None` when nobody
+    /// has counted.
+    pub(super) fn live_bytes(&self) -> Option<u64> {
+        *self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Makes durable what is applied.
     pub(super) fn flush(&self) -> Result<(), Error> {
         guarded(|| {
@@ -217,6 +264,44 @@ impl Index {
         let first = key.get(1..).ok_or(Error::Malformed("a position"))?;
         let group = group::unpack(Position(be_u64(first)?), &value)?;
         if group.at(position).is_none() { Err(Error::Hole(position)) } else { Ok(group) }
+    }
+
+    /// Groups from the one on that position `from` would lie in, at most `limit`, in order.
+    pub(super) fn groups(&self, from: Position, limit: usize) -> Result<Vec<Group>, Error> {
+        guarded(|| {
+            let mut groups = Vec::new();
+            let before = self.db.range(group_key(Position(0))..=group_key(from)).next_back().transpose()?;
+            let begin = before.map_or_else(|| group_key(from).to_vec(), |(key, _)| key.to_vec());
+            for pair in self.db.range(begin..=group_key(Position(u64::MAX)).to_vec()).take(limit) {
+                let (key, value) = pair?;
+                let first = key.get(1..).ok_or(Error::Malformed("a position"))?;
+                groups.push(group::unpack(Position(be_u64(first)?), &value)?);
+            }
+            Ok(groups)
+        })
+    }
+
+    /// Keys by stream behind a key, or from the first on, at most `limit`, in their own order.
+    pub(super) fn stream_keys(&self, after: Option<&[u8]>, limit: usize) -> Result<Vec<StreamKey>, Error> {
+        use std::ops::Bound::{Excluded, Included};
+        guarded(|| {
+            let mut keys = Vec::new();
+            let begin = after.map_or(Included(STREAM), Excluded);
+            for pair in self.db.range::<&[u8], _>((begin, Excluded(BEHIND_STREAM))).take(limit) {
+                let (key, value) = pair?;
+                let malformed = || Error::Malformed("a key by stream");
+                let (stream, sequence) = key.len().checked_sub(8).map(|at| key.split_at(at)).ok_or_else(malformed)?;
+                let stream = stream.get(5..).ok_or_else(malformed)?.to_vec();
+                let (sequence, position) = (SequenceNumber(be_u64(sequence)?), Position(be_u64(&value)?));
+                keys.push(StreamKey { key: key.to_vec(), stream, sequence, position });
+            }
+            Ok(keys)
+        })
+    }
+
+    /// Where a record stands by its stream. `None`: the index does not know it.
+    pub(super) fn position_of(&self, stream: &StreamId, sequence: SequenceNumber) -> Result<Option<Position>, Error> {
+        guarded(|| self.db.get(stream_key(stream, sequence))?.map(|value| be_u64(&value).map(Position)).transpose())
     }
 
     /// Records of one stream after a sequence, none behind `to`.
@@ -282,6 +367,7 @@ pub(super) struct Aside {
 /// Opens the index of a log folder, whatever state it is in: first as it is, then without its snapshots, then anew. An
 /// error is not about the index, but about the disk, or that another process has it open.
 pub(super) fn open(log: &Path) -> Result<Opened, Error> {
+    compact::settle(log)?;
     let folder = log.join("sled");
     remove_unfinished_snapshots(&folder)?;
     let begun = Instant::now();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sha2::{Digest, Sha256};
 use tantivy::columnar::Column;
 use tantivy::postings::Postings;
 use tantivy::schema::{Field, IndexRecordOption, OwnedValue, Value};
@@ -22,17 +23,45 @@ impl Searcher {
         let snapshot = self.snapshot();
         let mut lines = Vec::new();
         for number in 0..snapshot.segments.len() {
-            segment_lines(&snapshot, number, &mut lines)?;
+            segment_lines(&snapshot, number, &mut |key, line| lines.push((key, line)))?;
         }
         lines.sort_unstable();
         Ok(lines.into_iter().map(|(_, line)| line).collect())
     }
+
+    /// What the lines of [`Searcher::dump`] come to, session by session: how many there are and a sum of their hashes. Two
+    /// memories that hold the same have the same prints. Takes little memory.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn prints(&self) -> Result<BTreeMap<String, Print>, Error> {
+        let snapshot = self.snapshot();
+        let mut prints: BTreeMap<String, Print> = BTreeMap::new();
+        for number in 0..snapshot.segments.len() {
+            segment_lines(&snapshot, number, &mut |(session, ..), line| {
+                let print = prints.entry(session).or_default();
+                let digest = Sha256::digest(line.as_bytes());
+                let word = digest.iter().take(16).fold(0, |word: u128, byte| word << 8 | u128::from(*byte));
+                *print = Print { documents: print.documents + 1, sum: print.sum.wrapping_add(word) };
+            })?;
+        }
+        Ok(prints)
+    }
+}
+
+/// What the documents of a session come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Print {
+    /// How many there are.
+    pub documents: u64,
+    sum: u128,
 }
 
 /// Session, kind of document, which one.
 type Key = (String, (u8, &'static str), u64);
 
-fn segment_lines(snapshot: &Snapshot, number: usize, lines: &mut Vec<(Key, String)>) -> Result<(), Error> {
+fn segment_lines(snapshot: &Snapshot, number: usize, take: &mut dyn FnMut(Key, String)) -> Result<(), Error> {
     let schema = snapshot.searcher.schema();
     let (reader, segment) = (&snapshot.searcher.segment_readers()[number], &snapshot.segments[number]);
     let digests = digests(snapshot, number)?;
@@ -58,7 +87,7 @@ fn segment_lines(snapshot: &Snapshot, number: usize, lines: &mut Vec<(Key, Strin
         let graph = graph.map(|(_, shown)| shown).unwrap_or_default();
         let line =
             format!("{session:?} kind={} {head:?} pairs={pairs:?}{graph} terms={digest:016x} {fields:?}", kind.1);
-        lines.push(((session, kind, ordinal), line));
+        take((session, kind, ordinal), line);
     }
     Ok(())
 }

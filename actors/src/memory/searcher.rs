@@ -97,6 +97,22 @@ impl Searcher {
         Arc::clone(&self.published.read().unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
 
+    /// The same as of now: it goes on searching this committed state, whatever is committed later.
+    pub fn pinned(&self) -> Self {
+        Self::new(Arc::new(std::sync::RwLock::new(self.snapshot())))
+    }
+
+    /// The share of documents that are not deleted, in thousandths: how much of the memory's bytes is needed, about.
+    pub fn live_permille(&self) -> u64 {
+        let snapshot = self.snapshot();
+        let readers = snapshot.searcher.segment_readers();
+        let sum = |count: fn(&tantivy::index::SegmentReader) -> u32| -> u64 {
+            readers.iter().map(|reader| u64::from(count(reader))).sum()
+        };
+        let all = sum(|reader| reader.max_doc());
+        (sum(|reader| reader.num_docs()) * 1000).checked_div(all).unwrap_or(1000)
+    }
+
     /// How many turns and how many sessions the memory holds, deleted ones not yet merged away included.
     pub fn counts(&self) -> (u64, u64) {
         let snapshot = self.snapshot();

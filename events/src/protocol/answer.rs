@@ -4,6 +4,7 @@ mod config;
 mod episode;
 mod history;
 mod log;
+mod upkeep;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,9 @@ pub use config::{Config, ConfigValue, ImportedKey};
 pub use episode::{CommandLine, Episode, ErrorLine, FileModified, FileRead, Line, Metadata};
 pub use history::{Change, Explain, Happened, Owed, Replayed, ReplayedSession};
 pub use log::{Footprint, LogRead, LogRecord, LogStats};
+pub use upkeep::{
+    Checked, Compact, CompactedConversations, CompactedIndex, Finding, Lost, Part, Repair, Storage, Verify,
+};
 
 /// Result of `search`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -193,6 +197,8 @@ pub struct Status {
     pub log: Log,
     /// The searchable memory.
     pub memory: Memory,
+    /// What everything takes on disk, as of the last few seconds. `None` while it is still being added up.
+    pub storage: Option<Storage>,
     /// What is wrong, each with its fix.
     pub problems: Vec<Problem>,
     /// What the person should know who expects more: that tracking is off.

@@ -14,6 +14,7 @@ use crate::archive;
 use crate::footprint;
 use crate::gateway::{Services, resolve};
 use crate::journal::{Exact, Journal, ReadError};
+use crate::storage;
 
 /// Most records of one answer.
 const RECORDS_MAX: usize = 4096;
@@ -29,9 +30,10 @@ pub(in crate::gateway) async fn stats(services: &Arc<Services>) -> Result<LogSta
         let chain = services.journal.chain_at(position)?.unwrap_or_default();
         let known = services.journal.stats();
         let disk = footprint::of(&services.home);
+        let live_bytes = Some(storage::measure(&services.home, &services.measured()).live_bytes());
         let problem = services.log_problem.iter().chain(&known.problem).next().cloned();
         let (segments, bytes) = (known.segments, known.bytes);
-        let mut told = LogStats { segments, bytes, disk, problem, ..LogStats::default() };
+        let mut told = LogStats { segments, bytes, live_bytes, disk, problem, ..LogStats::default() };
         archive::fill(&mut told, Tail { position, chain }, &table);
         Ok::<_, ReadError>(told)
     });

@@ -68,6 +68,20 @@ pub(super) async fn told<T>(
     progress: impl Fn() -> (u64, u64),
     work: impl Future<Output = T>,
 ) -> Result<T, Ended> {
+    let progress = || {
+        let (done, total) = progress();
+        Progress { what: what.to_owned(), done, total }
+    };
+    told_of(services, out, progress, work).await
+}
+
+/// The same for work of several kinds, one after another.
+pub(super) async fn told_of<T>(
+    services: &Services,
+    out: &Out,
+    progress: impl Fn() -> Progress,
+    work: impl Future<Output = T>,
+) -> Result<T, Ended> {
     let mut tell = tokio::time::interval(TELL);
     let mut stopping = services.stop.subscribe();
     tokio::pin!(work);
@@ -78,8 +92,7 @@ pub(super) async fn told<T>(
                 if out.is_closed() {
                     return Err(Ended::ClientGone);
                 }
-                let (done, total) = progress();
-                out.progress(&Progress { what: what.to_owned(), done, total });
+                out.progress(&progress());
             }
             _ = stopping.wait_for(|stop| *stop) => {
                 let message = "the daemon is stopping; what is done stays, call again for the rest";

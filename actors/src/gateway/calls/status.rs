@@ -10,6 +10,7 @@ use baton_events::redact::redact;
 
 use super::Ended;
 use crate::gateway::{Services, answers};
+use crate::limits;
 use crate::obstacle::Obstacle;
 use crate::watcher::Overview;
 
@@ -76,6 +77,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     problems.extend(services.indexer.not_storing().map(lasting));
     problems.extend(services.exporting.told().map(lasting));
     let problems = bounded(problems);
+    let storage = services.scale.weigh(&services.home, &services.measured(), limits::WEIGHING).await;
     let listed = roots(services, &overview).await;
     let pending = progress.pending();
     let elapsed_ms = progress.since.map(|since| services.clock.now().since_ms(since)).filter(|_| pending > 0);
@@ -113,6 +115,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
             lag: tail.0.saturating_sub(memory_position.0),
             documents,
         },
+        storage,
         problems,
         note: services.settings.borrow().note(),
     })

@@ -23,6 +23,9 @@ pub struct LogStats {
     pub segments: u64,
     /// Bytes of the log that are the only truth: its segment files.
     pub bytes: u64,
+    /// Bytes of the whole home that are needed, to be held against `disk.total`: the segments, what the index and the current
+    /// conversations hold, the part of the memory that is not deleted. `None` where no daemon can tell.
+    pub live_bytes: Option<u64>,
     /// Bytes on disk, by what they are for.
     pub disk: Footprint,
     /// What is wrong with the log, if anything is.

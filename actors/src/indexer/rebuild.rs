@@ -1,0 +1,65 @@
+//! A memory built anew beside the one in use, to compare the two: by the same projector, from the same log and conversations.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_events::record::Position;
+use tokio::sync::oneshot;
+
+use super::Options;
+use super::fresh::Fresh;
+use super::left_out::LeftOut;
+use super::projector::{self, Port, Projector};
+use crate::memory::Searcher;
+
+/// How often whoever waits is asked whether to go on.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A memory in a folder of its own, which belongs to whoever made it.
+pub(crate) struct Rebuilt(Port);
+
+impl Rebuilt {
+    /// Begins one in `folder`, which must be empty or missing.
+    pub(crate) fn begin(options: &Options, folder: &Path) -> Result<Self, String> {
+        let options = Options { memory: folder.to_owned(), ..options.clone() };
+        // Nothing is collected for a memory that nobody searches.
+        let port = Projector::start(options, Arc::new(Fresh::default()), Arc::new(LeftOut::default()), |_| {}, || {});
+        port.map(Self).map_err(|error| error.to_string())
+    }
+
+    /// Waits until it covers the log up to a position, and gives it as it is then. `go_on` is asked with how far it is. Blocks.
+    pub(crate) fn at(
+        &self,
+        position: Position,
+        go_on: &mut dyn FnMut(Position) -> bool,
+    ) -> Result<Option<Searcher>, String> {
+        let (reply, mut covered) = oneshot::channel();
+        self.0.ensure(position, reply);
+        loop {
+            match covered.try_recv() {
+                Ok(_) => {
+                    let searcher = self.0.searcher().ok_or("it could not be opened")?;
+                    return Ok(Some(searcher.pinned()));
+                }
+                Err(oneshot::error::TryRecvError::Closed) => return Err("building it broke".to_owned()),
+                Err(oneshot::error::TryRecvError::Empty) => {}
+            }
+            if let (_, Some(problem)) = self.0.state() {
+                return Err(problem);
+            }
+            if !go_on(self.0.reached()) {
+                return Ok(None);
+            }
+            std::thread::sleep(LOOK);
+            // The table may have been published meanwhile.
+            self.0.nudge();
+        }
+    }
+}
+
+impl Drop for Rebuilt {
+    fn drop(&mut self) {
+        projector::close_now(&self.0);
+    }
+}

@@ -1,0 +1,198 @@
+//! Verifying: what is whole is found whole, and every damage is found and named.
+
+use std::sync::RwLock;
+
+use baton_events::record::StreamId;
+
+use super::super::sled::{self, Index};
+use super::super::verify::{self, Auditor, Until, Verified};
+use super::*;
+
+/// Takes everything and goes on.
+#[derive(Default)]
+pub(super) struct All(pub(super) Vec<StoredRecord>);
+
+impl Auditor for All {
+    fn record(&mut self, record: &StoredRecord) {
+        self.0.push(record.clone());
+    }
+
+    fn go_on(&mut self, _done: u64, _total: u64) -> bool {
+        true
+    }
+}
+
+/// Verifies a closed log with its index.
+fn verified(log: &Path) -> Verified {
+    let index = RwLock::new(Some(sled::open(log).unwrap().index));
+    verify::verify(&log.join("segments"), Some(&index), &|| Until::End, &mut All::default()).unwrap()
+}
+
+/// The places and words of all findings.
+fn told(verified: &Verified) -> String {
+    let told =
+        verified.findings.iter().map(|finding| format!("{}: {} ({})\n", finding.place, finding.what, finding.fix));
+    told.collect()
+}
+
+#[test]
+fn a_whole_log_is_found_whole_open_and_closed() {
+    let home = tempfile::tempdir().unwrap();
+    let small = Options { segment_bytes: 1000, ..options(home.path()) };
+    let journal = DiskJournal::open(small, Box::new(())).unwrap();
+    for number in 0..40 {
+        append(&journal, &stream(&format!("s{}", number % 3)), number / 3, vec![event(number)]).unwrap();
+    }
+    let mut all = All::default();
+    let open = journal.verify(&mut all).unwrap();
+    assert_eq!(told(&open), "");
+    assert_eq!(all.0, check_whole(&journal));
+    assert_eq!((open.tail, open.streams, open.indexed, open.keys), (journal.tail(), 3, 40, 40));
+    assert_eq!(open.segments, journal.stats().segments);
+    journal.close();
+    let closed = verified(home.path());
+    assert_eq!((told(&closed), closed.tail, closed.indexed), (String::new(), open.tail, 40));
+    assert!(closed.complete && closed.damage.is_none());
+}
+
+#[test]
+fn a_flipped_byte_anywhere_is_found_with_its_position() {
+    let home = tempfile::tempdir().unwrap();
+    written(home.path());
+    let (path, borders) = (segment(home.path(), 1), borders(home.path(), 1));
+    let whole = fs::read(&path).unwrap();
+    let (mut torn, mut damaged) = (0, 0);
+    for at in 0..whole.len() {
+        flip(&path, at);
+        let found = verify::segments(home.path(), &mut All::default()).unwrap();
+        fs::write(&path, &whole).unwrap();
+        if at >= HEADER_BYTES && borders.contains(&at) && told(&found).is_empty() {
+            // The mark of a group says nothing about the records themselves.
+            continue;
+        }
+        let damage = found.damage.unwrap_or_else(|| panic!("byte {at} is not missed"));
+        let record = borders.iter().filter(|border| **border <= at).count() as u64;
+        assert_eq!(damage.position, Position(record.max(1)), "byte {at}");
+        assert_eq!(found.tail.position, Position(record.max(1) - 1), "byte {at}");
+        // A header of the last segment is never torn while records follow it.
+        if damage.torn {
+            torn += 1
+        } else {
+            damaged += 1
+        }
+        assert_eq!(damage.torn, record >= 8, "byte {at}: only the last group can be");
+    }
+    assert!(torn > 0 && damaged > torn, "{torn} {damaged}");
+}
+
+#[test]
+fn a_missing_segment_is_a_hole() {
+    let home = tempfile::tempdir().unwrap();
+    let small = Options { segment_bytes: 600, seal: false, ..options(home.path()) };
+    let journal = DiskJournal::open(small, Box::new(())).unwrap();
+    for number in 0..12 {
+        append(&journal, &stream("a"), number, vec![event(number)]).unwrap();
+    }
+    journal.close();
+    fs::remove_file(segment(home.path(), 2)).unwrap();
+    let found = verify::segments(home.path(), &mut All::default()).unwrap();
+    let damage = found.damage.clone().unwrap();
+    assert_eq!((damage.segment, damage.position), (2, found.tail.position.next()));
+    assert!(told(&found).contains("the file is missing, and 0003 is there"), "{}", told(&found));
+    assert!(told(&found).contains(&format!("baton log repair --cut-at {}", damage.position)), "{}", told(&found));
+}
+
+/// Does something to the index of a closed log and verifies it.
+fn check_index(change: impl FnOnce(&Index), expected: &[&str]) {
+    let home = tempfile::tempdir().unwrap();
+    written(home.path());
+    let opened = sled::open(home.path()).unwrap();
+    change(&opened.index);
+    let index = RwLock::new(Some(opened.index));
+    let found =
+        verify::verify(&home.path().join("segments"), Some(&index), &|| Until::End, &mut All::default()).unwrap();
+    for part in expected {
+        assert!(told(&found).contains(part), "{part}: {}", told(&found));
+    }
+    assert_eq!(found.findings.is_empty(), expected.is_empty(), "{}", told(&found));
+    assert!(found.damage.is_none(), "the segments are whole");
+}
+
+#[test]
+fn an_index_that_differs_from_the_segments_is_found_both_ways() {
+    let key = |name: &str, sequence: u64| {
+        let name = stream(name);
+        let mut key = vec![b's'];
+        key.extend_from_slice(&u32::try_from(name.as_str().len()).unwrap().to_be_bytes());
+        key.extend_from_slice(name.as_str().as_bytes());
+        key.extend_from_slice(&sequence.to_be_bytes());
+        key
+    };
+    let group = |position: u64| [b"g".as_slice(), &position.to_be_bytes()].concat();
+    check_index(|_| {}, &[]);
+    check_index(|index| drop(index.raw().remove(group(1)).unwrap()), &["position 1:", "differs from its segments"]);
+    check_index(|index| drop(index.raw().remove(group(5)).unwrap()), &["position 5:"]);
+    let swapped = |index: &Index| {
+        let db = index.raw();
+        let (one, four) = (db.get(group(1)).unwrap().unwrap(), db.get(group(4)).unwrap().unwrap());
+        db.insert(group(1), four).unwrap();
+        db.insert(group(4), one).unwrap();
+    };
+    check_index(swapped, &["position 1:", "that record is another one"]);
+    check_index(
+        |index| drop(index.raw().remove(key("s3", 2)).unwrap()),
+        &["number 2 of", "cannot be found by its stream"],
+    );
+    let misled = |index: &Index| drop(index.raw().insert(key("s3", 2), &3u64.to_be_bytes()).unwrap());
+    check_index(misled, &["position 6:", "is said to be position 3"]);
+    let invented = |index: &Index| drop(index.raw().insert(key("nobody", 1), &3u64.to_be_bytes()).unwrap());
+    check_index(invented, &["it has 10 of them for 9 records"]);
+    check_index(
+        |index| drop(index.raw().insert(group(3), b"\0\0\0\x01zz").unwrap()),
+        &["position 1:", "differs from its segments"],
+    );
+}
+
+#[test]
+fn what_the_index_lacks_at_its_end_is_no_finding_and_what_it_has_more_is_told() {
+    let home = tempfile::tempdir().unwrap();
+    let all = written(home.path());
+    let whole = fs::read(segment(home.path(), 1)).unwrap();
+    let cut = borders(home.path(), 1)[5];
+    fs::write(segment(home.path(), 1), &whole[..cut]).unwrap();
+    let found = verified(home.path());
+    assert!(told(&found).contains("the segments lack the last 4 records"), "{}", told(&found));
+    assert_eq!(found.tail.position, Position(5));
+    // The other way round: the index of the shorter log beside the longer segments.
+    let behind = tempfile::tempdir().unwrap();
+    let journal = open(behind.path());
+    append(&journal, &stream("s0"), 0, vec![event(0)]).unwrap();
+    journal.close();
+    fs::write(segment(behind.path(), 1), &whole).unwrap();
+    let found = verified(behind.path());
+    assert_eq!(told(&found), "");
+    assert_eq!((found.tail.position.0, found.indexed), (all.len() as u64, 1));
+}
+
+#[test]
+fn verifying_ends_when_nobody_wants_it_any_more() {
+    struct Impatient(u64);
+    impl Auditor for Impatient {
+        fn record(&mut self, _record: &StoredRecord) {
+            self.0 += 1;
+        }
+        fn go_on(&mut self, _done: u64, _total: u64) -> bool {
+            false
+        }
+    }
+    let home = tempfile::tempdir().unwrap();
+    let journal = open(home.path());
+    for number in 0..40 {
+        let batch = (0..100).map(event).collect();
+        append(&journal, &StreamId::recorded("session:a"), number * 100, batch).unwrap();
+    }
+    let mut impatient = Impatient(0);
+    let found = journal.verify(&mut impatient).unwrap();
+    assert!(!found.complete && found.findings.is_empty(), "{found:?}");
+    assert_eq!(impatient.0, 1024);
+}

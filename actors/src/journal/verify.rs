@@ -1,0 +1,257 @@
+//! Verifying a log: every record of every segment against the chain, its place and its stream, and the index against the
+//! segments, both ways. It changes nothing.
+//!
+//! The segments are read once, in order; the index is read beside them in small steps, so that a daemon goes on writing and
+//! rewriting it meanwhile. Reading ends at the first damage: what lies behind it hangs on no chain.
+
+mod beside;
+mod walk;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
+
+use baton_events::envelope::{self, StoredRecord, Tail};
+use baton_events::record::Position;
+
+use super::checkpoint;
+use super::ledger::Ledger;
+use super::sled::Index;
+use super::{ReadError, Rows};
+use beside::{Beside, Keys};
+pub(super) use walk::{Until, Walk, Walked};
+
+/// Records between two looks whether to go on.
+const LOOK_RECORDS: u64 = 1024;
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What is wrong.
+    pub what: String,
+    /// Where: a file, a position, a session.
+    pub place: String,
+    /// The way out.
+    pub fix: String,
+}
+
+/// Who wants to know what is read while a log is verified.
+pub trait Auditor {
+    /// A record that is as it was written, in the order of positions.
+    fn record(&mut self, record: &StoredRecord);
+    /// Takes the rows of the index's checkpoint, before the first record; see [`Rows`]. `None`: they are not looked at.
+    fn rows(&mut self) -> Option<&mut dyn Rows> {
+        None
+    }
+    /// Whether to go on, asked now and then, with how far it is: records read of records there are (0: not known).
+    fn go_on(&mut self, done: u64, total: u64) -> bool;
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// The end of what was read and is whole.
+    pub tail: Tail,
+    /// Segment files that were read.
+    pub segments: u64,
+    /// Bytes of the records and their frames, unpacked.
+    pub bytes: u64,
+    /// Streams whose sequences were counted.
+    pub streams: u64,
+    /// Records of the index that were compared with the segments'.
+    pub indexed: u64,
+    /// Keys by stream that were compared.
+    pub keys: u64,
+    /// The first place from which on the segments cannot be read.
+    pub damage: Option<Damaged>,
+    /// What is wrong, damage included. Empty only when all is well.
+    pub findings: Vec<Finding>,
+    /// Whether it was read to the end, or to the damage.
+    pub complete: bool,
+}
+
+impl Verified {
+    /// Whether everything was read, and nothing that was acknowledged for certain is bad.
+    pub fn is_whole(&self) -> bool {
+        self.complete && self.damage.as_ref().is_none_or(|damage| damage.torn)
+    }
+}
+
+/// The first place from which on the segments of a log cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damaged {
+    /// Number of the segment.
+    pub segment: u32,
+    /// Its file.
+    pub path: PathBuf,
+    /// Where in it, unpacked.
+    pub offset: u64,
+    /// The position of the first record that is bad or missing: all before it are whole.
+    pub position: Position,
+    /// What is wrong there.
+    pub what: String,
+    /// Whether it is the torn end of a write that nobody had an answer to, as a crash leaves it: the next start cuts it off.
+    pub torn: bool,
+}
+
+/// Verifies the log in a folder that nobody writes to, its segments alone.
+pub fn segments(log: &Path, auditor: &mut dyn Auditor) -> io::Result<Verified> {
+    verify(&log.join("segments"), None, &|| Until::End, auditor)
+}
+
+/// Verifies the log in a folder that nobody writes to. Its index is opened in `copy`, where whoever calls has put a copy of it:
+/// opening writes to it.
+pub fn whole(log: &Path, copy: &Path, auditor: &mut dyn Auditor) -> io::Result<Verified> {
+    let (index, error) = match Index::open_once(copy) {
+        Ok(index) => (Some(index), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    let index = RwLock::new(index);
+    let mut found = verify(&log.join("segments"), error.is_none().then_some(&index), &|| Until::End, auditor)?;
+    found.findings.extend(error.map(|error| Finding {
+        what: format!("the index of the log cannot be opened: {error}"),
+        place: log.join("sled").display().to_string(),
+        fix: "`baton daemon`: it is put aside and rebuilt from the segments".to_owned(),
+    }));
+    Ok(found)
+}
+
+/// Verifies the segments in a folder, and the index, if there is one, against them.
+pub(super) fn verify(
+    folder: &Path,
+    index: Option<&RwLock<Option<Index>>>,
+    until: &dyn Fn() -> Until,
+    auditor: &mut dyn Auditor,
+) -> io::Result<Verified> {
+    let checkpoint = index.and_then(|index| checkpoint_of(index, auditor).err());
+    // From here on, so that no row of the checkpoint is newer.
+    let until = until();
+    let mut beside = index.map(|index| Beside::new(index, until));
+    let mut found = Verified { complete: true, ..Verified::default() };
+    let mut walk = Walk::new(folder, until);
+    let (walked, keys) = {
+        let mut keys = Keys::default();
+        let walked = walk.run(&mut |found| {
+            let (record, chain) = (found.record, found.chain);
+            let (position, stream, sequence) = (record.position, record.stream.as_str(), record.sequence);
+            if let Some(beside) = &mut beside
+                && position <= beside.limit.position
+            {
+                keys.add(stream.as_bytes(), sequence, position);
+                beside.compare(position, found.bytes, chain);
+            }
+            auditor.record(record);
+            let total = match until {
+                Until::Tail(tail) => tail.position.0,
+                Until::End => 0,
+            };
+            !position.0.is_multiple_of(LOOK_RECORDS) || auditor.go_on(position.0, total)
+        })?;
+        (walked, keys)
+    };
+    (found.tail, found.segments, found.bytes) = (walk.ledger.tail(), walk.segments, walk.bytes);
+    found.streams = walk.ledger.streams() as u64;
+    match walked {
+        Walked::Whole => {}
+        Walked::Stopped => found.complete = false,
+        Walked::Damaged(damage) => {
+            found.findings.push(damage.finding());
+            found.damage = Some(damage);
+        }
+    }
+    if let Until::Tail(tail) = until
+        && found.complete
+        && found.damage.is_none()
+        && found.tail != tail
+    {
+        found.findings.push(Finding {
+            what: format!("the segments end with chain {}, the running log with {}", found.tail.chain, tail.chain),
+            place: format!("position {}", tail.position),
+            fix: "run `baton stop`, then `baton log verify` again".to_owned(),
+        });
+    }
+    if let Some(mut beside) = beside {
+        if found.is_whole() {
+            beside.end(found.tail);
+            found.complete = beside.keys(&keys, folder, auditor)?;
+        }
+        (found.indexed, found.keys) = (beside.compared, keys.count);
+        found.findings.extend(beside.findings);
+    }
+    found.findings.extend(
+        checkpoint.map(|reason| Finding {
+            what: format!("the checkpoint of the session table cannot be used: {reason}"),
+            place: "log/sled".to_owned(),
+            fix: "`baton stop`, then `baton daemon`: it folds everything, which takes longer, and keeps a new one"
+                .to_owned(),
+        }),
+    );
+    Ok(found)
+}
+
+/// Gives the rows of the checkpoint to whoever wants them. `Err` says why they cannot be read.
+fn checkpoint_of(index: &RwLock<Option<Index>>, auditor: &mut dyn Auditor) -> Result<(), String> {
+    let index = index.read().unwrap_or_else(PoisonError::into_inner);
+    // That there is none, or none that answers, is told by others.
+    let Some((index, applied)) = index.as_ref().and_then(|index| Some((index, index.applied().ok()?))) else {
+        return Ok(());
+    };
+    let Some(rows) = auditor.rows() else { return Ok(()) };
+    checkpoint::load(index, applied, rows, &mut Ledger::default()).map(drop)
+}
+
+impl Damaged {
+    fn finding(&self) -> Finding {
+        let place = format!("{} at byte {}, position {}", self.path.display(), self.offset, self.position);
+        let fix = if self.torn {
+            "the next start of the daemon cuts it off, keeps it in `log/cut-…/` and says so".to_owned()
+        } else {
+            format!(
+                "put the file back from a backup, or `baton log repair --cut-at {}`, which keeps what it cuts; \
+                 `baton log export --until {} -o FILE` writes out what is whole",
+                self.position,
+                self.position.0.saturating_sub(1)
+            )
+        };
+        Finding { what: self.what.clone(), place, fix }
+    }
+}
+
+/// The same for a journal that has neither segments nor an index: its records, read through `read` up to `tail`.
+pub(super) fn read_through(
+    tail: Tail,
+    read: &dyn Fn(Position) -> Result<Vec<StoredRecord>, ReadError>,
+    auditor: &mut dyn Auditor,
+) -> Result<Verified, ReadError> {
+    let mut ledger = Ledger::default();
+    let mut found = Verified { complete: true, ..Verified::default() };
+    let mut wrong = None;
+    while ledger.tail().position < tail.position && wrong.is_none() && found.complete {
+        let page = read(ledger.tail().position.next())?;
+        if page.is_empty() {
+            wrong = Some("it ends before that".to_owned());
+        }
+        for record in page.iter().filter(|record| record.position <= tail.position) {
+            let taken = envelope::encode(record).map_err(|error| error.to_string()).and_then(|bytes| {
+                found.bytes += bytes.len() as u64;
+                ledger.admit(record, envelope::chain(ledger.tail().chain, &bytes))
+            });
+            if let Err(what) = taken {
+                wrong = Some(what);
+                break;
+            }
+            auditor.record(record);
+        }
+        found.complete = auditor.go_on(ledger.tail().position.0, tail.position.0);
+    }
+    if wrong.is_none() && found.complete && ledger.tail() != tail {
+        wrong = Some(format!("the chain comes to {}, and should be {}", ledger.tail().chain, tail.chain));
+    }
+    (found.tail, found.streams) = (ledger.tail(), ledger.streams() as u64);
+    found.findings.extend(wrong.map(|what| Finding {
+        what,
+        place: format!("position {}", ledger.tail().position.next()),
+        fix: "begin anew: this log is kept in memory only".to_owned(),
+    }));
+    Ok(found)
+}

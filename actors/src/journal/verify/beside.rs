@@ -1,0 +1,189 @@
+//! The index of a log, read beside its segments and compared with them, both ways.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+use std::sync::{PoisonError, RwLock};
+
+use baton_events::envelope::{ChainHash, Tail};
+use baton_events::record::{Position, SequenceNumber};
+use sha2::{Digest, Sha256};
+
+use super::super::group::Group;
+use super::super::sled::{Error, Index, StreamKey};
+use super::walk::{Until, Walk};
+use super::{Auditor, Finding};
+
+/// Groups and keys of the index that are read in one step: what a swap of the index may have to wait for.
+const STEP: usize = 256;
+/// Wrong stream keys that are told one by one.
+const KEYS_TOLD: usize = 3;
+
+/// Keys by stream, as a sum: two sets of keys are the same if their sums and counts are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Keys {
+    pub(super) count: u64,
+    sum: u128,
+}
+
+impl Keys {
+    pub(super) fn add(&mut self, stream: &[u8], sequence: SequenceNumber, position: Position) {
+        let mut digest = Sha256::new();
+        digest.update(sequence.0.to_be_bytes());
+        digest.update(position.0.to_be_bytes());
+        digest.update(stream);
+        let mut word = [0; 16];
+        word.copy_from_slice(&digest.finalize()[..16]);
+        self.count += 1;
+        self.sum = self.sum.wrapping_add(u128::from_be_bytes(word));
+    }
+}
+
+/// The index, read beside the segments.
+pub(super) struct Beside<'a> {
+    index: &'a RwLock<Option<Index>>,
+    /// How far it is compared: to where it has come. What it lacks behind that it takes in at the next start.
+    pub(super) limit: Tail,
+    groups: VecDeque<Group>,
+    pub(super) compared: u64,
+    pub(super) findings: Vec<Finding>,
+    /// The records differ from here on, so there is nothing more to compare.
+    ended: bool,
+}
+
+impl<'a> Beside<'a> {
+    pub(super) fn new(index: &'a RwLock<Option<Index>>, until: Until) -> Self {
+        let groups = VecDeque::new();
+        let mut new = Self { index, limit: Tail::default(), groups, compared: 0, findings: Vec::new(), ended: false };
+        match (until, new.ask(Index::applied)) {
+            (_, Err(error)) => new.differs("log/sled".to_owned(), error),
+            (Until::Tail(tail), Ok(_)) => new.limit = tail,
+            (Until::End, Ok(applied)) => new.limit = applied,
+        }
+        new
+    }
+
+    fn ask<T>(&self, read: impl FnOnce(&Index) -> Result<T, Error>) -> Result<T, String> {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        let index = index.as_ref().ok_or_else(|| "there is none".to_owned())?;
+        read(index).map_err(|error| error.to_string())
+    }
+
+    fn differs(&mut self, place: String, what: String) {
+        self.ended = true;
+        self.findings.push(Finding {
+            what: format!("the index of the log differs from its segments: {what}"),
+            place,
+            fix: "`baton stop`, delete `log/sled/`, then `baton daemon`: it is rebuilt from the segments, which are whole"
+                .to_owned(),
+        });
+    }
+
+    pub(super) fn compare(&mut self, position: Position, record: &[u8], chain: ChainHash) {
+        if self.ended {
+            return;
+        }
+        let place = format!("position {position}");
+        if self.groups.is_empty() {
+            match self.ask(|index| index.groups(position, STEP)) {
+                Ok(groups) => self.groups.extend(groups),
+                Err(error) => return self.differs(place, error),
+            }
+        }
+        let Some(group) = self.groups.front() else {
+            return self.differs(place, "it ends before that".to_owned());
+        };
+        let goes_on = group.at(position.next()).is_some();
+        match group.at(position) {
+            Some(entry) if entry.bytes == record && entry.chain == chain => self.compared += 1,
+            Some(_) => return self.differs(place, "that record is another one".to_owned()),
+            None => {
+                let first = group.first();
+                return self.differs(place, format!("it goes on with position {first}"));
+            }
+        }
+        if !goes_on {
+            self.groups.pop_front();
+        }
+    }
+
+    /// It must stand on the segments' chain.
+    pub(super) fn end(&mut self, tail: Tail) {
+        if self.ended {
+            return;
+        }
+        let Tail { position, chain } = self.limit;
+        if position > tail.position {
+            self.ended = true;
+            self.findings.push(Finding {
+                what: format!(
+                    "the segments lack the last {} records, which the index has",
+                    position.0 - tail.position.0
+                ),
+                place: format!("position {}", tail.position.next()),
+                fix: "`baton daemon`: what is whole of them is restored from the index".to_owned(),
+            });
+        } else if position == tail.position && chain != tail.chain {
+            self.differs(format!("position {position}"), format!("it ends with chain {chain}"));
+        }
+    }
+
+    /// Compares the keys by stream with the records'. Whether it was gone through with.
+    pub(super) fn keys(&mut self, records: &Keys, folder: &Path, auditor: &mut dyn Auditor) -> io::Result<bool> {
+        let to = self.limit.position;
+        if self.ended {
+            return Ok(true);
+        }
+        let (mut found, mut after): (Keys, Option<Vec<u8>>) = (Keys::default(), None);
+        loop {
+            let step = match self.ask(|index| index.stream_keys(after.as_deref(), STEP)) {
+                Ok(step) => step,
+                Err(error) => {
+                    self.differs("its keys by stream".to_owned(), error);
+                    return Ok(true);
+                }
+            };
+            for StreamKey { stream, sequence, position, .. } in step.iter().filter(|key| key.position <= to) {
+                found.add(stream, *sequence, *position);
+            }
+            let Some(last) = step.into_iter().next_back() else { break };
+            after = Some(last.key);
+            if !auditor.go_on(to.0, to.0) {
+                return Ok(false);
+            }
+        }
+        if found != *records {
+            self.wrong_keys(found.count, records.count, to, folder)?;
+        }
+        Ok(true)
+    }
+
+    /// Says which keys are wrong: the first few that are missing or name another position, and how many there are too many.
+    fn wrong_keys(&mut self, found: u64, expected: u64, to: Position, folder: &Path) -> io::Result<()> {
+        let mut wrong = Vec::new();
+        let mut walk = Walk::new(folder, Until::End);
+        walk.run(&mut |found| {
+            let record = found.record;
+            if record.position > to {
+                return false;
+            }
+            match self.ask(|index| index.position_of(&record.stream, record.sequence)) {
+                Ok(Some(position)) if position == record.position => {}
+                Ok(named) => wrong.push((record.stream.clone(), record.sequence, record.position, named)),
+                Err(_) => {}
+            }
+            wrong.len() < KEYS_TOLD
+        })?;
+        for (stream, sequence, position, named) in wrong {
+            let what = match named {
+                Some(named) => format!("number {} of {stream} is said to be position {named}", sequence.0),
+                None => format!("number {} of {stream} cannot be found by its stream", sequence.0),
+            };
+            self.differs(format!("position {position}"), what);
+        }
+        if self.findings.is_empty() || found > expected {
+            self.differs("its keys by stream".to_owned(), format!("it has {found} of them for {expected} records"));
+        }
+        Ok(())
+    }
+}

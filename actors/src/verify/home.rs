@@ -1,0 +1,121 @@
+//! A home that nobody has open: of the index of its log and of its memory copies are opened, for opening writes.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use baton_events::protocol::answer;
+use baton_events::record::{Position, Timestamp};
+
+use super::{Folding, GoOn, Report, conversations, made_of, memory, open_copy, scratch};
+use crate::chunks::ChunkStore;
+use crate::journal::{DiskJournal, Journal, verify};
+use crate::lock::HomeLock;
+use crate::memory::Store;
+
+/// Verifies the files of a home whose lock is held. `quick` leaves the memory out. Needs as much room as the log and the memory
+/// take, until it is done. Blocks.
+pub fn of_home(
+    home: &Path,
+    _lock: &HomeLock,
+    now: Timestamp,
+    quick: bool,
+    go_on: &mut GoOn<'_>,
+) -> io::Result<answer::Verify> {
+    let (log, scratch) = (home.join("log"), scratch(home)?);
+    let copy = scratch.0.join("log");
+    copy_folder(&log.join("sled"), &copy.join("sled"))?;
+    let mut report = Report::begin(false);
+    let mut folding = Folding::new(None, go_on);
+    let verified = match copy.join("sled").is_dir() {
+        true => verify::whole(&log, &copy.join("sled"), &mut folding)?,
+        // It is built when the log is next opened.
+        false => verify::segments(&log, &mut folding)?,
+    };
+    let (folded, notes) = folding.end(verified.is_whole(), &mut report);
+    let is_whole = verified.damage.is_none();
+    report.log(verified);
+    if !home.join("blobs").is_dir() {
+        return Ok(report.end(&folded));
+    }
+    let chunks = ChunkStore::open(home.join("blobs")).map_err(io::Error::other)?;
+    let named = |session: &_| folded.get(session)?.state.episode.as_ref().map(|episode| episode.manifest);
+    conversations::verify(&chunks, &folded, &notes, &named, &mut report, go_on);
+    if quick {
+        report.left_out.push("the memory: without --quick it is compared with one built anew".to_owned());
+    } else if !is_whole {
+        report.left_out.push("the memory: the log must be whole for that".to_owned());
+    } else if report.is_going_on && home.join("memory").is_dir() {
+        copy_folder(&log.join("segments"), &copy.join("segments"))?;
+        copy_folder(&home.join("memory"), &scratch.0.join("in-use"))?;
+        if let Err(reason) = compare(&copy, &scratch.0, chunks, now, &mut report, go_on) {
+            report.left_out.push(format!("the memory: {reason}"));
+        }
+    }
+    Ok(report.end(&folded))
+}
+
+fn compare(
+    log: &Path,
+    scratch: &Path,
+    chunks: ChunkStore,
+    now: Timestamp,
+    report: &mut Report,
+    go_on: &mut GoOn<'_>,
+) -> Result<(), String> {
+    let opened = Store::open(&scratch.join("in-use")).map_err(|error| error.to_string())?;
+    let fix = || "`baton daemon`: it is built anew".to_owned();
+    if let Some(reason) = opened.wiped {
+        report.find(format!("the memory cannot be used: {reason}"), "memory".to_owned(), fix());
+        return Ok(());
+    }
+    let Some(checkpoint) = opened.checkpoint else { return Ok(()) };
+    // What verifying has opened is not let go of at once, which opening waits for.
+    let (journal, table) = open_copy(log, now)?;
+    let journal = Arc::new(journal);
+    let on_chain = journal.chain_at(checkpoint.position).map_err(|error| error.to_string())?;
+    let compared = if on_chain.is_none_or(|chain| chain.0 != checkpoint.chain) {
+        report.find("the memory is not of this log".to_owned(), format!("position {}", checkpoint.position), fix());
+        Ok(())
+    } else if concerns_the_memory(&journal, checkpoint.position.next())? {
+        Err("it has not followed the log to its end; `baton daemon` brings it there".to_owned())
+    } else {
+        let live = memory::Live::Copied(opened.store.searcher());
+        memory::verify(&made_of(journal.clone(), table, chunks), &live, &scratch.join("memory"), report, go_on)
+    };
+    journal.close();
+    compared
+}
+
+/// Whether anything from a position on may change what the memory holds.
+fn concerns_the_memory(journal: &DiskJournal, mut from: Position) -> Result<bool, String> {
+    const CONCERN: [&str; 6] = ["Indexed", "Forgotten", "GroupAssigned", "ParentFound", "Moved", "Restored"];
+    loop {
+        let records = journal.read(from, 1_000).map_err(|error| error.to_string())?;
+        let Some(last) = records.last() else { return Ok(false) };
+        if records.iter().any(|record| CONCERN.contains(&record.kind.as_str())) {
+            return Ok(true);
+        }
+        from = last.position.next();
+    }
+}
+
+/// Copies a folder with all that is in it. One that is not there has nothing.
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(from) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    crate::durable::make_private_folder(to)?;
+    for entry in entries {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}

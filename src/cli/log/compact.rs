@@ -1,0 +1,66 @@
+//! `baton log compact`: room that nothing needs, given back.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::Compact;
+use baton_events::protocol::method;
+use clap::Args;
+
+use super::super::{Error, ask};
+use crate::environment::Environment;
+use crate::print::{Output, Progress};
+
+const HELP: &str = "\
+Removes the files of conversations that were replaced or that a crash has left, and writes the index of the log anew, which grows \
+beyond what it holds. No event, episode or search result is lost or changed. The daemon works on meanwhile and does this by itself \
+when the index has grown to three times what it holds.
+
+JSON: {\"position\",\"state_hash\",\"freed_bytes\",\"index\":{\"events\",\"bytes_before\",\"bytes_after\",\"pause_ms\"},\
+\"conversations\":{\"sessions\",\"files\",\"bytes\",\"busy\"},\"seconds\"}
+
+Examples:
+  baton log compact                    give back what is not needed
+  baton status                         what everything takes, and how much of it is needed";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    if !environment.home.is_dir() {
+        return Err(Error::NoHome { home: environment.home.clone() });
+    }
+    let progress = Progress::new();
+    // Twice is as good as once.
+    let compacted = ask(environment, |client| client.call_raw(method::LOG_COMPACT, &(), |told| progress.show(&told)));
+    progress.end();
+    let compacted = compacted?;
+    let output = Output::new();
+    if typed.json {
+        output.json(&compacted);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Compact { freed_bytes, index, conversations, .. } = super::super::read(&compacted)?;
+    output.line(&format!("{} given back.", super::size(freed_bytes)));
+    output.line(&format!(
+        "The index of {} events takes {}, and took {}.",
+        index.events,
+        super::size(index.bytes_after),
+        super::size(index.bytes_before)
+    ));
+    let busy = match conversations.busy {
+        0 => String::new(),
+        busy => format!("; {busy} are being indexed and were left alone"),
+    };
+    output.line(&format!(
+        "{} files of {} sessions' conversations were not needed ({}){busy}.",
+        conversations.files,
+        conversations.sessions,
+        super::size(conversations.bytes)
+    ));
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,152 @@
+//! `baton log repair`: has a damaged log end where it is still whole.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::process::ExitCode;
+
+use baton_actors::clock::{Clock, SystemClock};
+use baton_actors::lock::HomeLock;
+use baton_actors::repair;
+use baton_events::protocol::answer::{Lost, Repair};
+use baton_events::record::Position;
+use clap::Args;
+
+use super::super::Error;
+use super::{Reached, reach};
+use crate::environment::Environment;
+use crate::print::{self, Output, Style, Waiting};
+
+const HELP: &str = "\
+Without --cut-at it says what is damaged, where the log would have to be cut, and what that would cost; nothing is changed.
+
+With it the log ends right before that position; what was recorded together with it goes with it. What is cut off is kept in `log/cut-<time>/` of Baton's home: the bytes of the log, \
+and the conversations that only those events name. The index and the memory are built anew by the next start. Transcripts that are \
+still there are read on from where the log ends, so that their sessions are found again; what comes of it has the same episodes.
+
+No daemon may run: `baton stop` ends it. What was cut off is never removed by itself.
+
+JSON: {\"cut\",\"position\",\"chain\",\"damage\":{\"what\",\"place\",\"fix\"}|null,\"cut_at\",\"lost\":{\"events\",\
+\"unreadable_bytes\",\"segments\",\"sessions\",\"sessions_set_back\",\"episodes\",\"conversation_files\",\"conversations_missing\"},\
+\"kept\"}
+
+Examples:
+  baton log repair                     what is damaged, and what to do about it
+  baton log repair --cut-at 1200       have the log end with position 1199; asks before it does
+  baton log export --until 1199 -o whole.jsonl    write out what is whole, before";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// The first position that is cut off
+    #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u64).range(1..))]
+    cut_at: Option<u64>,
+    /// Cut without asking
+    #[arg(long, requires = "cut_at")]
+    yes: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let lock = match reach(environment)? {
+        Reached::Home(lock) => lock,
+        Reached::Daemon(client) => {
+            let pid = client.welcome().pid;
+            let what = format!(
+                "a daemon (process {pid}) has the log open, so it is not damaged beyond use; `baton stop` ends it, \
+                                `baton log verify` asks it what is wrong"
+            );
+            return Err(Error::Repair(what));
+        }
+    };
+    let told = match typed.cut_at {
+        None => look(environment, &lock)?,
+        Some(at) => match cut(environment, &lock, Position(at), typed.yes)? {
+            Some(told) => told,
+            None => {
+                print::note("Nothing was cut.");
+                return Ok(ExitCode::FAILURE);
+            }
+        },
+    };
+    let output = Output::new();
+    match typed.json {
+        true => output.line(&serde_json::to_string(&told).unwrap_or_default()),
+        false => tell(&output, &told),
+    }
+    Ok(if told.damage.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn look(environment: &Environment, lock: &HomeLock) -> Result<Repair, Error> {
+    let _waiting = Waiting::new("reading the log");
+    repair::look(&environment.home, lock).map_err(|error| Error::Repair(error.to_string()))
+}
+
+/// Cuts, if whoever is asked agrees.
+fn cut(environment: &Environment, lock: &HomeLock, at: Position, agreed: bool) -> Result<Option<Repair>, Error> {
+    let failed = |error: repair::Error| Error::Repair(error.to_string());
+    if !agreed {
+        let foreseen = repair::foresee(&environment.home, lock, at).map_err(failed)?;
+        let at = foreseen.cut_at.unwrap_or(at.0);
+        print::note(&format!("Cutting at position {at} takes away {}.", lost(&foreseen.lost)));
+        if !io::stdin().is_terminal() {
+            return Err(Error::Usage("say --yes to cut without being asked".to_owned()));
+        }
+        if !agrees("Cut? What is cut off is kept. [y/N] ") {
+            return Ok(None);
+        }
+    }
+    let _waiting = Waiting::new("cutting the log");
+    repair::cut(&environment.home, lock, at, SystemClock::default().now()).map(Some).map_err(failed)
+}
+
+fn agrees(question: &str) -> bool {
+    let mut answer = String::new();
+    let asked = write!(io::stderr(), "{question}").and_then(|()| io::stderr().flush());
+    asked.is_ok()
+        && io::stdin().lock().read_line(&mut answer).is_ok()
+        && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+}
+
+fn lost(lost: &Lost) -> String {
+    let mut told = vec![format!("{} events that can be read", lost.events)];
+    let mut add = |count: u64, what: &str| {
+        if count > 0 {
+            told.push(format!("{count} {what}"));
+        }
+    };
+    add(lost.unreadable_bytes, "bytes that cannot");
+    add(lost.sessions, "sessions that are known only from there on");
+    add(lost.episodes, "episodes");
+    add(lost.conversation_files, "files of conversations");
+    let back = format!("{} sessions go back to an earlier state", lost.sessions_set_back);
+    let missing = match lost.conversations_missing {
+        0 => String::new(),
+        count => format!("; of {count} the conversation of then is gone, and is read again if the transcript is there"),
+    };
+    format!("{}; {back}{missing}", told.join(", "))
+}
+
+fn tell(output: &Output, told: &Repair) {
+    if let Some(damage) = &told.damage {
+        output.line(&output.styled(Style::Bad, &print::plain(&format!("{}: {}", damage.place, damage.what))));
+        output.line(&format!("  {}", print::plain(&damage.fix)));
+        output.line("");
+    }
+    let ends = format!("position {}, chain {}", told.position, told.chain);
+    match (told.cut, told.cut_at) {
+        (true, _) => {
+            output.line(&format!("The log ends at {ends}. Cut off: {}.", lost(&told.lost)));
+            let kept = told.kept.as_deref().unwrap_or_default();
+            output.line(&print::plain(&format!("It is kept in {kept}. The next start builds index and memory anew.")));
+        }
+        (false, Some(at)) => {
+            output.line(&format!("It is whole up to {ends}."));
+            output.line(&format!("`baton log repair --cut-at {at}` would take away {}.", lost(&told.lost)));
+        }
+        (false, None) if told.damage.is_some() => {
+            output.line(&format!("It is whole up to {ends}; nothing is to be cut."))
+        }
+        (false, None) => output.line(&format!("The log is whole. It ends at {ends}; nothing is to be repaired.")),
+    }
+}

@@ -1,0 +1,108 @@
+//! `baton log verify`: everything that is stored, read and compared.
+
+use std::process::ExitCode;
+
+use baton_actors::clock::{Clock, SystemClock};
+use baton_actors::verify;
+use baton_events::protocol::answer::Verify;
+use baton_events::protocol::{self, VerifyParams, method};
+use clap::Args;
+
+use super::super::Error;
+use super::{Reached, reach};
+use crate::environment::Environment;
+use crate::print::{self, Output, Progress, Style};
+
+const HELP: &str = "\
+Reads every event and compares: the chain that binds them, holes, every session's history; the index with the segments, both \
+ways; the table with what the events come to; every conversation and note that is still named with its hash; and the memory with \
+one that is built anew beside it. Nothing is changed. A running daemon is asked and works on meanwhile; where none runs, or none \
+can start, the files are read, which takes as much room again as the log and the memory have.
+
+JSON: {\"clean\",\"complete\",\"position\",\"chain\",\"state_hash\",\"checked\":{…},\"findings\":[{\"what\",\"place\",\"fix\"}],\
+\"found\",\"left_out\":[…],\"seconds\",\"bytes_per_second\"}
+
+Exit code 0 only if nothing is wrong.
+
+Examples:
+  baton log verify                     is everything as it was written?
+  baton log verify --quick             without the memory, which takes longest";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// Leave the memory out
+    #[arg(long)]
+    quick: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let progress = Progress::new();
+    let verified = match reach(environment)? {
+        Reached::Daemon(mut client) => {
+            let params = VerifyParams { quick: typed.quick };
+            client.call(method::LOG_VERIFY, &params, |told| progress.show(&told)).map_err(Error::from)
+        }
+        Reached::Home(lock) => {
+            let mut show = |what: &str, done, total| {
+                progress.show(&protocol::Progress { what: what.to_owned(), done, total });
+                true
+            };
+            let now = SystemClock::default().now();
+            let verified = verify::of_home(&environment.home, &lock, now, typed.quick, &mut show);
+            verified.map_err(|source| Error::Log { path: environment.home.join("log"), source })
+        }
+    };
+    progress.end();
+    let verified = verified?;
+    let output = Output::new();
+    match typed.json {
+        true => output.line(&serde_json::to_string(&verified).unwrap_or_default()),
+        false => tell(&output, &verified),
+    }
+    Ok(if verified.clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn tell(output: &Output, told: &Verify) {
+    let checked = &told.checked;
+    let read = checked.segment_bytes + checked.conversation_bytes;
+    output.line(&format!(
+        "Read {} events of {} streams in {} segments, {} conversations and {} notes: {} in {:.1} s, {} a second.",
+        checked.events,
+        checked.streams,
+        checked.segments,
+        checked.conversations,
+        checked.notes,
+        super::size(read),
+        told.seconds,
+        super::size(told.bytes_per_second)
+    ));
+    output.line(&format!(
+        "Compared {} records and {} keys of the index, {} rows of the table, {} documents of the memory.",
+        checked.indexed, checked.keys, checked.sessions, checked.documents
+    ));
+    for finding in &told.findings {
+        output.line("");
+        let what = format!("{}: {}", finding.place, finding.what);
+        output.line(&output.styled(Style::Bad, &print::plain(&what)));
+        output.line(&format!("  {}", print::plain(&finding.fix)));
+    }
+    let more = told.found.saturating_sub(told.findings.len() as u64);
+    if more > 0 {
+        output.line(&format!("… and {more} more"));
+    }
+    output.line("");
+    for left_out in &told.left_out {
+        output.line(&print::plain(&format!("Not looked at: {left_out}.")));
+    }
+    let verdict = match told.clean {
+        true => output.styled(Style::Good, "Nothing is wrong."),
+        false if told.found == 1 => output.styled(Style::Bad, "1 thing is wrong."),
+        false if told.found > 1 => output.styled(Style::Bad, &format!("{} things are wrong.", told.found)),
+        false => "It was not read to the end.".to_owned(),
+    };
+    output.line(&format!("{verdict} The log ends at position {}, chain {}.", told.position, told.chain));
+}
