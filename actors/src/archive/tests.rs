@@ -212,7 +212,11 @@ fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let target = to.join(entry.file_name());
-        if entry.path().is_dir() { copy(&entry.path(), &target) } else { drop(fs::copy(entry.path(), target).unwrap()) }
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target)
+        } else {
+            assert!(fs::copy(entry.path(), target).is_ok())
+        }
     }
 }
 
@@ -299,7 +303,11 @@ fn each_field_that_says_something_else_is_refused_with_the_reason() {
     for (what, changed, expected) in [
         ("the same twice", format!("{file}{file}"), "follows its last line"),
         ("no end", file.lines().filter(|line| !line.contains("\"end\"")).fold(String::new(), join), "no last line"),
-        ("no note", file.lines().filter(|line| !line.contains("\"text\":\"story")).fold(String::new(), join), "a note of"),
+        (
+            "no note",
+            file.lines().filter(|line| !line.contains("\"text\":\"story")).fold(String::new(), join),
+            "a note of",
+        ),
         ("no conversation", file.lines().filter(|line| !of_conversation(line)).fold(String::new(), join), "not in it"),
         (
             "half a conversation",

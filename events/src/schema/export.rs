@@ -368,7 +368,7 @@ mod tests {
         );
         let end = End { tail, state_hash: id, state_version: 1, records: 9, items: 2, redacted: 1 };
         check(
-            &Line::End(End { state_version: 2, ..end.clone() }),
+            &Line::End(End { state_version: 2, ..end }),
             &format!(
                 r#"{{"end":{{"position":9,"chain":"{c}","state_hash":"{h}","state_version":2,"records":9,"items":2,"redacted":1}}}}"#
             ),

@@ -378,7 +378,7 @@ proptest! {
             export::Line::Chunk { session: session.clone(), name, items, bytes },
             export::Line::Item(raw),
             export::Line::Note { session, id: name, text },
-            export::Line::End(export::End { tail, state_hash: name, records, items, redacted }),
+            export::Line::End(export::End { tail, state_hash: name, state_version: 1, records, items, redacted }),
         ];
         for line in lines {
             let written = export::write(&line);

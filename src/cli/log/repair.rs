@@ -145,7 +145,7 @@ fn tell(output: &Output, told: &Repair) {
             output.line(&format!("`baton log repair --cut-at {at}` would take away {}.", lost(&told.lost)));
         }
         (false, None) if told.damage.is_some() => {
-            output.line(&format!("It is whole up to {ends}; nothing is to be cut."))
+            output.line(&format!("It is whole up to {ends}; nothing is to be cut."));
         }
         (false, None) => output.line(&format!("The log is whole. It ends at {ends}; nothing is to be repaired.")),
     }
