@@ -85,7 +85,13 @@ impl Disk {
                 self.content.insert(inode(path), bytes);
             }
             Synced::Folder(path) => {
-                self.names.insert(path.to_owned(), names(path));
+                let before = self.names.insert(path.to_owned(), names(path)).unwrap_or_default();
+                // A new file may get the inode of one that is gone for certain, but never its content.
+                for inode in before.values() {
+                    if !self.names.values().any(|names| names.values().any(|named| named == inode)) {
+                        self.content.remove(inode);
+                    }
+                }
             }
             // All of the file system is more than what is looked at here.
             Synced::All(_) => self.take_below(&self.root.clone()),
@@ -218,5 +224,9 @@ mod tests {
         let seen = left(&recorder.disk.lock().unwrap(), into.path());
         assert!(!seen.contains_key("old"));
         assert_eq!(seen["new"], BTreeSet::from([b"first".to_vec()]));
+
+        fs::remove_file(path("new")).unwrap();
+        durable::sync_folder(folder.path()).unwrap();
+        assert_eq!(recorder.disk.lock().unwrap().content, BTreeMap::new(), "a file that gets its inode is empty");
     }
 }
