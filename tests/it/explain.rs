@@ -4,6 +4,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
+use crate::transcript::now;
 use crate::world::{World, finished, id, list, text};
 
 fn told(explained: &Value, field: &str) -> Vec<String> {
@@ -39,6 +40,7 @@ fn a_session_is_explained_from_its_discovery_to_what_is_owed() {
         explained["notes"].to_string().contains("lines of its transcript that are no JSON, passed over: 1"),
         "{explained}"
     );
+    transcript.set_time(now());
     transcript.prompt("and the okapi parser");
     world.search("okapi");
     let explained = world.json(&["explain", &id(1)]);

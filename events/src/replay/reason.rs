@@ -90,9 +90,9 @@ fn close(before: &State, reason: CloseReason, policy: &Policy) -> String {
 fn started(before: &State, generation: u32) -> String {
     let records = before.unindexed;
     let told = match &before.episode {
-        None if records > 0 => format!("it has no episode, and records of conversation: {records}"),
+        None if records > 0 => format!("no episode has its conversation yet (records: {records})"),
         None => "whether there is anything to index is found out by the job".to_owned(),
-        Some(_) if records > 0 => format!("records of conversation that its episode lacks: {records}"),
+        Some(_) if records > 0 => format!("its episode lacks what was said since (records: {records})"),
         Some(episode) if episode.generation != generation => "the file was rewritten since the last episode".to_owned(),
         Some(_) => "asked for again, the filter has changed, or the file could not be read to its end".to_owned(),
     };
