@@ -371,14 +371,16 @@ proptest! {
         let raw: &RawValue = serde_json::from_str(&content).unwrap();
         let [position, records, items, bytes, redacted] = numbers;
         let tail = Tail { position: Position(position), chain: ChainHash(chain) };
+        let state_version = u32::from(chain[0]);
         let lines = [
             export::Line::Header(export::Header { format: 1, whole, tail }),
             export::Line::Record(export::Record { format: 1, json: &content, chain: tail.chain }),
             export::Line::Manifest { session: session.clone(), id: name, content: raw },
             export::Line::Chunk { session: session.clone(), name, items, bytes },
             export::Line::Item(raw),
+            export::Line::Missing { session: session.clone(), id: name },
             export::Line::Note { session, id: name, text },
-            export::Line::End(export::End { tail, state_hash: name, state_version: 1, records, items, redacted }),
+            export::Line::End(export::End { tail, state_hash: name, state_version, records, items, redacted }),
         ];
         for line in lines {
             let written = export::write(&line);
