@@ -270,10 +270,13 @@ impl Replay {
     }
 
     fn fold(&mut self, line: u64, whole: bool, occurrence: &Occurrence) -> Result<Taken, Error> {
-        if !self.streams.contains_key(&occurrence.stream) {
-            self.open(occurrence, whole)?;
-        }
-        let Some(stream) = self.streams.get_mut(&occurrence.stream) else { return Ok(Taken::Quiet) };
+        let stream = match self.streams.get_mut(&occurrence.stream) {
+            Some(stream) => stream,
+            None => {
+                let stream = self.open(occurrence, whole)?;
+                self.streams.entry(occurrence.stream.clone()).or_insert(stream)
+            }
+        };
         if occurrence.sequence != stream.history.sequence.next() {
             return Err(Error::Gap {
                 line,
@@ -291,7 +294,7 @@ impl Replay {
         Ok(Taken::Quiet)
     }
 
-    fn open(&mut self, occurrence: &Occurrence, whole: bool) -> Result<(), Error> {
+    fn open(&mut self, occurrence: &Occurrence, whole: bool) -> Result<Stream, Error> {
         let id = occurrence.stream.session_id();
         let wanted = match (&self.options.session, &id) {
             (None, _) => true,
@@ -308,8 +311,7 @@ impl Replay {
         // The history of a filtered file may begin in the middle.
         let first = if whole { 1 } else { occurrence.sequence.0 };
         let history = History { sequence: SequenceNumber(first.saturating_sub(1)), ..History::default() };
-        self.streams.insert(occurrence.stream.clone(), Stream { id, wanted, history });
-        Ok(())
+        Ok(Stream { id, wanted, history })
     }
 
     /// The sessions that were wanted, as they stand.

@@ -50,7 +50,10 @@ impl Section {
         let mut before = None;
         let mut scratch = Vec::new();
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        for (number, line) in (first..).zip(bytes.split(|byte| *byte == b'\n')) {
+        let ends = memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]);
+        let mut from = 0;
+        for (number, end) in (first..).zip(ends) {
+            let line = &bytes[std::mem::replace(&mut from, end + 1)..end];
             match read_line(line, number, &mut before, &mut scratch, keep_data) {
                 Ok(Entry::Passed { items, .. }) => section.pass(number, items),
                 Ok(entry) => section.entries.push((number, entry)),
