@@ -15,7 +15,7 @@ use std::time::Duration;
 use baton_events::conversation::Agent;
 use baton_events::record::{CommandId, Metadata, SessionId};
 use baton_events::session::{
-    Aggregate, Close, CloseReason, Command, Effect, EffectId, EpisodeRef, Event, Policy, Rejection,
+    Aggregate, Close, CloseReason, Command, Effect, EffectId, EpisodeRef, Event, FailureWhy, Policy, Rejection,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use uuid::Uuid;
@@ -389,6 +389,14 @@ impl State {
         self.submit_close(&call).await.map(drop)
     }
 
+    /// A job's word that the transcript is gone may be older than the file that is there now: then it is tried again.
+    async fn why_now(&self, why: FailureWhy) -> FailureWhy {
+        let path = self.aggregate().state().transcript.as_ref().map(|transcript| transcript.path.clone());
+        let (FailureWhy::Gone, Some(path)) = (why, path) else { return why };
+        let is_back = tokio::task::spawn_blocking(move || std::path::Path::new(&path).is_file()).await;
+        if is_back.unwrap_or(false) { FailureWhy::Unreadable } else { why }
+    }
+
     async fn done(&mut self, outcome: JobOutcome) -> Result<(), AppendError> {
         if self.in_flight != Some(outcome.effect()) {
             tracing::debug!(session = %self.id, "result of a job that is no longer wanted");
@@ -407,6 +415,7 @@ impl State {
             JobOutcome::Failed { effect, why, reason } => {
                 tracing::warn!(session = %self.id, %why, %reason, "index job failed");
                 self.unreadable = Some(reason);
+                let why = self.why_now(why).await;
                 let _ = self.submit(&Command::Fail { effect, why }, None).await?;
             }
             JobOutcome::Rewritten { identity, .. } => self.begin_anew(identity).await?,
