@@ -39,7 +39,7 @@ const CURRENT: &str = "sled";
 const NEW: &str = "sled.new";
 const OLD: &str = "sled.old";
 
-/// What a rewritten index came to.
+/// What a rewritten index came to. One that would be no smaller is left as it is: then nothing has changed and nobody waited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rewritten {
     /// Records it holds.
@@ -167,6 +167,20 @@ fn exchange(log: &Path) -> io::Result<()> {
     }
     fs::rename(&new, &current)?;
     durable::sync_folder(log)
+}
+
+/// Bytes of an index in the making.
+pub(super) fn new_bytes(log: &Path) -> u64 {
+    folder_bytes(&log.join(NEW))
+}
+
+/// Lets go of an index in the making and removes it.
+pub(super) fn give_up(new: Index, log: &Path) {
+    drop(new);
+    let path = log.join(NEW);
+    if let Err(error) = released(&path).and_then(|()| remove(&path)) {
+        tracing::warn!(%error, "index in the making not removed; the next start does it");
+    }
 }
 
 /// Removes what is left of the replaced index.

@@ -243,6 +243,13 @@ impl Journal for DiskJournal {
         let bytes_before = bytes();
         let tail = || self.shared.known().tail;
         let new = Building { shared: &self.shared, tail: &tail, go_on }.build()?;
+        let built = compact::new_bytes(self.shared.log());
+        tracing::debug!(bytes_before, built, "index of the log built anew");
+        if built >= bytes_before && self.shared.ask_index(|_| Ok(())).is_some() {
+            compact::give_up(new, self.shared.log());
+            let records = self.shared.known().tail.position.0;
+            return Ok(Rewritten { records, bytes_before, bytes_after: bytes_before, pause: Duration::ZERO });
+        }
         let (reply, answer) = std::sync::mpsc::channel();
         let work = move |committer: &mut Committer| {
             let _ = reply.send(committer.take_over(new));

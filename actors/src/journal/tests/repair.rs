@@ -94,7 +94,8 @@ fn a_hole_and_a_bad_header_can_be_cut_at() {
     let home = tempfile::tempdir().unwrap();
     let original = home.path().join("original");
     let all = many(&original, false);
-    let ruin: [(&str, fn(&Path)); 3] = [
+    type Ruin = (&'static str, fn(&Path));
+    let ruin: [Ruin; 3] = [
         ("hole", |log| fs::remove_file(segment(log, 3)).unwrap()),
         ("header", |log| flip(&segment(log, 3), 20)),
         ("empty", |log| fs::write(segment(log, 3), b"").unwrap()),
