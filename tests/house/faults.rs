@@ -124,7 +124,7 @@ impl Journal for Faulty {
             None => return self.log.append(stream, expected, batch),
             Some(Fault::Panic) => panic!("appending was to panic"),
             Some(Fault::Refuse) => {
-                AppendError::Refused { reason: "no space left (as a test wills)".to_owned(), retriable: true }
+                AppendError::Refused { reason: "No space left on device (os error 28), as a test wills".to_owned(), retriable: true }
             }
             Some(Fault::Conflict) => AppendError::Conflict { actual: SequenceNumber(expected.0 + 1) },
             Some(Fault::LoseAnswer) => {

@@ -195,7 +195,7 @@ fn explicit_close_replaces_changed() {
 }
 
 #[test]
-fn session_resumes_after_index_and_is_replaced_not_duplicated() {
+fn i8_session_resumes_after_index_and_is_replaced_not_duplicated() {
     let world = World::new();
     let mut transcript = a_session(&world);
     let mut uuids = vec![world.close(&id(ID))];

@@ -12,7 +12,7 @@ fn number(value: &Value) -> u64 {
 }
 
 #[test]
-fn what_was_acknowledged_survives_kills_while_requests_are_in_flight() {
+fn i1_what_was_acknowledged_survives_kills_while_requests_are_in_flight() {
     let world = World::new();
     let ran = world.run(&[&KILLS[..], &["--json"]].concat());
     let crash = ran.json();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::world::{World, list, say, text};
 
 #[test]
-fn what_was_acknowledged_survives_a_power_cut() {
+fn i1_what_was_acknowledged_survives_a_power_cut() {
     let world = World::new();
     let ran = world.run(&["bench", "crash", "--kills", "0", "--cuts", "5", "--seed", "7", "--json"]);
     let crash = ran.json();

@@ -124,11 +124,11 @@ pub(super) fn suite(make: impl Fn(Box<dyn Fold>) -> Arc<dyn Journal>) {
     a_wrong_version_is_a_conflict_and_writes_nothing(&*make(Box::new(())));
     bad_appends_are_refused_and_write_nothing(&*make(Box::new(())));
     reads_begin_and_end_anywhere(&*make(Box::new(())));
-    a_read_holds_a_bounded_number_of_bytes(&*make(Box::new(())));
+    i12_a_read_holds_a_bounded_number_of_bytes(&*make(Box::new(())));
     stream_names_do_not_run_into_each_other(&*make(Box::new(())));
     a_checkpoint_is_judged_by_its_chain(&*make(Box::new(())));
     let witness = Witness::default();
-    an_ack_comes_after_the_fold_has_published(&*make(Box::new(witness.clone())), &witness);
+    i7_an_ack_comes_after_the_fold_has_published(&*make(Box::new(witness.clone())), &witness);
     let witness = Witness::default();
     many_writers_lose_nothing(make(Box::new(witness.clone())), &witness);
     one_version_is_won_once(make(Box::new(())));
@@ -231,7 +231,7 @@ fn reads_begin_and_end_anywhere(journal: &dyn Journal) {
     assert_eq!(many.len(), READ_MAX_RECORDS);
 }
 
-fn a_read_holds_a_bounded_number_of_bytes(journal: &dyn Journal) {
+fn i12_a_read_holds_a_bounded_number_of_bytes(journal: &dyn Journal) {
     let large = NewRecord { data: format!("\"{}\"", "x".repeat(RECORD_MAX_BYTES - 300)), ..event(1) };
     let enough = (READ_MAX_BYTES / RECORD_MAX_BYTES + 2) as u64;
     for number in 0..enough * 2 {
@@ -267,7 +267,7 @@ fn a_checkpoint_is_judged_by_its_chain(journal: &dyn Journal) {
     assert_eq!(tails.len(), 6, "every position has a hash of its own");
 }
 
-fn an_ack_comes_after_the_fold_has_published(journal: &dyn Journal, witness: &Witness) {
+fn i7_an_ack_comes_after_the_fold_has_published(journal: &dyn Journal, witness: &Witness) {
     assert_eq!(witness.seen().published, [Tail::default()], "once after opening");
     for number in 0..20 {
         let appended = append(journal, &stream("a"), number * 2, vec![event(number), event(number)]).unwrap();

@@ -415,7 +415,7 @@ fn a_second_file_takes_over_only_when_told() {
 }
 
 #[test]
-fn a_range_is_counted_once() {
+fn i6_a_range_is_counted_once() {
     after(
         OPEN,
         "20s observe from=0           -> refused: stale range
@@ -425,7 +425,7 @@ fn a_range_is_counted_once() {
 }
 
 #[test]
-fn the_same_wish_twice_is_answered_once() {
+fn i4_the_same_wish_twice_is_answered_once() {
     after(
         OPEN,
         "20s close explicit id=a      -> requested ended started | indexing end=explicit owes=index..300
@@ -451,7 +451,7 @@ fn a_record_from_the_future_does_not_hold_a_session_open() {
 }
 
 #[test]
-fn a_history_with_a_hole_is_refused() {
+fn i3_a_history_with_a_hole_is_refused() {
     let recorded = |sequence| Recorded {
         position: Position(sequence),
         stream: StreamId::session(&session()),
@@ -469,7 +469,7 @@ proptest::proptest! {
     /// Whatever is wished in whatever order: replay gives the same session, every byte is in one range, and a session
     /// that is left alone comes to rest with nothing owed.
     #[test]
-    fn any_wishes_in_any_order_replay_to_the_same_session(wishes in proptest::collection::vec((0..WISHES.len(), 0..2_000_i64), 0..60)) {
+    fn i2_any_wishes_in_any_order_replay_to_the_same_session(wishes in proptest::collection::vec((0..WISHES.len(), 0..2_000_i64), 0..60)) {
         let mut world = World::new();
         let mut now = Timestamp(0);
         for (wish, seconds) in wishes {

@@ -197,7 +197,7 @@ fn derive(session: &mut Session) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn a_maintained_memory_equals_one_filled_afresh(steps in proptest::collection::vec(step(), 1..30)) {
+    fn i5_a_maintained_memory_equals_one_filled_afresh(steps in proptest::collection::vec(step(), 1..30)) {
         let mut memory = Memory::new();
         let mut model: BTreeMap<usize, Session> = BTreeMap::new();
         for step in steps {
