@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 pub use progress::{Progress, Waiting};
 pub use table::{Cell, Column, Table};
-pub use text::{columns, one_line, one_line_end, plain};
+pub use text::{columns, counted, one_line, one_line_end, plain};
 
 /// Where a terminal does not say how wide it is.
 const USUAL_COLUMNS: usize = 80;

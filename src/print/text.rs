@@ -33,6 +33,12 @@ pub fn one_line_end(text: &str, width: usize) -> String {
     cut_end(backwards, width).chars().rev().collect()
 }
 
+/// A number of things: `1 event`, `2 events`.
+pub fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
 /// Text of several lines without what would confuse a terminal.
 pub fn plain(text: &str) -> String {
     text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { harmless(c) }).collect()

@@ -106,12 +106,16 @@ fn tell(typed: &Typed, exported: &Exported, broken: Option<&str>) -> ExitCode {
         let redacted = match exported.redacted {
             0 => String::new(),
             count => format!(
-                "; {count} lines were redacted, so it is for reading and `baton replay`, not for `baton log import`"
+                "; {} redacted, so it is for reading and `baton replay`, not for `baton log import`",
+                print::counted(count, "line")
             ),
         };
         print::note(&print::plain(&format!(
-            "{} events up to position {}, {} conversations with {} items written to {name}{redacted}",
-            exported.records, exported.tail.position, exported.conversations, exported.items
+            "{} up to position {}, {} with {} written to {name}{redacted}",
+            print::counted(exported.records, "event"),
+            exported.tail.position,
+            print::counted(exported.conversations, "conversation"),
+            print::counted(exported.items, "item")
         )));
     }
     for lost in &exported.lost {

@@ -79,11 +79,11 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         );
     } else {
         output.line(&print::plain(&format!(
-            "{} events of {} sessions, {} conversations with {} items are now in {}",
-            built.tail.position,
-            built.sessions,
-            built.conversations,
-            built.items,
+            "{} of {}, {} with {}: all in {}",
+            print::counted(built.tail.position.0, "event"),
+            print::counted(built.sessions, "session"),
+            print::counted(built.conversations, "conversation"),
+            print::counted(built.items, "item"),
             environment.home.display()
         )));
     }
