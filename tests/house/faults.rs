@@ -123,9 +123,10 @@ impl Journal for Faulty {
             _ if self.closed.load(Ordering::SeqCst) => AppendError::Closed,
             None => return self.log.append(stream, expected, batch),
             Some(Fault::Panic) => panic!("appending was to panic"),
-            Some(Fault::Refuse) => {
-                AppendError::Refused { reason: "No space left on device (os error 28), as a test wills".to_owned(), retriable: true }
-            }
+            Some(Fault::Refuse) => AppendError::Refused {
+                reason: "No space left on device (os error 28), as a test wills".to_owned(),
+                retriable: true,
+            },
             Some(Fault::Conflict) => AppendError::Conflict { actual: SequenceNumber(expected.0 + 1) },
             Some(Fault::LoseAnswer) => {
                 drop(self.log.append(stream, expected, batch));

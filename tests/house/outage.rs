@@ -27,9 +27,9 @@ async fn while_the_log_refuses_reads_go_on_and_afterwards_everything_is_taken_up
     let closed = house.close(stories[0].id()).await;
     assert_eq!(closed["status"], "error", "{closed}");
     let message = closed["message"].as_str().unwrap();
-    assert!(message.contains("the log cannot be written: no space left"), "{message}");
-    let problems = house.until_problem("no space left", true).await;
-    assert!(problems.contains("free disk space"), "{problems}");
+    assert!(message.contains("the log cannot be written: No space left"), "{message}");
+    let problems = house.until_problem("No space left", true).await;
+    assert!(problems.contains("free space"), "{problems}");
 
     let tried = world.journal.appends();
     for _ in 0..5 {
@@ -54,7 +54,7 @@ async fn while_the_log_refuses_reads_go_on_and_afterwards_everything_is_taken_up
     for story in &stories {
         world.until(story.id(), "read", |state| state.read.offset == story.bytes).await;
     }
-    house.until_problem("no space left", false).await;
+    house.until_problem("No space left", false).await;
     for story in &stories {
         house.closed(story.id()).await;
         let state = world.state(story.id()).unwrap();
@@ -87,7 +87,7 @@ async fn who_waits_for_an_index_that_cannot_be_recorded_is_told_at_once() {
     let begun = Instant::now();
     let closed = house.close(story.id()).await;
     assert_eq!(closed["status"], "error", "{closed}");
-    assert!(closed["message"].as_str().unwrap().contains("no space left"), "{closed}");
+    assert!(closed["message"].as_str().unwrap().contains("No space left"), "{closed}");
     assert!(begun.elapsed() < Duration::from_secs(20), "not at the deadline");
     assert_eq!(world.state(story.id()).unwrap().phase, Phase::Indexing, "the wish itself is recorded");
     refusing.store(false, Ordering::SeqCst);
