@@ -13,6 +13,7 @@ mod mend;
 mod projector;
 pub(crate) mod rebuild;
 mod shelf;
+mod sweep;
 mod under_way;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -46,6 +47,7 @@ use leave::Leave;
 use left_out::LeftOut;
 use projector::{Port, Projector};
 use shelf::{Shelf, Standing};
+use sweep::{Sweep, Swept};
 use under_way::UnderWay;
 
 /// What the indexer needs.
@@ -284,17 +286,6 @@ pub(crate) enum Msg {
 
 pub(crate) struct IndexerActor;
 
-/// What a sweep has come to.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Swept {
-    /// Sessions that were looked at.
-    pub(crate) sessions: u64,
-    /// Sessions that were left alone because something of them is under way.
-    pub(crate) busy: u64,
-    /// What was removed.
-    pub(crate) removed: Removed,
-}
-
 /// What the actor is started with.
 pub(crate) struct Arguments {
     pub(crate) options: Options,
@@ -327,9 +318,8 @@ pub(crate) struct State {
     collecting: bool,
     /// Whether the disk takes conversations.
     storing: Arc<Trouble>,
-    /// A sweep under way: what it has come to so far, and who waits for it.
-    swept: Swept,
-    sweeping: Vec<oneshot::Sender<Swept>>,
+    /// All conversations are being looked through.
+    sweep: Sweep,
 }
 
 impl Actor for IndexerActor {
@@ -376,8 +366,7 @@ impl Actor for IndexerActor {
             superseded,
             collecting: false,
             storing,
-            swept: Swept::default(),
-            sweeping: Vec::new(),
+            sweep: Sweep::default(),
         })
     }
 
@@ -407,9 +396,12 @@ impl Actor for IndexerActor {
             }
             Msg::Collected(removed) => {
                 state.collecting = false;
-                state.swept.removed += removed;
+                state.sweep.removed(removed);
             }
-            Msg::Sweep(folders, reply) => state.sweep(folders, reply),
+            Msg::Sweep(folders, reply) => {
+                let sessions = state.sweep.begin(folders, reply, &state.options.table.borrow(), &state.options.chunks);
+                state.superseded.extend(sessions);
+            }
             Msg::MemoryBroke => return Err("the memory broke".into()),
         }
         state.dispatch(&myself);
@@ -548,7 +540,7 @@ impl State {
             let named = episode::named(&self.options.table.borrow(), &session);
             // The next index of the session will bring us here again.
             if waits || !self.under_way.begin_collecting(&session, &named) {
-                self.swept.busy += 1;
+                self.sweep.passed_over();
                 continue;
             }
             let (under_way, slot, pace) = (self.under_way.clone(), self.slot.clone(), self.options.pace.clone());
@@ -580,32 +572,7 @@ impl State {
             });
         }
         if !self.collecting && self.superseded.is_empty() {
-            for reply in self.sweeping.drain(..) {
-                // Whoever does not wait any more has its room back all the same.
-                let _ = reply.send(self.swept);
-            }
-        }
-    }
-
-    /// Has every session collected that has one of these folders, and the folders removed that no session has.
-    fn sweep(&mut self, mut folders: BTreeSet<String>, reply: oneshot::Sender<Swept>) {
-        if self.sweeping.is_empty() {
-            self.swept = Swept::default();
-        }
-        self.sweeping.push(reply);
-        let table = self.options.table.borrow().clone();
-        for (session, _) in table.iter() {
-            let folder = self.options.chunks.folder_of(session);
-            if folder.file_name().and_then(|name| name.to_str()).is_some_and(|name| folders.remove(name)) {
-                self.swept.sessions += 1;
-                self.superseded.insert(session.clone());
-            }
-        }
-        for folder in folders {
-            match self.options.chunks.discard(&folder) {
-                Ok(removed) => self.swept.removed += removed,
-                Err(error) => tracing::warn!(%folder, %error, "conversation of no session not removed"),
-            }
+            self.sweep.done();
         }
     }
 }
