@@ -208,6 +208,8 @@ fn episodes_that_cannot_be_read_are_counted_and_not_tried_without_end() {
         world.transcript("ledger", &id(number)).minutes_ago(i64::from(number) + 5).prompt("the quokka").reply("yes");
     }
     world.ok(&["search", "quokka"]);
+    // From its transcript each would be restored.
+    std::fs::remove_dir_all(world.projects().join("ledger")).unwrap();
     std::fs::remove_dir_all(world.home().join("blobs")).unwrap();
     let mut raw = Raw::greeted(&world);
     let first = ask(&mut raw, "episodes", json!({}));

@@ -65,6 +65,6 @@ fn a_place_where_it_cannot_be_written_is_told_once_and_holds_nobody_up() {
     world.close(&id(1));
     world.stop();
     let log = world.log();
-    assert_eq!(log.matches("session table not exported").count(), 1, "{log}");
+    assert_eq!(log.matches("session_states.json cannot be written").count(), 1, "{log}");
     assert!(log.contains("daemon stopped"), "{log}");
 }
