@@ -264,8 +264,12 @@ async fn open_log(home: &std::path::Path, now: Timestamp) -> Result<Log, StartEr
     let found = journal.recovery();
     let mut problem = None;
     if let Some(cut) = &found.cut {
+        let whose = match found.restored {
+            0 => "unless the disk is damaged it is of a write that nobody had an answer to".to_owned(),
+            restored => format!("{restored} events were restored from the index"),
+        };
         let told = format!(
-            "a torn tail of {} bytes was cut from {} at byte {}; it is kept in {}",
+            "a torn tail of {} bytes was cut from {} at byte {}: {whose}; it is kept in {}",
             cut.bytes,
             cut.segment,
             cut.offset,

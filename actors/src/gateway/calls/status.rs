@@ -61,7 +61,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     problems.extend(services.log_problem.iter().chain(&log.problem).map(|what| answer::Problem {
         what: what.clone(),
         fix: match Obstacle::told(what) {
-            Obstacle::Other => "see `daemon.log`; nothing that was acknowledged is lost".to_owned(),
+            Obstacle::Other => "see `daemon.log`; `baton log verify` tells whether everything is whole".to_owned(),
             known => format!("nothing that was acknowledged is lost; {}", known.remedy()),
         },
     }));
