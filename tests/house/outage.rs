@@ -36,7 +36,7 @@ async fn while_the_log_refuses_reads_go_on_and_afterwards_everything_is_taken_up
         let found = house.call("search", json!({"query": "subject", "limit": 100})).await.unwrap();
         assert_eq!(sessions_of(&found), stories.len(), "what is known is found");
         let freshness = &found["freshness"];
-        assert!(freshness["note"].as_str().is_some_and(|note| note.contains("baton status")), "{freshness}");
+        assert!(freshness["note"].as_str().is_some_and(|note| note.contains("recorded")), "{freshness}");
         assert_eq!(freshness["pending"], json!(stories.len()), "{freshness}");
         let waited = house.call("search", json!({"query": "subject", "wait": true})).await.unwrap();
         assert!(!waited["hits"].as_array().unwrap().is_empty());
