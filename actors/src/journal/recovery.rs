@@ -167,8 +167,14 @@ pub(super) fn catch_up_while(
         return Ok(0);
     }
     let (mut step, mut failed, mut reached) = (Vec::with_capacity(STEP_RECORDS), None, applied.position);
-    segment::stream(segments, applied.position.next(), to, |position, frame| {
+    let mut expected = applied.position.next();
+    segment::stream(segments, expected, to, |position, frame| {
         let outcome = placed(&frame).and_then(|placed| {
+            let found = placed.record.position;
+            if found != expected {
+                return Err(format!("position {expected} is missing in the segments: {found} is in its place"));
+            }
+            expected = expected.next();
             step.push(placed);
             if step.len() < STEP_RECORDS && position < to {
                 return Ok(true);

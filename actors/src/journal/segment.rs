@@ -339,8 +339,9 @@ fn peek_sealed(path: &Path) -> io::Result<Peek> {
     Ok(Peek { header: sealed.map(|sealed| sealed.header), end: Some(end), bytes })
 }
 
-/// Streams the frames of positions `from..=to` out of a folder of segments, verifying the chain on the way. `take`
-/// says whether to go on. `Err` says what could not be read; that the segments end before `to` is an error too.
+/// Streams the frames of positions `from..=to` out of a folder of segments, verifying the chain on the way, within each and
+/// from one to the next: no position is left out. `take` says whether to go on. `Err` says what could not be read; that the
+/// segments end before `to` is an error too.
 pub(super) fn stream(
     folder: &Path,
     from: Position,
@@ -348,22 +349,30 @@ pub(super) fn stream(
     mut take: impl FnMut(Position, Frame<'_>) -> bool,
 ) -> Result<(), String> {
     let headers = headers(folder)?;
+    let mut end: Option<Header> = None;
     for (index, (path, header)) in headers.iter().enumerate() {
         if headers.get(index + 1).is_some_and(|(_, next)| next.first <= from) {
             continue;
         }
+        let follows = end.map_or(header.first <= from.max(Position(1)), |end| end == *header);
+        if !follows {
+            let after = end.map_or(from, |end| end.first);
+            return Err(format!("position {after} is missing: {} goes on with {}", path.display(), header.first));
+        }
         let bytes = load(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let mut position = header.first;
+        let (mut position, mut chain) = (header.first, header.before);
         for frame in Frames::new(&bytes, HEADER_BYTES, header.before) {
             if position > to {
                 return Ok(());
             }
             let frame = frame.map_err(|bad| format!("{} at byte {}: {}", path.display(), bad.offset, bad.what))?;
+            let frame_chain = frame.chain;
             if position >= from && (!take(position, frame) || position == to) {
                 return Ok(());
             }
-            position = position.next();
+            (position, chain) = (position.next(), frame_chain);
         }
+        end = Some(Header { first: position, before: chain });
     }
     Err(format!("the segments in {} end before position {to}", folder.display()))
 }

@@ -106,6 +106,38 @@ fn one_that_is_given_up_leaves_everything_as_it_was() {
 }
 
 #[test]
+fn an_index_is_never_built_past_a_hole_in_the_segments() {
+    let home = tempfile::tempdir().unwrap();
+    type Ruin = (&'static str, fn(&Path));
+    let ruin: [Ruin; 4] = [
+        ("the first is gone", |log| fs::remove_file(segment(log, 1)).unwrap()),
+        ("one is gone", |log| fs::remove_file(segment(log, 3)).unwrap()),
+        ("one ends early", |log| {
+            let end = borders(log, 3)[1] as u64;
+            fs::OpenOptions::new().write(true).open(segment(log, 3)).unwrap().set_len(end).unwrap();
+        }),
+        ("one is another", |log| fs::copy(segment(log, 2), segment(log, 3)).map(drop).unwrap()),
+    ];
+    for (name, ruin) in ruin {
+        let log = home.path().join(name);
+        let options = Options { segment_bytes: 1000, seal: false, ..options(&log) };
+        let journal = DiskJournal::open(options, Box::new(())).unwrap();
+        for number in 0..40 {
+            append(&journal, &stream("s"), number, vec![event(number)]).unwrap();
+        }
+        let all = check_whole(&journal);
+        assert!(journal.stats().segments > 5);
+        ruin(&log);
+        let error = journal.compact(&mut |_, _| true).expect_err(name).to_string();
+        assert!(error.contains("is missing"), "{name}: {error}");
+        assert!(log.join("sled").is_dir() && !log.join("sled.new").exists(), "{name}");
+        assert_eq!(read_all(&journal, 100), all, "{name}: the index in use has all of it");
+        journal.lose_index();
+        assert!(journal.read(Position(1), 4096).is_err(), "{name}: and no read leaves a record out");
+    }
+}
+
+#[test]
 fn an_index_that_was_lost_is_there_again_after_it() {
     let home = tempfile::tempdir().unwrap();
     let all = bloated(home.path(), 50);
