@@ -1,8 +1,8 @@
 //! Repairing a home whose log is damaged: what is damaged and what a cut would cost, and the cut.
 //!
 //! Nobody may have the home open: its lock is held by whoever calls. A cut keeps what it takes away in `log/cut-<time>/`: the
-//! segments' bytes from there on, and under `blobs/` the files of conversations that only events behind the cut name. The index
-//! of the log and the memory are removed; both are built anew from what stays.
+//! segments' bytes from there on, under `blobs/` the files of conversations that only events behind the cut name, and under
+//! `sled/` the index of the log. The memory is removed; both are built anew from what stays.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -103,6 +103,7 @@ fn a_damaged_log_is_cut_and_read_on_without_a_duplicate() {
         assert!(!files_below(&kept.join("blobs").join(id(number))).is_empty(), "{number}");
         assert!(files_below(&world.home().join("blobs").join(id(number))).is_empty(), "{number}");
     }
+    assert!(kept.join("sled/db").exists(), "the index is kept too");
     assert!(!world.home().join("memory").exists() && !world.home().join("log/sled").exists());
 
     for number in 1..=4 {

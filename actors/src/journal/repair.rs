@@ -1,5 +1,5 @@
 //! Cutting a log off where it is still whole. What is cut is kept: the bytes of the segments from there on lie in a folder of
-//! their own when this is done.
+//! their own when this is done, and so does the index, which may hold the only good copy of a damaged record.
 //!
 //! The index goes first, for what it has beyond the segments would be restored from it; then the segments from the last one
 //! back, so that there is never a hole; last the one that the cut goes through. A crash at any step leaves a log that the same
@@ -171,11 +171,12 @@ pub fn cut(log: &Path, place: &CutPlace, kept: &Path) -> Result<u64, Error> {
     durable::create_private_folder(kept).map_err(io_error("create", kept))?;
     for name in INDEXES {
         let path = log.join(name);
-        match fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error("remove", &path)(error)),
+        match fs::rename(&path, kept.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error("move", &path)(error)),
             _ => {}
         }
     }
+    durable::sync_folder(kept).map_err(io_error("sync", kept))?;
     durable::sync_folder(log).map_err(io_error("sync", log))?;
     let mut bytes = 0;
     let numbers = segment::list(&folder).map_err(io_error("list", &folder))?;

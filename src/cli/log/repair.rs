@@ -19,7 +19,7 @@ const HELP: &str = "\
 Without --cut-at it says what is damaged, where the log would have to be cut, and what that would cost; nothing is changed.
 
 With it the log ends right before that position; what was recorded together with it goes with it. What is cut off is kept in `log/cut-<time>/` of Baton's home: the bytes of the log, \
-and the conversations that only those events name. The index and the memory are built anew by the next start. Transcripts that are \
+and the conversations that only those events name. The index is kept there too. Index and memory are built anew by the next start. Transcripts that are \
 still there are read on from where the log ends, so that their sessions are found again; what comes of it has the same episodes.
 
 No daemon may run: `baton stop` ends it. What was cut off is never removed by itself.
@@ -138,7 +138,9 @@ fn tell(output: &Output, told: &Repair) {
         (true, _) => {
             output.line(&format!("The log ends at {ends}. Cut off: {}.", lost(&told.lost)));
             let kept = told.kept.as_deref().unwrap_or_default();
-            output.line(&print::plain(&format!("It is kept in {kept}. The next start builds index and memory anew.")));
+            output.line(&print::plain(&format!(
+                "It is kept in {kept}; the index is kept there too. The next start builds index and memory anew."
+            )));
         }
         (false, Some(at)) => {
             output.line(&format!("It is whole up to {ends}."));
