@@ -3,7 +3,8 @@
 //! Only what has changed since the last checkpoint is written, and last of all how far it goes. sled recovers a prefix of
 //! what it was given, so that number implies its rows; after a crash some may be newer than it. Nothing of this is
 //! believed unseen: the position must be on the chain of the segments, and with what follows it the heads must account
-//! for every position of the log ([`Ledger::is_whole`]). A checkpoint in which anything is wrong is ignored whole, and
+//! for every position of the log ([`Ledger::is_whole`]). One of a fold that could not read every record is as good as none, for a
+//! newer program may read them. A checkpoint in which anything is wrong is ignored whole, and
 //! everything is folded from the segments.
 //!
 //! ```text
@@ -36,8 +37,8 @@ struct Checkpoint {
 }
 
 /// Keeps what has changed after position `since`, the last checkpoint's; 0 for everything, and then nothing else stays. It
-/// is durable with the index's next flush.
-pub(super) fn save(index: &Index, rows: &dyn Rows, ledger: &Ledger, since: Position) -> Result<(), Error> {
+/// is durable with the index's next flush. `false`: not all of it was kept, and the last checkpoint still counts.
+pub(super) fn save(index: &Index, rows: &dyn Rows, ledger: &Ledger, since: Position) -> Result<bool, Error> {
     let mut packer = zstd::bulk::Compressor::new(LEVEL)?;
     packer.include_checksum(true)?;
     if since == Position(0) {
@@ -61,10 +62,11 @@ pub(super) fn save(index: &Index, rows: &dyn Rows, ledger: &Ledger, since: Posit
     if let Some(error) = failed {
         // Rows that are newer than their checkpoint are as good as none.
         tracing::warn!(%error, "session table not checkpointed: the next opening folds more");
-        return Ok(());
+        return Ok(false);
     }
     let checkpoint = Checkpoint { tail: ledger.tail(), form: rows.form(), skipped: rows.skipped() };
-    index.put(std::iter::once((CHECKPOINT.to_vec(), Some(checkpoint.encode()))))
+    index.put(std::iter::once((CHECKPOINT.to_vec(), Some(checkpoint.encode()))))?;
+    Ok(true)
 }
 
 /// Puts heads and rows back, if there is a checkpoint that can be used with an index that has come to `applied`: how far
@@ -80,6 +82,10 @@ pub(super) fn load(
     let Checkpoint { tail, form, skipped } = Checkpoint::decode(&value).ok_or("it cannot be understood")?;
     if form != rows.form() {
         return Err(format!("its rows have form {form}, and this program's have form {}", rows.form()));
+    }
+    if skipped > 0 {
+        // Its rows lack what some program did not know. This one may: only folding all of it again tells.
+        return Ok(None);
     }
     if tail.position > applied.position {
         return Err(format!("it says position {}, and the index ends at {}", tail.position, applied.position));

@@ -119,13 +119,14 @@ impl Committer {
         }
         self.unflushed.records = 0;
         let Self { ledger, fold, shared, saved, .. } = self;
+        let mut kept = true;
         let flushed = shared.use_index(|index| {
             if let Some(rows) = fold.rows() {
-                checkpoint::save(index, rows, ledger, *saved)?;
+                kept = checkpoint::save(index, rows, ledger, *saved)?;
             }
             index.flush()
         });
-        if flushed {
+        if flushed && kept {
             *saved = ledger.tail().position;
         }
     }

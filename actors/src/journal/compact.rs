@@ -126,8 +126,9 @@ impl Committer {
         if new.applied().map_err(failed)? != tail {
             return Err(CompactError::Failed("it did not come to the same end".to_owned()));
         }
+        let mut kept = true;
         if let Some(rows) = self.fold.rows() {
-            checkpoint::save(&new, rows, &self.ledger, Position(0)).map_err(failed)?;
+            kept = checkpoint::save(&new, rows, &self.ledger, Position(0)).map_err(failed)?;
             new.flush().map_err(failed)?;
         }
         shared.put_index(None);
@@ -147,7 +148,7 @@ impl Committer {
         }
         self.unflushed.clear();
         // Where the old one is in use again, nothing is known of its checkpoint here.
-        self.saved = if exchanged.is_ok() { tail.position } else { Position(0) };
+        self.saved = if exchanged.is_ok() && kept { tail.position } else { Position(0) };
         exchanged.map_err(|error| CompactError::Failed(error.to_string()))?;
         Ok(begun.elapsed())
     }

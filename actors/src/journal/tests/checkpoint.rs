@@ -26,6 +26,10 @@ struct State {
     position: u64,
     skipped: u64,
     published: Option<Tail>,
+    /// Reads what others cannot.
+    newer: bool,
+    /// Has rows that are longer than any that is kept.
+    huge: bool,
 }
 
 impl Counted {
@@ -49,7 +53,7 @@ impl Fold for Counted {
         state.applied.push(record.position.0);
         assert_eq!(record.position.0, state.position + 1, "applied in order");
         state.position = record.position.0;
-        if record.data.contains("unreadable") {
+        if record.data.contains("unreadable") && !state.newer {
             state.skipped += 1;
             return;
         }
@@ -76,7 +80,9 @@ impl Rows for Counted {
     }
 
     fn row(&self, stream: &StreamId) -> Option<String> {
-        self.state().view.get(stream.as_str()).map(|(count, hash)| format!("{count} {hash}"))
+        let state = self.state();
+        let room = if state.huge { " ".repeat(1024 * 1024) } else { String::new() };
+        state.view.get(stream.as_str()).map(|(count, hash)| format!("{count} {hash}{room}"))
     }
 
     fn skipped(&self) -> u64 {
@@ -95,7 +101,7 @@ impl Rows for Counted {
 
     fn clear(&mut self) {
         let mut state = self.0.lock().unwrap();
-        *state = State { form: state.form, ..State::default() };
+        *state = State { form: state.form, newer: state.newer, huge: state.huge, ..State::default() };
     }
 }
 
@@ -141,12 +147,17 @@ fn small(log: &Path) -> Options {
     Options { segment_bytes: 1500, seal: false, ..options(log) }
 }
 
-/// A log of several segments and streams, one record of which no fold can read, closed with a checkpoint.
+/// A log of several segments and streams, closed with a checkpoint.
 fn closed(log: &Path) -> Vec<StoredRecord> {
-    let journal = open_with(small(log), &Counted::default());
+    closed_with(log, &Counted::default(), None)
+}
+
+/// The same through a fold, and with one record that only a newer one can read.
+fn closed_with(log: &Path, fold: &Counted, unreadable: Option<u64>) -> Vec<StoredRecord> {
+    let journal = open_with(small(log), fold);
     for number in 0..40 {
         let mut new = event(number);
-        if number == 7 {
+        if unreadable == Some(number) {
             new.data = "\"unreadable\"".into();
         }
         append(&journal, &stream(&format!("s{}", number % 3)), number / 3, vec![new]).unwrap();
@@ -186,6 +197,40 @@ fn a_checkpoint_spares_what_came_before_it() {
     append(&journal, &stream("later"), 0, (0..30).map(event).collect()).unwrap();
     journal.close();
     check_view(home.path(), 0, Some(46), "with what came after");
+}
+
+/// A newer program, an older one that goes on, and the newer one again: its rows are of all records.
+#[test]
+fn a_checkpoint_of_a_fold_that_skipped_records_is_not_believed() {
+    let home = tempfile::tempdir().unwrap();
+    let newer = || Counted(Arc::new(Mutex::new(State { newer: true, ..State::default() })));
+    closed_with(home.path(), &newer(), Some(7));
+    let journal = open_with(small(home.path()), &newer());
+    assert_eq!(journal.recovery().checkpoint, Some(Position(40)), "nothing was skipped");
+    journal.close();
+    // One that is of another form is how an older one finds it.
+    check_view(home.path(), 1, None, "the older one");
+    check_view(home.path(), 1, None, "and again: what it had skipped it might read now");
+    let again = Counted(Arc::new(Mutex::new(State { newer: true, form: 1, ..State::default() })));
+    let journal = open_with(small(home.path()), &again);
+    assert_eq!((journal.recovery().checkpoint, &journal.recovery().checkpoint_ignored), (None, &None));
+    let expected = newer();
+    check_whole(&journal).iter().for_each(|record| expected.clone().apply(record));
+    assert_eq!((again.state().view, again.state().skipped), (expected.state().view, 0));
+}
+
+#[test]
+fn a_row_that_could_not_be_kept_is_kept_by_a_later_checkpoint() {
+    let home = tempfile::tempdir().unwrap();
+    let fold = Counted(Arc::new(Mutex::new(State { huge: true, ..State::default() })));
+    let journal = open_with(Options { flush_after_records: 10, ..small(home.path()) }, &fold);
+    for number in 0..20 {
+        append(&journal, &stream("early"), number, vec![event(number)]).unwrap();
+    }
+    fold.0.lock().unwrap().huge = false;
+    append(&journal, &stream("late"), 0, vec![event(1)]).unwrap();
+    journal.close();
+    check_view(home.path(), 0, Some(21), "both are in it");
 }
 
 #[test]
