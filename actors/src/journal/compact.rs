@@ -134,11 +134,8 @@ impl Committer {
         shared.put_index(None);
         drop(new);
         let exchanged = exchange(shared.log());
-        // Whichever of the two stands there now: it is opened, and has or gets what the log has.
-        let opened = sled::open(shared.log()).map_err(|error| error.to_string()).and_then(|opened| {
-            recovery::catch_up(&opened.index, shared.segments(), tail.position)?;
-            Ok(opened.index)
-        });
+        // Whichever of the two stands there now: it is opened, and has what the log has.
+        let opened = reopen(shared.log(), shared.segments(), tail);
         match opened {
             Ok(index) => shared.put_index(Some(index)),
             Err(error) => {
@@ -154,6 +151,27 @@ impl Committer {
     }
 }
 
+/// Opens the index that is in place now. One that lacks more than a moment's work is not used: everybody waits, and the next
+/// start has the time to rebuild it.
+fn reopen(log: &Path, segments: &Path, tail: Tail) -> Result<Index, String> {
+    const LATER: &str = "reads are slow until the next start of the daemon, which rebuilds it";
+    let opened = sled::open(log).map_err(|error| error.to_string())?;
+    if let Some(aside) = opened.aside {
+        let (reason, path) = (aside.reason, aside.path.display());
+        return Err(format!("the index of the log was put aside to {path} ({reason}); {LATER}"));
+    }
+    let applied = || opened.index.applied().map_err(|error| error.to_string());
+    let lacks = tail.position.0.saturating_sub(applied()?.position.0);
+    if lacks > NEAR_RECORDS {
+        return Err(format!("the index of the log lacks {lacks} records; {LATER}"));
+    }
+    recovery::catch_up(&opened.index, segments, tail.position)?;
+    if applied()? != tail {
+        return Err(format!("the index of the log has not come to the log's end; {LATER}"));
+    }
+    Ok(opened.index)
+}
+
 fn failed(error: sled::Error) -> CompactError {
     CompactError::Failed(error.to_string())
 }
@@ -163,11 +181,29 @@ fn exchange(log: &Path) -> io::Result<()> {
     let [current, new, old] = [CURRENT, NEW, OLD].map(|name| log.join(name));
     released(&current)?;
     released(&new)?;
+    // sled syncs what is in its files, not their names.
+    sync_names(&new)?;
     if current.is_dir() {
+        remove(&old)?;
         fs::rename(&current, &old)?;
     }
-    fs::rename(&new, &current)?;
+    if let Err(error) = fs::rename(&new, &current) {
+        // Better the old one than none; where that fails too, the next start does it.
+        let _ = fs::rename(&old, &current);
+        return Err(error);
+    }
     durable::sync_folder(log)
+}
+
+/// Makes the names in a folder and in those below it durable.
+fn sync_names(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync_names(&entry.path())?;
+        }
+    }
+    durable::sync_folder(folder)
 }
 
 /// Bytes of an index in the making.
