@@ -13,6 +13,10 @@ fn many(log: &Path, seal: bool) -> Vec<StoredRecord> {
     }
     let all = check_whole(&journal);
     assert!(journal.stats().segments > 5);
+    if seal {
+        // A close does not wait for it.
+        journal.wait_sealed();
+    }
     journal.close();
     all
 }
