@@ -45,7 +45,10 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         return Ok(ExitCode::SUCCESS);
     }
     let Compact { freed_bytes, index, conversations, .. } = super::super::read(&compacted)?;
-    output.line(&format!("{} given back.", super::size(freed_bytes)));
+    match freed_bytes {
+        0 => output.line("Nothing to give back."),
+        freed => output.line(&format!("{} given back.", super::size(freed))),
+    }
     output.line(&format!(
         "The index of {} events takes {}, and took {}.",
         index.events,
