@@ -22,6 +22,7 @@ use crate::durable;
 use crate::imported::Imported;
 use crate::journal::Fold;
 use crate::journal::repair::{self, CutPlace};
+use crate::journal::verify::Finding;
 use crate::journal::{Auditor, Verified, verify};
 use crate::lock::HomeLock;
 use crate::stream;
@@ -58,9 +59,11 @@ pub fn look(home: &Path, _lock: &HomeLock) -> Result<answer::Repair, Error> {
     let verified = verify::segments(&log, &mut Unheard).map_err(io_error("read", &log))?;
     let Verified { tail, damage, findings, .. } = verified;
     let mut told = answer::Repair { position: tail.position.0, chain: tail.chain.to_string(), ..Default::default() };
-    let (Some(damage), Some(finding)) = (damage, findings.into_iter().next()) else { return Ok(told) };
-    let [what, place, fix] = [finding.what, finding.place, finding.fix].map(|text| redact(&text).into_owned());
-    told.damage = Some(answer::Finding { what, place, fix });
+    let (Some(damage), Some(finding)) = (damage, findings.into_iter().next()) else {
+        told.damage = crate::verify::index_beyond(home, tail).map(finding_told);
+        return Ok(told);
+    };
+    told.damage = Some(finding_told(finding));
     // What a crash has torn off is nobody's loss, and the next start's work.
     if !damage.torn {
         let cut = Cut::find(home, damage.position)?;
@@ -68,6 +71,11 @@ pub fn look(home: &Path, _lock: &HomeLock) -> Result<answer::Repair, Error> {
         told.lost = cut.lost;
     }
     Ok(told)
+}
+
+fn finding_told(finding: Finding) -> answer::Finding {
+    let [what, place, fix] = [finding.what, finding.place, finding.fix].map(|text| redact(&text).into_owned());
+    answer::Finding { what, place, fix }
 }
 
 /// What a cut at a position would take away. Changes nothing.

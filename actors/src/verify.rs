@@ -34,6 +34,7 @@ use crate::journal::{self, Auditor, Finding, Fold, Journal, Rows, Verified};
 use crate::stream;
 use crate::table::{TableFold, TableReader};
 
+pub(crate) use home::index_beyond;
 pub use home::of_home;
 
 /// Findings that are told one by one.

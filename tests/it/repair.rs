@@ -171,6 +171,26 @@ fn a_whole_log_has_nothing_to_repair_and_a_running_daemon_refuses() {
 }
 
 #[test]
+fn segments_that_are_gone_and_are_in_the_index_are_told_and_come_back_by_the_next_start() {
+    let world = World::new();
+    told(&world, 1);
+    world.close(&id(1));
+    world.stop();
+    let whole = Log::of(&world).events;
+    fs::remove_file(segment(&world)).unwrap();
+    let before = state(world.home());
+    let looked = world.run(&["log", "repair"]);
+    assert_eq!(looked.code, 1, "{}", looked.out);
+    assert!(looked.out.contains(&format!("the last {} records, which the index has", whole.len())), "{}", looked.out);
+    assert!(looked.out.contains("`baton daemon`") && !looked.out.contains("The log is whole"), "{}", looked.out);
+    assert_eq!(state(world.home()), before, "nothing of that has changed anything");
+    world.ok(&["daemon"]);
+    check_clean(&world, "restored");
+    world.stop();
+    assert_eq!(Log::of(&world).events[..whole.len()], whole);
+}
+
+#[test]
 fn what_a_crash_has_torn_is_told_and_left_to_the_next_start() {
     let world = World::new();
     told(&world, 1);

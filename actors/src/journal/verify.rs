@@ -116,6 +116,13 @@ pub fn whole(log: &Path, copy: &Path, auditor: &mut dyn Auditor) -> io::Result<V
     Ok(found)
 }
 
+/// What the index has beyond the segments, which end at `tail`, if it can be opened and has anything. It is opened in `copy`, as by
+/// [`whole`].
+pub fn beyond(copy: &Path, tail: Tail) -> Option<Finding> {
+    let applied = Index::open_once(copy).and_then(|index| index.applied()).ok()?;
+    (applied.position > tail.position).then(|| beside::ahead(applied.position, tail))
+}
+
 /// Verifies the segments in a folder, and the index, if there is one, against them.
 pub(super) fn verify(
     folder: &Path,

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use baton_events::envelope::Tail;
 use baton_events::protocol::answer;
 use baton_events::record::{Position, Timestamp};
 
@@ -54,6 +55,15 @@ pub fn of_home(
         }
     }
     Ok(report.end(&folded))
+}
+
+/// What the index of a home's log has beyond its segments, which end at `tail`. `None` also where there is no room to look.
+pub(crate) fn index_beyond(home: &Path, tail: Tail) -> Option<verify::Finding> {
+    let index = home.join("log/sled");
+    let scratch = index.is_dir().then(|| scratch(home))?.ok()?;
+    let copy = scratch.0.join("sled");
+    copy_folder(&index, &copy).ok()?;
+    verify::beyond(&copy, tail)
 }
 
 fn compare(

@@ -39,6 +39,16 @@ impl Keys {
     }
 }
 
+/// The index has come to a position that the segments, which end at `tail`, have lost.
+pub(super) fn ahead(position: Position, tail: Tail) -> Finding {
+    let lost = position.0.saturating_sub(tail.position.0);
+    Finding {
+        what: format!("the segments lack the last {lost} records, which the index has"),
+        place: format!("position {}", tail.position.next()),
+        fix: "`baton daemon`: what is whole of them is restored from the index".to_owned(),
+    }
+}
+
 /// The index, read beside the segments.
 pub(super) struct Beside<'a> {
     index: &'a RwLock<Option<Index>>,
@@ -115,14 +125,7 @@ impl<'a> Beside<'a> {
         let Tail { position, chain } = self.limit;
         if position > tail.position {
             self.ended = true;
-            self.findings.push(Finding {
-                what: format!(
-                    "the segments lack the last {} records, which the index has",
-                    position.0 - tail.position.0
-                ),
-                place: format!("position {}", tail.position.next()),
-                fix: "`baton daemon`: what is whole of them is restored from the index".to_owned(),
-            });
+            self.findings.push(ahead(position, tail));
         } else if position == tail.position && chain != tail.chain {
             self.differs(format!("position {position}"), format!("it ends with chain {chain}"));
         }
