@@ -60,11 +60,12 @@ pub fn of_daemon(open: &Open, quick: bool, go_on: &mut GoOn<'_>) -> answer::Veri
     let table = open.made_of.table.borrow().clone();
     let mut folding = Folding::new(Some(&table), go_on);
     let verified = journal.verify(&mut folding);
-    let (folded, notes) = folding.end(verified.as_ref().is_ok_and(Verified::is_whole), &mut report);
+    let is_measure = verified.as_ref().is_ok_and(Verified::is_measure);
     match verified {
         Ok(verified) => report.log(verified),
         Err(error) => report.find(error.to_string(), "log/segments".to_owned(), "see `daemon.log`".to_owned()),
     }
+    let (folded, notes) = folding.end(is_measure, &mut report);
     let named = |session: &SessionId| named_now(&open.made_of.table, session);
     conversations::verify(&open.made_of.chunks, &folded, &notes, &named, &mut report, go_on);
     if quick {
@@ -139,7 +140,7 @@ impl Report {
     }
 
     fn log(&mut self, verified: Verified) {
-        let Verified { tail, segments, bytes, streams, indexed, keys, damage, findings, complete } = verified;
+        let Verified { tail, segments, bytes, streams, indexed, keys, damage, findings, complete, lacking } = verified;
         (self.answer.position, self.answer.chain) = (tail.position.0, tail.chain.to_string());
         let checked = self.checked();
         (checked.events, checked.segments, checked.segment_bytes) = (tail.position.0, segments, bytes);
@@ -149,6 +150,9 @@ impl Report {
         }
         if damage.is_some_and(|damage| !damage.torn) {
             self.left_out.push("what lies behind the damage in the log, and what it names".to_owned());
+        }
+        if lacking > 0 {
+            self.left_out.push("the table's checkpoint: the segments must have all events for that".to_owned());
         }
         self.is_going_on &= complete;
     }
@@ -196,14 +200,17 @@ impl<'a, 'g> Folding<'a, 'g> {
         Self { fold, folded, tail, in_use, notes, differing: None, stored, stored_at, wrong_rows, compared: 0, go_on }
     }
 
-    /// `is_whole`: the fold has come to the end of the log.
-    fn end(mut self, is_whole: bool, report: &mut Report) -> (SessionTable, BTreeSet<(SessionId, ContentHash)>) {
+    /// `is_measure`: the fold has come to the end of the log, and the index has nothing that it has not. Only then is the
+    /// checkpoint judged: its way out is to delete the index.
+    fn end(mut self, is_measure: bool, report: &mut Report) -> (SessionTable, BTreeSet<(SessionId, ContentHash)>) {
         self.fold.publish(self.tail);
         let table = self.folded.borrow().clone();
         report.checked().sessions = self.compared;
-        if is_whole {
+        if is_measure {
             // They are beyond the end of the log.
             self.wrong_rows.extend(self.stored.keys().map(ToString::to_string));
+        } else {
+            self.wrong_rows.clear();
         }
         for session in self.wrong_rows {
             report.find(

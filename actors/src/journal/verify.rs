@@ -68,9 +68,16 @@ pub struct Verified {
     pub findings: Vec<Finding>,
     /// Whether it was read to the end, or to the damage.
     pub complete: bool,
+    /// Records behind the end of the segments that only the index has: starting the daemon restores them from there.
+    pub lacking: u64,
 }
 
 impl Verified {
+    /// Whether the segments are all there is, so that what is made of them can be judged by them.
+    pub fn is_measure(&self) -> bool {
+        self.is_whole() && self.lacking == 0
+    }
+
     /// Whether everything was read, and nothing that was acknowledged for certain is bad.
     pub fn is_whole(&self) -> bool {
         self.complete && self.damage.as_ref().is_none_or(|damage| damage.torn)
@@ -180,10 +187,14 @@ pub(super) fn verify(
     if let Some(mut beside) = beside {
         if found.is_whole() {
             beside.end(found.tail);
+            found.lacking = beside.limit.position.0.saturating_sub(found.tail.position.0);
             found.complete = beside.keys(&keys, folder, auditor)?;
         }
         (found.indexed, found.keys) = (beside.compared, keys.count);
-        found.findings.extend(beside.findings);
+        // Where the segments are damaged the index may be all that is left of them: nobody is told to delete it.
+        if found.is_whole() || !found.complete {
+            found.findings.extend(beside.findings);
+        }
     }
     found.findings.extend(
         checkpoint.map(|reason| Finding {
@@ -213,11 +224,14 @@ impl Damaged {
         let fix = if self.torn {
             "the next start of the daemon cuts it off, keeps it in `log/cut-…/` and says so".to_owned()
         } else {
+            // Before the first position there is nothing to write out.
+            let export = match self.position {
+                Position(0 | 1) => "",
+                _ => "; `baton log export --unredacted -o FILE` writes out what is whole, for `baton log import`",
+            };
             format!(
-                "put the file back from a backup, or `baton log repair --cut-at {}`, which keeps what it cuts; \
-                 `baton log export --until {} -o FILE` writes out what is whole",
-                self.position,
-                self.position.0.saturating_sub(1)
+                "put the file back from a backup, or `baton log repair --cut-at {}`, which keeps what it cuts{export}",
+                self.position
             )
         };
         Finding { what: self.what.clone(), place, fix }

@@ -5,15 +5,17 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use baton_events::envelope::Tail;
+use baton_events::envelope::{StoredRecord, Tail};
 use baton_events::protocol::answer;
 use baton_events::record::{Position, Timestamp};
+use baton_events::session::Event;
 
 use super::{Folding, GoOn, Report, conversations, made_of, memory, open_copy, scratch};
 use crate::chunks::ChunkStore;
 use crate::journal::{DiskJournal, Journal, verify};
 use crate::lock::HomeLock;
 use crate::memory::Store;
+use crate::stream;
 
 /// Verifies the files of a home whose lock is held. `quick` leaves the memory out. Needs as much room as the log and the memory
 /// take, until it is done. Blocks.
@@ -34,13 +36,11 @@ pub fn of_home(
         // It is built when the log is next opened.
         false => verify::segments(&log, &mut folding)?,
     };
-    let (folded, notes) = folding.end(verified.is_whole(), &mut report);
-    let is_whole = verified.damage.is_none();
+    let (is_measure, is_whole) = (verified.is_measure(), verified.damage.is_none());
     report.log(verified);
-    if !home.join("blobs").is_dir() {
-        return Ok(report.end(&folded));
-    }
-    let chunks = ChunkStore::open(home.join("blobs")).map_err(io::Error::other)?;
+    let (folded, notes) = folding.end(is_measure, &mut report);
+    // Where the folder is gone, so is all that is named in it.
+    let chunks = ChunkStore::at(home.join("blobs"));
     let named = |session: &_| folded.get(session)?.state.episode.as_ref().map(|episode| episode.manifest);
     conversations::verify(&chunks, &folded, &notes, &named, &mut report, go_on);
     if quick {
@@ -100,11 +100,22 @@ fn compare(
 
 /// Whether anything from a position on may change what the memory holds.
 fn concerns_the_memory(journal: &DiskJournal, mut from: Position) -> Result<bool, String> {
-    const CONCERN: [&str; 6] = ["Indexed", "Forgotten", "GroupAssigned", "ParentFound", "Moved", "Restored"];
+    let concerns = |record: &StoredRecord| {
+        let event = stream::decode(record).map(|recorded| recorded.event);
+        matches!(
+            event,
+            Ok(Event::Indexed { .. }
+                | Event::Forgotten
+                | Event::GroupAssigned { .. }
+                | Event::ParentFound { .. }
+                | Event::Moved { .. }
+                | Event::Restored { .. })
+        )
+    };
     loop {
         let records = journal.read(from, 1_000).map_err(|error| error.to_string())?;
         let Some(last) = records.last() else { return Ok(false) };
-        if records.iter().any(|record| CONCERN.contains(&record.kind.as_str())) {
+        if records.iter().any(concerns) {
             return Ok(true);
         }
         from = last.position.next();

@@ -119,14 +119,13 @@ impl<'a> Beside<'a> {
 
     /// It must stand on the segments' chain.
     pub(super) fn end(&mut self, tail: Tail) {
-        if self.ended {
-            return;
-        }
         let Tail { position, chain } = self.limit;
         if position > tail.position {
+            // Only the index has them, so it must not be thrown away for anything else that is wrong with it.
             self.ended = true;
+            self.findings.clear();
             self.findings.push(ahead(position, tail));
-        } else if position == tail.position && chain != tail.chain {
+        } else if !self.ended && position == tail.position && chain != tail.chain {
             self.differs(format!("position {position}"), format!("it ends with chain {chain}"));
         }
     }
