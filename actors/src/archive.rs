@@ -86,6 +86,15 @@ pub enum ImportError {
         /// Where they lie.
         folder: PathBuf,
     },
+    /// There is what a repair or a start put aside, which may be the only copy of it.
+    #[error(
+        "{} keeps what was cut off or put aside: move that folder away, or set BATON_HOME to a folder that is new",
+        folder.display()
+    )]
+    Kept {
+        /// Where it lies.
+        folder: PathBuf,
+    },
     /// The file is not what it must be.
     #[error("line {line} of the file: {refusal}")]
     Refused {

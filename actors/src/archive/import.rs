@@ -21,7 +21,7 @@ use baton_events::schema::export::{EXPORT_FORMAT, End, Header, Line, read};
 use super::export::{note_notes, tell};
 use super::incoming::Incoming;
 use super::{ImportError, Refusal};
-use crate::chunks::{ChunkRef, ChunkStore};
+use crate::chunks::{ChunkRef, ChunkStore, LINE_MAX_BYTES};
 use crate::durable;
 use crate::imported::Imported;
 use crate::journal::Fold;
@@ -83,11 +83,31 @@ fn check_empty(home: &Path, interrupted: bool) -> Result<(), ImportError> {
     if first.is_some() || !matches!(reader.end(), Some(LogEnd::Whole)) {
         return Err(ImportError::NotEmpty { home: home.to_owned() });
     }
+    if let Some(folder) = kept(&home.join("log"))? {
+        return Err(ImportError::Kept { folder });
+    }
     let blobs = home.join("blobs");
     if !interrupted && fs::read_dir(&blobs).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(ImportError::Orphans { folder: blobs });
     }
     Ok(())
+}
+
+/// A folder of the log that an import would remove with it, and nobody else has: what was cut off, or put aside as broken.
+fn kept(log: &Path) -> Result<Option<PathBuf>, ImportError> {
+    let failed = |source| ImportError::Io { what: "read", path: log.to_owned(), source };
+    let entries = match fs::read_dir(log) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        entries => entries.map_err(failed)?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        if ["cut-", "sled.broken-"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
+            return Ok(Some(entry.path()));
+        }
+    }
+    Ok(None)
 }
 
 fn build(aside: &Path, input: &mut dyn BufRead, progress: &mut dyn FnMut(&Progress)) -> Result<Built, ImportError> {
@@ -366,6 +386,10 @@ impl Building {
             .next()
             .filter(|chunk| chunk.name == name.to_string() && chunk.items == items && chunk.bytes == bytes);
         let named = named.ok_or(Refusal::Misplaced("its manifest has another chunk there"))?;
+        // Its lines are held until all are there; each has a line break at least.
+        if bytes > LINE_MAX_BYTES as u64 + 1 || items > bytes {
+            return Err(Refusal::Content(format!("a chunk of {items} items and {bytes} bytes is none")).into());
+        }
         (open.chunk, open.items) = (Some(named), items);
         self.close_empty()
     }
