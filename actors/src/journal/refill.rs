@@ -8,6 +8,7 @@ use baton_events::envelope::{self, ChainHash, StoredRecord, Tail};
 use super::files::DiskFiles;
 use super::ledger::{Ledger, Placed};
 use super::writer::Writer;
+use super::{RECORD_MAX_BYTES, STREAM_MAX_BYTES};
 use crate::durable;
 
 /// Records that are written and synced together.
@@ -47,6 +48,13 @@ pub enum Error {
     Io(#[from] std::io::Error),
 }
 
+fn within(what: &str, bytes: usize, bound: usize) -> Result<(), Error> {
+    if bytes <= bound {
+        return Ok(());
+    }
+    Err(Error::Place(format!("{what} of {bytes} bytes is over the bound of {bound}")))
+}
+
 impl Refill {
     /// Begins a log in folder `log`, which must not hold one.
     pub fn begin(log: &Path) -> Result<Self, Error> {
@@ -58,7 +66,10 @@ impl Refill {
 
     /// Takes in the next record: its bytes, and the chain hash that it must come to.
     pub fn take(&mut self, bytes: Vec<u8>, said: ChainHash) -> Result<StoredRecord, Error> {
+        // A journal would not have taken it.
         let record = envelope::decode(&bytes)?;
+        within("a record", bytes.len(), RECORD_MAX_BYTES)?;
+        within("a stream's name", record.stream.as_str().len(), STREAM_MAX_BYTES)?;
         let is = envelope::chain(self.ledger.tail().chain, &bytes);
         if is != said {
             return Err(Error::Chain { said, is });
