@@ -29,19 +29,24 @@ pub enum Error {
     Broken,
 }
 
-/// Gives back what nothing needs. `go_on` is asked now and then with how far the index is.
+/// Gives back what nothing needs, when nobody verifies. `go_on` is asked now and then with how far the index is.
 pub async fn compact(
     services: &Services,
     mut go_on: impl FnMut(u64, u64) -> bool + Send + 'static,
 ) -> Result<Compact, Error> {
     let begun = Instant::now();
+    // Rewriting takes the index away for a moment, which verifying would tell as a difference: one of them at a time.
+    let turn = services.verifying.clone().acquire_owned().await.map_err(|_| Error::Broken)?;
     let (position, state_hash) = {
         let table = services.table.borrow().clone();
         (table.position(), table.state_hash())
     };
     let swept = services.indexer.sweep().await?;
     let journal = services.journal.clone();
-    let rewriting = tokio::task::spawn_blocking(move || journal.compact(&mut go_on));
+    let rewriting = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        journal.compact(&mut go_on)
+    });
     let Rewritten { records, bytes_before, bytes_after, pause } = rewriting.await.map_err(|_| Error::Broken)??;
     services.scale.forget();
     let conversations = CompactedConversations {

@@ -48,7 +48,11 @@ pub(in crate::gateway) async fn verify(
     out: &Out,
 ) -> Result<answer::Verify, Ended> {
     let Ok(turn) = services.verifying.clone().try_acquire_owned() else {
-        return Err(failure(code::TOO_MUCH, "everything is being verified already; ask again when that is done").into());
+        return Err(failure(
+            code::TOO_MUCH,
+            "everything is being verified or compacted already; ask again when that is done",
+        )
+        .into());
     };
     let open = Open {
         home: services.home.clone(),
