@@ -129,8 +129,12 @@ fn tell(typed: &Typed, exported: &Exported, broken: Option<&str>) -> ExitCode {
         ));
     }
     if let Some(broken) = broken {
+        let import = match exported.whole {
+            true => ": `baton log import` builds a new home of it",
+            false => "; it is not for `baton log import`, which a whole one of `--unredacted` is",
+        };
         print::error(&format!(
-            "{}; the export ends before that, with everything good in it: `baton log import` builds a new home of it",
+            "{}; the export ends before that, with everything good in it that was asked for{import}",
             redact(broken)
         ));
     }

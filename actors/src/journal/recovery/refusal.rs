@@ -22,11 +22,10 @@ pub enum OpenError {
     /// Records that were on the disk for certain are bad or missing.
     #[error(
         "the log is damaged: {} at byte {offset}, position {position}: {what}. No record was touched. `baton log verify` \
-         shows all that is damaged. Put that file back from a backup; or save what lies before it with `baton log export \
-         --until {} -o FILE`, and go on without the rest with `baton log repair --cut-at {position}`, which keeps what it \
-         cuts in {}: transcripts that are still there are read again",
+         shows all that is damaged. Put that file back from a backup; or {}go on without the rest with `baton log repair \
+         --cut-at {position}`, which keeps what it cuts in {}: transcripts that are still there are read again",
         segment.display(),
-        position.0.saturating_sub(1),
+        saving(*position),
         log.display()
     )]
     Damaged {
@@ -58,6 +57,14 @@ pub enum OpenError {
     /// Another process has the log open.
     #[error("another process has the log open ({0}); stop it with `baton stop`, or wait until it has ended")]
     InUse(String),
+}
+
+/// How to save what lies before a position; empty where nothing does.
+fn saving(position: Position) -> &'static str {
+    match position {
+        Position(0 | 1) => "",
+        _ => "save what lies before it with `baton log export --unredacted -o FILE`, and ",
+    }
 }
 
 /// What to do about what the system said; empty where that is not known.
@@ -97,19 +104,20 @@ mod tests {
         check(&io(io::ErrorKind::ReadOnlyFilesystem), &["mount it for writing", "BATON_HOME"]);
         check(&io(io::ErrorKind::PermissionDenied), &["give it back to your user", "BATON_HOME"]);
         check(&io(io::ErrorKind::Other), &["/h/log"]);
-        let damaged = OpenError::Damaged {
+        let damaged = |position| OpenError::Damaged {
             segment: "/h/log/segments/0002.seg".into(),
             offset: 56,
-            position: Position(41),
+            position: Position(position),
             what: "a record does not match its chain hash".into(),
             log: "/h/log".into(),
         };
+        check(&damaged(1), &["from a backup; or go on without the rest with `baton log repair --cut-at 1`"]);
         check(
-            &damaged,
+            &damaged(41),
             &[
                 "0002.seg at byte 56, position 41: a record",
                 "baton log verify",
-                "baton log export --until 40 -o FILE",
+                "save what lies before it with `baton log export --unredacted -o FILE`, and go on",
                 "baton log repair --cut-at 41",
                 "Put that file back from a backup",
             ],
