@@ -45,7 +45,7 @@ pub(super) struct Typed {
     /// Go on with events as they are recorded, until Ctrl-C
     #[arg(long, short)]
     follow: bool,
-    /// How many events, from the end: a number or `all`
+    /// How many events, from the end: a number or `all`; at most the last 1,000,000
     #[arg(long, short = 'n', value_name = "EVENTS", default_value = "20", value_parser = count)]
     lines: u32,
     /// Only events of this session: its id, or the beginning of it
