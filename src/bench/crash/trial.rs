@@ -139,7 +139,8 @@ impl Trial {
             wait(until, || shared.promises().answers() >= answers);
             if moment == Moment::AtWork {
                 std::thread::sleep(after);
-                wait(until, || shared.in_flight.load(Ordering::SeqCst) > 0);
+                // A time of its own: the answers may have taken all of theirs.
+                wait(Instant::now() + WORK, || shared.in_flight.load(Ordering::SeqCst) > 0);
             } else if let Ok(Some(mut client)) = Client::connect(&shared.environment) {
                 // Nobody waits for the answer.
                 let stopping = std::thread::spawn(move || client.call_raw(method::STOP, &(), |_| {}).is_ok());
