@@ -11,7 +11,7 @@ use std::io::Read;
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use baton_events::protocol::answer::{Happened, Replayed};
 use baton_events::replay::{self, Options, Section, Taken};
@@ -86,8 +86,7 @@ fn sections(source: Box<dyn Read + Send>, keep_data: bool) -> impl Iterator<Item
         let (input, blocks) = sync_channel::<Result<Block, String>>(WAITING);
         let (sections, output) = sync_channel::<Reading>(WAITING);
         inputs.push(input);
-        outputs.push(output);
-        thread::spawn(move || {
+        let reader = thread::spawn(move || {
             for block in blocks {
                 let section = block.map(|block| Section::read(&block.bytes, block.first_line, keep_data));
                 if sections.send(section).is_err() {
@@ -95,23 +94,63 @@ fn sections(source: Box<dyn Read + Send>, keep_data: bool) -> impl Iterator<Item
                 }
             }
         });
+        outputs.push((output, Some(reader)));
     }
-    thread::spawn(move || {
+    let feeder = thread::spawn(move || {
         for (at, block) in Blocks::new(source).enumerate() {
             if inputs[at % inputs.len()].send(block).is_err() {
                 return;
             }
         }
     });
-    in_turn(outputs)
+    in_turn(outputs, feeder)
 }
 
-/// One from each in turn, until the one whose turn it is has no more.
-fn in_turn(outputs: Vec<Receiver<Reading>>) -> impl Iterator<Item = Reading> {
-    let mut at = 0;
+/// What a reader has read, and the reader itself.
+type Output = (Receiver<Reading>, Option<JoinHandle<()>>);
+
+/// One from each in turn, until the one whose turn it is has no more. That is the end of the file, unless a thread broke.
+fn in_turn(mut outputs: Vec<Output>, feeder: JoinHandle<()>) -> impl Iterator<Item = Reading> {
+    let (mut at, mut feeder) = (0, Some(feeder));
     std::iter::from_fn(move || {
-        let next = outputs[at % outputs.len()].recv().ok();
+        let turn = at % outputs.len();
+        let (output, reader) = &mut outputs[turn];
         at += 1;
-        next
+        output.recv().map_or_else(
+            |_| {
+                // Whoever has closed its channel has ended; the feeder has when a reader ended that did not break.
+                let broke =
+                    |thread: &mut Option<JoinHandle<()>>| thread.take().is_some_and(|thread| thread.join().is_err());
+                (broke(reader) || broke(&mut feeder)).then(|| Err("reading the file broke".to_owned()))
+            },
+            Some,
+        )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_breaks_is_not_the_end_of_the_file() {
+        let section = || Ok(Section { entries: Vec::new(), failed: None });
+        for (breaks, expected) in [(None, 3), (Some(0), 2), (Some(1), 1), (Some(2), 3)] {
+            let outputs = (0..2).map(|number| {
+                let (sections, output) = sync_channel::<Reading>(WAITING);
+                let reader = thread::spawn(move || {
+                    // The first has two, the second one; the one that breaks loses its last.
+                    let count = 2 - number - usize::from(breaks == Some(number));
+                    (0..count).for_each(|_| sections.send(section()).unwrap());
+                    assert_ne!(breaks, Some(number), "broken on purpose");
+                });
+                (output, Some(reader))
+            });
+            let outputs = outputs.collect();
+            let feeder = thread::spawn(move || assert_ne!(breaks, Some(2), "broken on purpose"));
+            let read: Vec<Reading> = in_turn(outputs, feeder).take(4).collect();
+            let good = read.iter().filter(|read| read.is_ok()).count();
+            assert_eq!((good, read.len() - good), (expected, usize::from(breaks.is_some())), "{breaks:?}");
+        }
+    }
 }
