@@ -18,6 +18,8 @@ use crate::storage;
 
 /// Most records of one answer.
 const RECORDS_MAX: usize = 4096;
+/// Records of others that are read along between two of a session's.
+const NEAR: u64 = 16;
 /// Longest wait for a record: a client that has gone is noticed after that.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
@@ -104,9 +106,21 @@ fn of_session(
     limit: usize,
 ) -> Result<Vec<Exact>, ReadError> {
     let places = journal.read_stream(&StreamId::session(session), after, limit)?;
+    let mut positions = places.iter().map(|place| place.position).peekable();
     let mut records = Vec::with_capacity(places.len());
-    for place in places {
-        records.extend(journal.read_exact(place.position, 1)?);
+    while let Some(first) = positions.next() {
+        let mut run = vec![first];
+        while let Some(next) = positions.next_if(|next| next.0 <= run.last().map_or(0, |last| last.0) + NEAR) {
+            run.push(next);
+        }
+        // One read for those that lie close together: without an index each reads a whole segment.
+        while let (Some(from), Some(to)) = (run.first().copied(), run.last().copied()) {
+            let span = usize::try_from(to.0 - from.0 + 1).unwrap_or(RECORDS_MAX);
+            let read = journal.read_exact(from, span)?;
+            let Some(read_to) = read.last().map(|last| last.position) else { break };
+            records.extend(read.into_iter().filter(|exact| run.binary_search(&exact.position).is_ok()));
+            run.retain(|position| *position > read_to);
+        }
     }
     Ok(records)
 }
