@@ -21,7 +21,8 @@ const PID_MAX_BYTES: u64 = 20;
 /// The right to write to a home, held until it is dropped or the process ends, however it ends.
 #[derive(Debug)]
 pub struct HomeLock {
-    file: File,
+    /// `None`: there is none, and none can be made.
+    file: Option<File>,
 }
 
 /// Why a home is not ours.
@@ -80,7 +81,30 @@ impl HomeLock {
             Err(TryLockError::Error(source)) => return Err(LockError::Io { path, source }),
         }
         write_pid(&mut file).map_err(io_error(&path))?;
-        Ok(Self { file })
+        Ok(Self { file: Some(file) })
+    }
+
+    /// As [`HomeLock::acquire`], for somebody who only reads: a home that cannot be written to will do. Where such a home has
+    /// no lock file, nobody can hold it.
+    pub fn acquire_to_read(home: &Path) -> Result<Self, LockError> {
+        let refused = match Self::acquire(home) {
+            Err(LockError::Io { path, source })
+                if matches!(source.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied) =>
+            {
+                LockError::Io { path, source }
+            }
+            other => return other,
+        };
+        let mut file = match File::open(home.join(LOCK_FILE)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self { file: None }),
+            Err(_) => return Err(refused),
+        };
+        match try_lock(&file) {
+            Ok(()) => Ok(Self { file: Some(file) }),
+            Err(TryLockError::WouldBlock) => Err(LockError::Held { home: home.to_owned(), pid: pid_in(&mut file) }),
+            Err(TryLockError::Error(_)) => Err(refused),
+        }
     }
 }
 
@@ -98,7 +122,9 @@ fn try_lock(file: &File) -> Result<(), TryLockError> {
 impl Drop for HomeLock {
     fn drop(&mut self) {
         // The lock goes with the file; an old process id in it would only mislead.
-        let _ = self.file.set_len(0);
+        if let Some(file) = &self.file {
+            let _ = file.set_len(0);
+        }
     }
 }
 

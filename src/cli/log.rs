@@ -80,7 +80,7 @@ fn reach(environment: &Environment) -> Result<Reached, Error> {
         if let Some(client) = Client::connect(environment)? {
             return Ok(Reached::Daemon(client));
         }
-        match HomeLock::acquire(&environment.home) {
+        match HomeLock::acquire_to_read(&environment.home) {
             Ok(lock) => return Ok(Reached::Home(lock)),
             Err(LockError::Held { pid, .. }) if Instant::now() >= until => {
                 return Err(client::Error::NotAnswering(pid).into());
