@@ -243,7 +243,12 @@ impl Handle {
     /// The conversation behind an episode whose files cannot be read, restored from its transcript if that still says
     /// exactly the same; else why not. Blocks for disk reads.
     pub fn restore(&self, id: &SessionId, state: &SessionState, episode: &EpisodeRef) -> Result<Vec<Item>, String> {
-        let restored = mend::mend(&self.chunks, id, state, episode)?;
+        let held = self.under_way.hold(id).ok_or("it is being indexed")?;
+        let restored = mend::mend(&self.chunks, id, state, episode);
+        drop(held);
+        // A job of the session may have waited.
+        self.slot.cast(Msg::GoOn);
+        let restored = restored?;
         tracing::warn!(session = %id, "stored conversation restored from its transcript");
         self.left_out.readable(id);
         Ok(restored)
@@ -278,6 +283,8 @@ pub(crate) enum Msg {
     Unwanted(SessionId, EffectId),
     /// It has gone.
     Collected(Removed),
+    /// Folders of no session are gone.
+    Discarded(Removed),
     /// Every session that has one of these folders is to be collected.
     Sweep(BTreeSet<String>, oneshot::Sender<Swept>),
     /// The memory's thread is gone: start over with a new one.
@@ -399,9 +406,12 @@ impl Actor for IndexerActor {
                 state.sweep.removed(removed);
             }
             Msg::Sweep(folders, reply) => {
-                let sessions = state.sweep.begin(folders, reply, &state.options.table.borrow(), &state.options.chunks);
+                let table = state.options.table.borrow().clone();
+                let (sessions, strays) = state.sweep.begin(folders, reply, &table, &state.options.chunks);
                 state.superseded.extend(sessions);
+                state.discard(strays, &myself);
             }
+            Msg::Discarded(removed) => state.sweep.discarded(removed),
             Msg::MemoryBroke => return Err("the memory broke".into()),
         }
         state.dispatch(&myself);
@@ -537,9 +547,16 @@ impl State {
             && let Some(session) = self.superseded.pop_first()
         {
             let waits = self.asked.iter().chain(&self.behind).any(|waiting| waiting.session == session);
-            let named = episode::named(&self.options.table.borrow(), &session);
+            let table = self.options.table.borrow().clone();
+            let named = episode::named(&table, &session);
+            let running = table.get(&session).and_then(|row| row.state.job.map(|job| job.effect));
+            // What an event of a newer version names is not known.
+            if table.skipped() > 0 {
+                self.sweep.unreadable(table.skipped());
+                continue;
+            }
             // The next index of the session will bring us here again.
-            if waits || !self.under_way.begin_collecting(&session, &named) {
+            if waits || !self.under_way.begin_collecting(&session, &named, running) {
                 self.sweep.passed_over();
                 continue;
             }

@@ -54,6 +54,7 @@ pub async fn compact(
         files: swept.removed.files,
         bytes: swept.removed.bytes,
         busy: swept.busy,
+        unreadable: swept.unreadable,
     };
     let pause_ms = (pause.as_secs_f64() * 1e4).round() / 10.0;
     let index = CompactedIndex { events: records, bytes_before, bytes_after, pause_ms };

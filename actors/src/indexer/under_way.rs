@@ -3,10 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use baton_events::hash::ContentHash;
 use baton_events::record::SessionId;
 use baton_events::session::EffectId;
+
+/// How often a session that has something under way is looked at again, and how long after.
+const LOOKS: u32 = 100;
+const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnderWay(Arc<Mutex<Sessions>>);
@@ -14,13 +19,16 @@ pub(super) struct UnderWay(Arc<Mutex<Sessions>>);
 #[derive(Debug, Default)]
 struct Sessions {
     busy: BTreeSet<SessionId>,
+    /// How many hold all sessions.
+    all: usize,
     /// Conversations that jobs have stored and of which it is not known whether an event names them.
     unanswered: BTreeMap<SessionId, (EffectId, ContentHash)>,
 }
 
 impl UnderWay {
     pub(super) fn holds(&self, session: &SessionId) -> bool {
-        self.lock().busy.contains(session)
+        let all = self.lock();
+        all.all > 0 || all.busy.contains(session)
     }
 
     pub(super) fn begin(&self, session: &SessionId) {
@@ -44,17 +52,63 @@ impl UnderWay {
         }
     }
 
-    /// Begins to collect a session's chunks, unless a job is under way or what one has stored is not named yet.
-    pub(super) fn begin_collecting(&self, session: &SessionId, named: &[ContentHash]) -> bool {
+    /// Begins to collect a session's chunks, unless a job is under way or what one has stored is not named yet. `named` and
+    /// `running` are the table's, as of one moment: a job that no longer runs there has been answered, or never will be.
+    pub(super) fn begin_collecting(
+        &self,
+        session: &SessionId,
+        named: &[ContentHash],
+        running: Option<EffectId>,
+    ) -> bool {
         let mut all = self.lock();
-        if all.unanswered.get(session).is_some_and(|(_, manifest)| named.contains(manifest)) {
+        let is_answered = |(effect, manifest): &(EffectId, ContentHash)| {
+            named.contains(manifest) || running.is_none_or(|running| running != *effect)
+        };
+        if all.unanswered.get(session).is_some_and(is_answered) {
             all.unanswered.remove(session);
         }
         !all.unanswered.contains_key(session) && all.busy.insert(session.clone())
     }
 
+    /// Holds a session whose files are written beside jobs and collections, when nothing else of it is under way; waits so
+    /// long for a moment. Blocks.
+    pub(super) fn hold(&self, session: &SessionId) -> Option<Held> {
+        for look in 0..LOOKS {
+            if look > 0 {
+                std::thread::sleep(LOOK);
+            }
+            if self.lock().busy.insert(session.clone()) {
+                return Some(Held { under_way: self.clone(), session: Some(session.clone()) });
+            }
+        }
+        None
+    }
+
+    /// Holds all sessions: no job begins.
+    pub(super) fn hold_all(&self) -> Held {
+        self.lock().all += 1;
+        Held { under_way: self.clone(), session: None }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Sessions> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// One session, or all of them, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Held {
+    under_way: UnderWay,
+    session: Option<SessionId>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut all = self.under_way.lock();
+        match &self.session {
+            Some(session) => drop(all.busy.remove(session)),
+            None => all.all = all.all.saturating_sub(1),
+        }
     }
 }
 
@@ -68,11 +122,11 @@ mod tests {
         let (old, new) = (ContentHash([1; 32]), ContentHash([2; 32]));
         let effect = |start| EffectId { generation: 1, start };
         under_way.begin(&session);
-        assert!(!under_way.begin_collecting(&session, &[old]), "a job is under way");
+        assert!(!under_way.begin_collecting(&session, &[old], Some(effect(1))), "a job is under way");
         under_way.end(&session, Some((effect(1), new)));
-        assert!(!under_way.begin_collecting(&session, &[old]), "its event is not recorded");
-        assert!(under_way.begin_collecting(&session, &[new]));
-        assert!(!under_way.begin_collecting(&session, &[new]), "one at a time");
+        assert!(!under_way.begin_collecting(&session, &[old], Some(effect(1))), "its event is not recorded");
+        assert!(under_way.begin_collecting(&session, &[new], None));
+        assert!(!under_way.begin_collecting(&session, &[new], None), "one at a time");
         under_way.end(&session, None);
         assert!(!under_way.holds(&session));
     }
@@ -85,8 +139,32 @@ mod tests {
         under_way.begin(&session);
         under_way.end(&session, Some((effect(2), new)));
         under_way.disown(&session, effect(1));
-        assert!(!under_way.begin_collecting(&session, &[old]), "a later job has stored it");
+        assert!(!under_way.begin_collecting(&session, &[old], Some(effect(2))), "a later job has stored it");
         under_way.disown(&session, effect(2));
-        assert!(under_way.begin_collecting(&session, &[old]));
+        assert!(under_way.begin_collecting(&session, &[old], Some(effect(2))));
+    }
+
+    #[test]
+    fn what_a_job_has_stored_that_runs_no_more_is_collected() {
+        let effect = |start| EffectId { generation: 1, start };
+        for (running, collected) in [(Some(effect(2)), false), (Some(effect(3)), true), (None, true)] {
+            let (under_way, session) = (UnderWay::default(), SessionId::new("a").unwrap());
+            under_way.begin(&session);
+            under_way.end(&session, Some((effect(2), ContentHash([2; 32]))));
+            assert_eq!(under_way.begin_collecting(&session, &[], running), collected, "{running:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_held_has_nothing_else_under_way() {
+        let (under_way, session) = (UnderWay::default(), SessionId::new("a").unwrap());
+        let held = under_way.hold(&session).unwrap();
+        assert!(under_way.holds(&session) && !under_way.begin_collecting(&session, &[], None));
+        drop(held);
+        assert!(!under_way.holds(&session));
+        let all = under_way.hold_all();
+        assert!(under_way.holds(&session));
+        drop(all);
+        assert!(!under_way.holds(&session) && under_way.begin_collecting(&session, &[], None));
     }
 }

@@ -16,7 +16,7 @@ beyond what it holds. No event, episode or search result is lost or changed. The
 when the index has grown to three times what it holds.
 
 JSON: {\"position\",\"state_hash\",\"freed_bytes\",\"index\":{\"events\",\"bytes_before\",\"bytes_after\",\"pause_ms\"},\
-\"conversations\":{\"sessions\",\"files\",\"bytes\",\"busy\"},\"seconds\"}
+\"conversations\":{\"sessions\",\"files\",\"bytes\",\"busy\",\"unreadable\"},\"seconds\"}
 
 Examples:
   baton log compact                    give back what is not needed
@@ -65,5 +65,11 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         conversations.sessions,
         super::size(conversations.bytes)
     ));
+    if conversations.unreadable > 0 {
+        output.line(&format!(
+            "No conversation was removed: {} events of the log were written by a newer version, and may name it.",
+            conversations.unreadable
+        ));
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -118,6 +118,8 @@ pub struct CompactedConversations {
     pub bytes: u64,
     /// Sessions left alone because an index of them is under way.
     pub busy: u64,
+    /// Events that a newer version has written: while there are any nothing is removed, for what they name is not known.
+    pub unreadable: u64,
 }
 
 /// Result of `baton log repair`.
