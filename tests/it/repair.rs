@@ -68,7 +68,7 @@ fn a_damaged_log_is_cut_and_read_on_without_a_duplicate() {
     let (found, clean) = verify(&world, &[]);
     assert!(!clean && found["position"] == third - 1, "{found}");
     let finding = &found["findings"][0];
-    assert!(text(&finding["place"]).contains(&format!("0001.seg at byte")), "{finding}");
+    assert!(text(&finding["place"]).contains("0001.seg at byte"), "{finding}");
     assert!(text(&finding["fix"]).contains(&format!("baton log repair --cut-at {third}")), "{finding}");
 
     let before = state(world.home());
