@@ -111,13 +111,17 @@ type Output = (Receiver<Reading>, Option<JoinHandle<()>>);
 
 /// One from each in turn, until the one whose turn it is has no more. That is the end of the file, unless a thread broke.
 fn in_turn(mut outputs: Vec<Output>, feeder: JoinHandle<()>) -> impl Iterator<Item = Reading> {
-    let (mut at, mut feeder) = (0, Some(feeder));
+    let (mut at, mut feeder, mut ended) = (0, Some(feeder), false);
     std::iter::from_fn(move || {
+        if ended {
+            return None;
+        }
         let turn = at % outputs.len();
         let (output, reader) = &mut outputs[turn];
         at += 1;
         output.recv().map_or_else(
             |_| {
+                ended = true;
                 // Whoever has closed its channel has ended; the feeder has when a reader ended that did not break.
                 let broke =
                     |thread: &mut Option<JoinHandle<()>>| thread.take().is_some_and(|thread| thread.join().is_err());

@@ -196,8 +196,7 @@ impl ChunkStore {
             return Ok(Removed::default());
         }
         let folder = self.folder.join(name);
-        let is_note =
-            |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| name.ends_with(note::ENDING));
+        let is_note = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(note::is_note);
         if fs::read_dir(&folder).map_err(io_error("list", &folder))?.flatten().any(|entry| is_note(&entry)) {
             return Ok(Removed::default());
         }
@@ -217,7 +216,7 @@ impl ChunkStore {
             named.extend(self.manifest(session, id)?.chunks.iter().map(ChunkRef::file_name));
         }
         // A note may have been written a moment ago for an event that is still to come. They are few and small.
-        self.remove(&folder, |name| !named.contains(name) && !name.ends_with(note::ENDING))
+        self.remove(&folder, |name| !named.contains(name) && !note::is_note(name))
     }
 
     /// Removes everything of a session, durably. A session that has nothing is fine.

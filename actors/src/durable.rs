@@ -7,6 +7,9 @@ use std::path::Path;
 #[cfg(all(test, unix))]
 pub(crate) mod recorder;
 
+/// How the name of a file ends that [`write_file`] has not finished.
+pub const BEING_WRITTEN: &str = ".tmp";
+
 /// Creates a folder and its missing parents, for the owner only (0700) where the system knows such modes, and makes
 /// all their names durable. A folder that is there already keeps its mode.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
@@ -88,7 +91,7 @@ pub fn sync_below(folder: &Path) -> io::Result<()> {
 pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     use std::io::Write;
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
+    name.push(BEING_WRITTEN);
     let temporary = path.with_file_name(name);
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);

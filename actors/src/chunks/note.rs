@@ -13,7 +13,13 @@ use crate::durable;
 pub(super) const NOTE_MAX_BYTES: u64 = 64 * 1024;
 
 /// How the names of notes end.
-pub(super) const ENDING: &str = ".note";
+const ENDING: &str = ".note";
+
+/// Whether a file is a note, or one that is just being written: a conversation may be collected meanwhile.
+pub(super) fn is_note(name: &str) -> bool {
+    let name = name.strip_suffix(durable::BEING_WRITTEN).unwrap_or(name);
+    name.ends_with(ENDING)
+}
 
 pub(super) fn file_name(hash: &ContentHash) -> String {
     format!("{hash}{ENDING}")

@@ -296,3 +296,16 @@ fn a_conversations_files_are_known_by_name_and_a_folder_of_nobody_goes_unless_a_
         assert!(!matches!(store.discard(name), Ok(removed) if removed.files > 0), "{name}");
     }
 }
+
+/// A close stores its note while another's index is collected behind.
+#[test]
+fn a_note_that_is_being_written_is_no_leftover() {
+    let (_home, store) = store();
+    let folder = store.folder_of(&session());
+    let id = store.append(&session(), None, &lines(&[10]), header(1)).unwrap();
+    for (name, stays) in [("a.note.tmp", true), ("b.note", true), ("c.zst.tmp", false), ("tmp-1-2-d.zst", false)] {
+        fs::write(folder.join(name), "x").unwrap();
+        store.collect(&session(), std::slice::from_ref(&id)).unwrap();
+        assert_eq!(folder.join(name).exists(), stays, "{name}");
+    }
+}
