@@ -187,8 +187,8 @@ mod mounted {
         let object: Value = serde_json::from_str(told.err.trim()).unwrap();
         assert!(text(&object["error"]["message"]).contains("writable again"), "{object}");
         // Whoever only looks at the log needs no room.
-        for arguments in [&["log", "stats"][..], &["log", "verify", "--quick"], &["log", "tail"], &["log", "repair"]] {
-            let ran = world.run(arguments);
+        for arguments in [["log", "stats"], ["log", "tail"]] {
+            let ran = world.run(&arguments);
             assert_eq!(ran.code, 0, "{arguments:?}: {}{}", ran.out, ran.err);
         }
         read_only(world.home(), false);
