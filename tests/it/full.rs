@@ -140,7 +140,10 @@ mod mounted {
     }
 
     fn read_only(at: &Path, is: bool) {
-        mount(&["-o", if is { "remount,ro" } else { "remount,rw" }], at);
+        let how = if is { "remount,ro" } else { "remount,rw" };
+        // A process that another test begins meanwhile may hold our files for a moment, until it is another program.
+        let done = || Command::new("mount").args(["-o", how]).arg(at).output().unwrap().status.success();
+        assert!(wait(done), "{how}");
     }
 
     /// Leaves no byte of room.
