@@ -78,6 +78,7 @@ pub fn caller() -> Caller {
     Caller {
         agent_session: env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| !id.is_empty()),
         directory: env::current_dir().ok().and_then(|path| path.to_str().map(str::to_owned)),
+        since: None,
     }
 }
 
@@ -85,8 +86,8 @@ pub fn caller() -> Caller {
 /// started itself.
 pub fn agent() -> Caller {
     let project = env::var("CLAUDE_PROJECT_DIR").ok().filter(|directory| !directory.is_empty());
-    let Caller { agent_session, directory } = caller();
-    Caller { agent_session, directory: project.or(directory) }
+    let Caller { agent_session, directory, since } = caller();
+    Caller { agent_session, directory: project.or(directory), since }
 }
 
 /// Where this process works: its directory, and the project that its agent names.

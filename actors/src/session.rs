@@ -7,6 +7,7 @@
 mod answer;
 mod closing;
 mod observe;
+mod signal;
 mod tracking;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use uuid::Uuid;
 
 pub use answer::{Closed, Outcome};
 use closing::Waiter;
+pub use signal::{HandOver, SignalCall, Signalled};
 pub use tracking::{Switch, Switched};
 
 use crate::chunks::ChunkStore;
@@ -118,6 +120,24 @@ impl Handle {
         slot::call(&self.0, |reply| Msg::Switch(switch, reply), within).await
     }
 
+    /// Records what a hook or a connection has said, and what follows from it. Answered when that is durable.
+    pub async fn signal(
+        &self,
+        seen: Option<FileSeen>,
+        call: SignalCall,
+        within: Duration,
+    ) -> Result<Signalled, CallError> {
+        if let Some(file) = seen {
+            self.seen(file);
+        }
+        slot::call(&self.0, |reply| Msg::Signal(call, reply), within).await
+    }
+
+    /// Records that the session was told of the one before it, or has taken over from it.
+    pub async fn hand_over(&self, what: HandOver, within: Duration) -> Result<Signalled, CallError> {
+        slot::call(&self.0, |reply| Msg::HandOver(what, reply), within).await
+    }
+
     /// Reads to the end of the file as it stands, then closes for a query.
     pub async fn refresh(
         &self,
@@ -138,6 +158,8 @@ pub(crate) enum Msg {
     Index(Option<FileSeen>),
     Close(CloseCall, RpcReplyPort<Closed>),
     Switch(Switch, RpcReplyPort<Switched>),
+    Signal(SignalCall, RpcReplyPort<Signalled>),
+    HandOver(HandOver, RpcReplyPort<Signalled>),
     TakenIn(RpcReplyPort<()>),
     Wake,
     Done(Box<JobOutcome>),
@@ -200,6 +222,9 @@ impl Actor for SessionActor {
             match message {
                 Msg::Close(_, reply) => drop(reply.send(state.closed(Outcome::Broken { reason: reason.clone() }))),
                 Msg::Switch(_, reply) => drop(reply.send(Switched::Failed { reason: reason.clone() })),
+                Msg::Signal(_, reply) | Msg::HandOver(_, reply) => {
+                    drop(reply.send(Signalled::Failed { reason: reason.clone() }));
+                }
                 _ => {}
             }
             state.dismiss_waiters(&Outcome::Broken { reason: reason.clone() });
@@ -213,6 +238,8 @@ impl Actor for SessionActor {
             Msg::Index(file) => state.index(file).await,
             Msg::Close(call, reply) => state.close(call, reply).await,
             Msg::Switch(switch, reply) => state.switch(switch, reply).await,
+            Msg::Signal(call, reply) => state.signal(call, reply).await,
+            Msg::HandOver(what, reply) => state.hand_over(what, reply).await,
             Msg::TakenIn(reply) => {
                 let _ = reply.send(());
                 Ok(())

@@ -27,7 +27,7 @@ use tokio::sync::watch;
 use crate::files::FileSeen;
 use crate::limits;
 use crate::restart::RestartBudget;
-use crate::session::{self, CloseCall, Closed, SessionActor, Switch, Switched};
+use crate::session::{self, CloseCall, Closed, HandOver, SessionActor, SignalCall, Signalled, Switch, Switched};
 use crate::slot::{CallError, Slot};
 use crate::table::TableReader;
 
@@ -117,6 +117,37 @@ impl Handle {
             Err(CallError::Gone) => {
                 let successor = self.find(id.clone(), Asker::Person, Some(session.0.get_id())).await?;
                 successor.switch(switch, within).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// Has a session record what a hook or a connection has said. If its actor was put to rest in between, or fails over it,
+    /// asks its successor once: what was recorded already is not recorded again.
+    pub async fn signal(
+        &self,
+        id: &SessionId,
+        seen: Option<FileSeen>,
+        call: SignalCall,
+        within: Duration,
+    ) -> Result<Signalled, CallError> {
+        let session = self.find(id.clone(), Asker::Anything, None).await?;
+        match session.signal(seen.clone(), call.clone(), within).await {
+            Err(CallError::Gone) => {
+                let successor = self.find(id.clone(), Asker::Anything, Some(session.0.get_id())).await?;
+                successor.signal(seen, call, within).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// Has a session record that it was told of another, or has taken over from it; as [`Self::signal`].
+    pub async fn hand_over(&self, id: &SessionId, what: HandOver, within: Duration) -> Result<Signalled, CallError> {
+        let session = self.find(id.clone(), Asker::Anything, None).await?;
+        match session.hand_over(what.clone(), within).await {
+            Err(CallError::Gone) => {
+                let successor = self.find(id.clone(), Asker::Anything, Some(session.0.get_id())).await?;
+                successor.hand_over(what, within).await
             }
             answer => answer,
         }

@@ -4,10 +4,16 @@
 //! versions can always greet and stop each other. Everything else may change with [`VERSION`].
 
 pub mod answer;
+mod hook;
 pub mod tool;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+
+pub use hook::{
+    HandoffParams, HookParams, OWN_CHILD, PresenceParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX,
+    Spooled, Took,
+};
 
 /// Version of everything but `hello` and `stop`. Written here and nowhere else.
 pub const VERSION: u32 = 1;
@@ -56,6 +62,16 @@ pub mod method {
     pub const LOG_VERIFY: &str = "log/verify";
     /// Room that nothing needs, given back.
     pub const LOG_COMPACT: &str = "log/compact";
+    /// An event of an agent, told by its hook.
+    pub const HOOK: &str = "hook";
+    /// How long a hook took; a notification, the last thing it says.
+    pub const HOOK_TOOK: &str = "hook/took";
+    /// How fast hooks are answered, and which were not.
+    pub const HOOK_STATS: &str = "hook/stats";
+    /// An MCP server of an agent is there as long as the connection is open.
+    pub const PRESENCE: &str = "presence";
+    /// What the next agent of a project is told.
+    pub const HANDOFF: &str = "handoff";
     /// Calls a tool as MCP does.
     pub const TOOL: &str = "tools/call";
     /// Sent by the daemon while a call takes long; carries no id.
@@ -236,6 +252,10 @@ pub struct Caller {
     /// The client's working directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
+    /// When the client was started, milliseconds since 1970: what its environment names was so then, and hooks may have said
+    /// otherwise since. None: it is so now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<i64>,
 }
 
 fn ten() -> u32 {

@@ -23,6 +23,7 @@ mod command;
 mod decide;
 mod effect;
 mod event;
+mod signal;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -40,6 +41,7 @@ pub use event::{
     Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Kind, Place, TailDigest, Tier,
     Why,
 };
+pub use signal::{Follows, Handoff, Signal, SignalDetail, SignalKind, Signals};
 pub use state::{Checked, End, Failure, Job, Phase, State, Transcript, evolve};
 
 use crate::hash::ContentHash;
@@ -58,6 +60,8 @@ pub struct Policy {
     pub abandoned_after_ms: i64,
     /// How long a tool call without an answer holds a session open.
     pub tool_call_bound_ms: i64,
+    /// How long after the last MCP connection of a session closed it counts as over, if nothing comes.
+    pub disconnect_grace_ms: i64,
     /// How long after an end a record may still belong to it.
     pub late_grace_ms: i64,
     /// First wait after a failure; doubled for each further one.
@@ -77,6 +81,7 @@ impl Default for Policy {
             abandoned_after_ms: 1_800_000,
             // Agents leave background commands running for hours; none that we know of for a quarter of a day.
             tool_call_bound_ms: 6 * 3_600_000,
+            disconnect_grace_ms: 60_000,
             late_grace_ms: 2_000,
             retry_base_ms: 30_000,
             retry_cap_ms: 6 * 3_600_000,

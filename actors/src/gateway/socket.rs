@@ -52,6 +52,11 @@ impl Endpoint {
         Self { path: folder.join(format!("{}.sock", fingerprint(home))) }
     }
 
+    /// An endpoint that the configuration names instead.
+    pub fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
     /// The path, for messages and for clients.
     pub fn path(&self) -> &Path {
         &self.path

@@ -3,6 +3,7 @@
 mod config;
 mod episode;
 mod history;
+mod hook;
 mod log;
 mod upkeep;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use config::{Config, ConfigValue, ImportedKey};
 pub use episode::{CommandLine, Episode, ErrorLine, FileModified, FileRead, Line, Metadata};
 pub use history::{Change, Explain, Happened, Owed, Replayed, ReplayedSession};
+pub use hook::{Handoff, HandoffError, Hook, HookEventStats, HookStats};
 pub use log::{Footprint, LogRead, LogRecord, LogStats};
 pub use upkeep::{
     Checked, Compact, CompactedConversations, CompactedIndex, Finding, Lost, Part, Repair, Storage, Verify,

@@ -33,6 +33,8 @@ fn fields(state: &State) -> Vec<(&'static str, String)> {
         job,
         failure,
         starts,
+        signals,
+        handoff,
     } = state;
     let mut fields = vec![("state", phase_name(*phase)), ("generation", generation.to_string())];
     let mut add = |name, value: Option<String>| fields.extend(value.map(|value| (name, value)));
@@ -100,6 +102,18 @@ fn fields(state: &State) -> Vec<(&'static str, String)> {
         failure.map(|failure| format!("{}, {} in a row, next at {}", failure.why, failure.attempts, failure.retry_at)),
     );
     add("jobs_started", count(u64::from(*starts)));
+    add("started_at", moment(&signals.started_at));
+    add("follows", signals.follows.as_ref().map(|follows| format!("{} since {}", follows.session, follows.at)));
+    add("active_at", moment(&signals.active_at));
+    add("disconnected_at", moment(&signals.disconnected_at));
+    add("close_owed", signals.close_owed.map(|reason| reason.to_string()));
+    add(
+        "handoff",
+        handoff.as_ref().map(|handoff| {
+            let what = if handoff.claimed { "taken over" } else { "told of" };
+            format!("{what} episode {} of {} at {}", handoff.episode, handoff.from, handoff.at)
+        }),
+    );
     fields
 }
 

@@ -50,6 +50,9 @@ pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<Stri
         Event::TrackingForced => "asked for: `track_session` with `force`".to_owned(),
         Event::GroupAssigned { .. } => "asked for: `track_session` with a group".to_owned(),
         Event::Forgotten | Event::Restored { .. } => "a person asked for it".to_owned(),
+        Event::Signalled { .. } => return None,
+        Event::HandoffOffered { .. } => "the last session of this project that came to something".to_owned(),
+        Event::HandoffClaimed { .. } => "a prompt was typed in it".to_owned(),
     })
 }
 

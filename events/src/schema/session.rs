@@ -11,12 +11,16 @@ use uuid::Uuid;
 use super::hex;
 use crate::hash::ContentHash;
 use crate::record::{SessionId, Timestamp};
-use crate::session::{Agent, CloseReason, Counts, EpisodeRef, Event, FailureWhy, Kind, Place, TailDigest, Tier, Why};
+use crate::session::{
+    Agent, CloseReason, Counts, EpisodeRef, Event, FailureWhy, Kind, Place, Signal, SignalDetail, SignalKind,
+    TailDigest, Tier, Why,
+};
 
 use shape::{
-    AbandonedV1, CloseRequestedV1, DiscoveredV1, EndedV1, ForgottenV1, GroupAssignedV1, IndexSkippedV1, IndexedV1,
-    IndexingFailedV1, IndexingStartedV1, LocatedV1, MovedV1, ParentFoundV1, RecordsAppendedV1, RestoredV1, ResumedV1,
-    RewrittenV1, Shape, TrackingForcedV1, TrackingResumedV1, TrackingStoppedV1, WentIdleV1, read,
+    AbandonedV1, CloseRequestedV1, DiscoveredV1, EndedV1, ForgottenV1, GroupAssignedV1, HandoffClaimedV1,
+    HandoffOfferedV1, IndexSkippedV1, IndexedV1, IndexingFailedV1, IndexingStartedV1, LocatedV1, MovedV1,
+    ParentFoundV1, RecordsAppendedV1, RestoredV1, ResumedV1, RewrittenV1, Shape, SignalledV1, TrackingForcedV1,
+    TrackingResumedV1, TrackingStoppedV1, WentIdleV1, read,
 };
 
 /// Why a stored event could not be read.
@@ -51,7 +55,7 @@ pub enum Error {
 }
 
 /// Every event type, in the order of [`Event`].
-pub const KINDS: [&str; 21] = [
+pub const KINDS: [&str; 24] = [
     DiscoveredV1::KIND,
     MovedV1::KIND,
     LocatedV1::KIND,
@@ -73,6 +77,9 @@ pub const KINDS: [&str; 21] = [
     GroupAssignedV1::KIND,
     ForgottenV1::KIND,
     RestoredV1::KIND,
+    SignalledV1::KIND,
+    HandoffOfferedV1::KIND,
+    HandoffClaimedV1::KIND,
 ];
 
 /// An event as it is written: its type, the version of its shape, and its data as JSON.
@@ -177,6 +184,16 @@ pub fn encode(event: &Event) -> Encoded {
         Event::Restored { generation, file_exists } => {
             write(&RestoredV1 { generation: *generation, file_exists: *file_exists })
         }
+        Event::Signalled { signal } => write(&SignalledV1 {
+            signal: signal.kind.to_string(),
+            detail: signal.detail.map(|detail| detail.to_string()),
+            at: signal.at.0,
+            follows: signal.follows.as_ref().map(ToString::to_string),
+        }),
+        Event::HandoffOffered { episode, from, at } => {
+            write(&HandoffOfferedV1 { episode: episode.to_string(), from: from.to_string(), at: at.0 })
+        }
+        Event::HandoffClaimed { episode } => write(&HandoffClaimedV1 { episode: episode.to_string() }),
     }
 }
 
@@ -274,6 +291,27 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
         RestoredV1::KIND => {
             let shape: RestoredV1 = read(v, data)?;
             Event::Restored { generation: shape.generation, file_exists: shape.file_exists }
+        }
+        SignalledV1::KIND => {
+            let shape: SignalledV1 = read(v, data)?;
+            let fields = Fields::of::<SignalledV1>(v);
+            let detail = shape.detail.map(|text| fields.named("detail", SignalDetail::parse(&text))).transpose()?;
+            let follows = shape.follows.map(|id| fields.named("follows", SessionId::new(&id))).transpose()?;
+            let kind = fields.named("signal", SignalKind::parse(&shape.signal))?;
+            Event::Signalled { signal: Signal { kind, detail, at: Timestamp(shape.at), follows } }
+        }
+        HandoffOfferedV1::KIND => {
+            let shape: HandoffOfferedV1 = read(v, data)?;
+            let fields = Fields::of::<HandoffOfferedV1>(v);
+            Event::HandoffOffered {
+                episode: fields.uuid(&shape.episode)?,
+                from: fields.named("from", SessionId::new(&shape.from))?,
+                at: Timestamp(shape.at),
+            }
+        }
+        HandoffClaimedV1::KIND => {
+            let shape: HandoffClaimedV1 = read(v, data)?;
+            Event::HandoffClaimed { episode: Fields::of::<HandoffClaimedV1>(v).uuid(&shape.episode)? }
         }
         other => return Err(Error::UnknownType { kind: other.to_owned() }),
     })

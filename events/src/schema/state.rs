@@ -17,8 +17,8 @@ use crate::hash::ContentHash;
 use crate::projection::table::Row;
 use crate::record::{SequenceNumber, SessionId, Timestamp};
 use crate::session::{
-    Agent, Checked, CloseReason, Counts, End, EpisodeRef, Failure, FailureWhy, Job, Kind, Phase, Place, State,
-    TailDigest, Tier, Transcript, Why,
+    Agent, Checked, CloseReason, Counts, End, EpisodeRef, Failure, FailureWhy, Follows, Handoff, Job, Kind, Phase,
+    Place, Signals, State, TailDigest, Tier, Transcript, Why,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -64,6 +64,32 @@ struct RowV1 {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<FailureV1>,
     starts: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    started_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    follows: Option<FollowsV1>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    active_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    disconnected_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    close_owed: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    handoff: Option<HandoffV1>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FollowsV1 {
+    session: String,
+    at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct HandoffV1 {
+    episode: String,
+    from: String,
+    at: i64,
+    claimed: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -201,6 +227,21 @@ impl From<&Row> for RowV1 {
                 retry_at: failure.retry_at.0,
             }),
             starts: state.starts,
+            started_at: state.signals.started_at.map(|at| at.0),
+            follows: state
+                .signals
+                .follows
+                .as_ref()
+                .map(|follows| FollowsV1 { session: follows.session.to_string(), at: follows.at.0 }),
+            active_at: state.signals.active_at.map(|at| at.0),
+            disconnected_at: state.signals.disconnected_at.map(|at| at.0),
+            close_owed: state.signals.close_owed.map(|reason| reason.to_string()),
+            handoff: state.handoff.as_ref().map(|handoff| HandoffV1 {
+                episode: handoff.episode.to_string(),
+                from: handoff.from.to_string(),
+                at: handoff.at.0,
+                claimed: handoff.claimed,
+            }),
         }
     }
 }
@@ -250,6 +291,23 @@ impl RowV1 {
                 })
             })?,
             starts: self.starts,
+            signals: Signals {
+                started_at: self.started_at.map(Timestamp),
+                follows: maybe(self.follows, |follows| {
+                    Some(Follows { session: SessionId::new(&follows.session)?, at: Timestamp(follows.at) })
+                })?,
+                active_at: self.active_at.map(Timestamp),
+                disconnected_at: self.disconnected_at.map(Timestamp),
+                close_owed: reason(self.close_owed)?,
+            },
+            handoff: maybe(self.handoff, |handoff| {
+                Some(Handoff {
+                    episode: Uuid::try_parse(&handoff.episode).ok()?,
+                    from: SessionId::new(&handoff.from)?,
+                    at: Timestamp(handoff.at),
+                    claimed: handoff.claimed,
+                })
+            })?,
         };
         Some(Row { version: SequenceNumber(self.version), state })
     }
@@ -418,6 +476,19 @@ mod tests {
             }),
             failure: Some(Failure { why: FailureWhy::NotStored, attempts: 2, retry_at: Timestamp(60) }),
             starts: 4,
+            signals: Signals {
+                started_at: Some(Timestamp(70)),
+                follows: Some(Follows { session: SessionId::new("before").unwrap(), at: Timestamp(71) }),
+                active_at: Some(Timestamp(72)),
+                disconnected_at: Some(Timestamp(73)),
+                close_owed: Some(CloseReason::HookOther),
+            },
+            handoff: Some(Handoff {
+                episode: Uuid::from_u128(6),
+                from: SessionId::new("before").unwrap(),
+                at: Timestamp(74),
+                claimed: true,
+            }),
         }
     }
 

@@ -21,8 +21,9 @@ use crate::projection::table::Row;
 use crate::protocol::{self, answer, tool};
 use crate::record::{Position, SequenceNumber, SessionId, Timestamp};
 use crate::session::{
-    Agent, Checked, CloseReason, Counts, EffectId, End, EpisodeRef, Event, Failure, FailureWhy, FileIdentity, Job,
-    Kind, Phase, Place, State, TailDigest, Tier, Transcript, Why,
+    Agent, Checked, CloseReason, Counts, EffectId, End, EpisodeRef, Event, Failure, FailureWhy, FileIdentity, Follows,
+    Handoff, Job, Kind, Phase, Place, Signal, SignalDetail, SignalKind, Signals, State, TailDigest, Tier, Transcript,
+    Why,
 };
 use crate::transcript::{Cursor, Window};
 
@@ -165,7 +166,41 @@ fn event() -> impl Strategy<Value = Event> {
         1 => any::<String>().prop_map(|group| Event::GroupAssigned { group }),
         1 => any::<(u32, bool)>()
             .prop_map(|(generation, file_exists)| Event::Restored { generation, file_exists }),
+        2 => signal().prop_map(|signal| Event::Signalled { signal }),
+        1 => (any::<u128>(), id(), time()).prop_map(|(episode, from, at)| Event::HandoffOffered {
+            episode: Uuid::from_u128(episode),
+            from,
+            at,
+        }),
+        1 => any::<u128>().prop_map(|episode| Event::HandoffClaimed { episode: Uuid::from_u128(episode) }),
     ]
+}
+
+fn signal() -> impl Strategy<Value = Signal> {
+    (one_of(SignalKind::ALL), option::of(one_of(SignalDetail::ALL)), time(), option::of(id()))
+        .prop_map(|(kind, detail, at, follows)| Signal { kind, detail, at, follows })
+}
+
+fn signals() -> impl Strategy<Value = Signals> {
+    let follows = option::of((id(), time()).prop_map(|(session, at)| Follows { session, at }));
+    (option::of(time()), follows, option::of(time()), option::of(time()), option::of(reason())).prop_map(
+        |(started_at, follows, active_at, disconnected_at, close_owed)| Signals {
+            started_at,
+            follows,
+            active_at,
+            disconnected_at,
+            close_owed,
+        },
+    )
+}
+
+fn handoff() -> impl Strategy<Value = Handoff> {
+    (any::<(u128, bool)>(), id(), time()).prop_map(|((episode, claimed), from, at)| Handoff {
+        episode: Uuid::from_u128(episode),
+        from,
+        at,
+        claimed,
+    })
 }
 
 fn row() -> impl Strategy<Value = Row> {
@@ -195,40 +230,44 @@ fn row() -> impl Strategy<Value = Row> {
     let course = (option::of(end), option::of(reason()), option::of(hash()), option::of(episode()));
     let work = (option::of(checked), option::of(job), option::of(failure));
     let plain = any::<(u64, bool, u32, [u8; 16], u64, u32)>();
-    (whole, times, course, work, plain).prop_map(|(whole, times, course, work, plain)| {
-        let (phase, transcript, place, group, read, counts) = whole;
-        let (first_at, discovered_at, last_at, last_conversation_at, late_index_at) = times;
-        let (end, last_close, close_note, episode) = course;
-        let (checked, job, failure) = work;
-        let (version, forced, generation, tail, unindexed, starts) = plain;
-        let tail = TailDigest(tail);
-        let state = State {
-            phase,
-            transcript,
-            place,
-            group,
-            forced,
-            generation,
-            read,
-            tail,
-            counts,
-            first_at,
-            discovered_at,
-            last_at,
-            last_conversation_at,
-            end,
-            last_close,
-            close_note,
-            episode,
-            checked,
-            unindexed,
-            late_index_at,
-            job,
-            failure,
-            starts,
-        };
-        Row { version: SequenceNumber(version), state }
-    })
+    (whole, times, course, work, plain, signals(), option::of(handoff())).prop_map(
+        |(whole, times, course, work, plain, signals, handoff)| {
+            let (phase, transcript, place, group, read, counts) = whole;
+            let (first_at, discovered_at, last_at, last_conversation_at, late_index_at) = times;
+            let (end, last_close, close_note, episode) = course;
+            let (checked, job, failure) = work;
+            let (version, forced, generation, tail, unindexed, starts) = plain;
+            let tail = TailDigest(tail);
+            let state = State {
+                phase,
+                transcript,
+                place,
+                group,
+                forced,
+                generation,
+                read,
+                tail,
+                counts,
+                first_at,
+                discovered_at,
+                last_at,
+                last_conversation_at,
+                end,
+                last_close,
+                close_note,
+                episode,
+                checked,
+                unindexed,
+                late_index_at,
+                job,
+                failure,
+                starts,
+                signals,
+                handoff,
+            };
+            Row { version: SequenceNumber(version), state }
+        },
+    )
 }
 
 fn json() -> impl Strategy<Value = serde_json::Value> {
@@ -306,8 +345,8 @@ fn comes_back<T: Serialize + DeserializeOwned>(frame: &T) -> Result<(), TestCase
 }
 
 fn caller() -> impl Strategy<Value = protocol::Caller> {
-    any::<(Option<String>, Option<String>)>()
-        .prop_map(|(agent_session, directory)| protocol::Caller { agent_session, directory })
+    any::<(Option<String>, Option<String>, Option<i64>)>()
+        .prop_map(|(agent_session, directory, since)| protocol::Caller { agent_session, directory, since })
 }
 
 #[test]

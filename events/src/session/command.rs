@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use super::event::{Agent, CloseReason, Counts, EffectId, FailureWhy, FileIdentity, Kind, Place, TailDigest};
+use super::signal::Signal;
 use crate::hash::ContentHash;
 use crate::record::{SessionId, Timestamp};
 use crate::transcript::Cursor;
@@ -60,6 +61,17 @@ pub enum Command {
         /// Whether the transcript is there to be read again.
         file_exists: bool,
     },
+    /// A hook or a connection says something. May come before the transcript is there.
+    Signal(Signal),
+    /// The session is told of the one before it; one session once.
+    Offer {
+        /// The episode it is told of.
+        episode: Uuid,
+        /// That episode's session.
+        from: SessionId,
+    },
+    /// Somebody typed a prompt in the session that was told.
+    Claim,
 }
 
 /// See [`Command::Discover`].

@@ -53,13 +53,24 @@ pub fn decide(
             }
             _ => Err(Rejection::NotForgotten),
         },
+        Command::Signal(signal) => Ok(vec![Event::Signalled { signal: signal.clone() }]),
+        Command::Offer { episode, from } => Ok(match state.handoff {
+            None => vec![Event::HandoffOffered { episode: *episode, from: from.clone(), at: now }],
+            Some(_) => Vec::new(),
+        }),
+        Command::Claim => Ok(match &state.handoff {
+            Some(handoff) if !handoff.claimed => vec![Event::HandoffClaimed { episode: handoff.episode }],
+            _ => Vec::new(),
+        }),
     }
 }
 
 /// The phases in which almost nothing is allowed, and what is.
 fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
     match phase {
-        Phase::New => matches!(command, Command::Discover(_)),
+        Phase::New => {
+            matches!(command, Command::Discover(_) | Command::Signal(_) | Command::Offer { .. } | Command::Claim)
+        }
         // A tombstone outlives every rediscovery: finding the file again is no news and no error.
         Phase::Forgotten => matches!(command, Command::Discover(_) | Command::Restore { .. } | Command::Wake { .. }),
         Phase::Unindexed(Why::Untracked) => matches!(

@@ -7,6 +7,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
+use super::signal::Signal;
 pub use crate::conversation::Agent;
 use crate::hash::ContentHash;
 use crate::record::{SessionId, Timestamp};
@@ -154,6 +155,25 @@ pub enum Event {
         generation: u32,
         /// Whether there is a transcript to read.
         file_exists: bool,
+    },
+    /// A hook or a connection said something of the session.
+    Signalled {
+        /// What.
+        signal: Signal,
+    },
+    /// The session was told of the one before it.
+    HandoffOffered {
+        /// The episode it was told of.
+        episode: Uuid,
+        /// That episode's session.
+        from: SessionId,
+        /// When.
+        at: Timestamp,
+    },
+    /// Somebody typed a prompt in the session that was told: it has taken the work over.
+    HandoffClaimed {
+        /// The episode it was told of.
+        episode: Uuid,
     },
 }
 
@@ -309,6 +329,7 @@ macro_rules! named {
         }
     };
 }
+pub(super) use named;
 
 named! {
     /// Which layer closed a session, and why.

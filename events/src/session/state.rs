@@ -3,6 +3,7 @@
 use super::event::{
     Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Kind, Place, TailDigest, Why,
 };
+use super::signal::{Follows, Handoff, SignalKind, Signals};
 use crate::hash::ContentHash;
 use crate::record::{SessionId, Timestamp};
 use crate::transcript::Cursor;
@@ -92,6 +93,10 @@ pub struct State {
     pub failure: Option<Failure>,
     /// Index jobs started so far.
     pub starts: u32,
+    /// What hooks and connections have said.
+    pub signals: Signals,
+    /// What it was told of the session before it.
+    pub handoff: Option<Handoff>,
 }
 
 /// The file a session is read from.
@@ -181,6 +186,8 @@ impl Default for State {
             job: None,
             failure: None,
             starts: 0,
+            signals: Signals::default(),
+            handoff: None,
         }
     }
 }
@@ -334,6 +341,29 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         Event::Restored { generation, file_exists } => {
             begin_generation(&mut state, *generation);
             state.phase = if *file_exists { Phase::Active } else { Phase::Unindexed(Why::Gone) };
+        }
+        Event::Signalled { signal } => match signal.kind {
+            SignalKind::SessionStart => {
+                state.signals.started_at = Some(signal.at);
+                state.signals.disconnected_at = None;
+                if let Some(session) = &signal.follows {
+                    state.signals.follows = Some(Follows { session: session.clone(), at: signal.at });
+                }
+            }
+            SignalKind::McpDisconnect => state.signals.disconnected_at = Some(signal.at),
+            SignalKind::SessionEnd | SignalKind::PreCompact | SignalKind::PostCompact => {}
+            _ => {
+                state.signals.active_at = state.signals.active_at.max(Some(signal.at));
+                state.signals.disconnected_at = None;
+            }
+        },
+        Event::HandoffOffered { episode, from, at } => {
+            state.handoff = Some(Handoff { episode: *episode, from: from.clone(), at: *at, claimed: false });
+        }
+        Event::HandoffClaimed { episode } => {
+            if let Some(handoff) = state.handoff.as_mut().filter(|handoff| handoff.episode == *episode) {
+                handoff.claimed = true;
+            }
         }
     }
     state

@@ -80,6 +80,9 @@ impl fmt::Display for Event {
                 let file = if *file_exists { "read anew" } else { "without a transcript" };
                 write!(f, "no longer forgotten, {file}, as generation {generation}")
             }
+            Self::Signalled { signal } => write!(f, "told by {signal}"),
+            Self::HandoffOffered { episode, from, .. } => write!(f, "was told of episode {episode} of session {from}"),
+            Self::HandoffClaimed { episode } => write!(f, "has taken over from episode {episode}"),
         }
     }
 }

@@ -83,6 +83,9 @@ first_version! {
     GroupAssignedV1 = "group_assigned",
     ForgottenV1 = "forgotten",
     RestoredV1 = "restored",
+    SignalledV1 = "signalled",
+    HandoffOfferedV1 = "handoff_offered",
+    HandoffClaimedV1 = "handoff_claimed",
 }
 
 #[derive(Serialize, Deserialize)]
@@ -240,6 +243,28 @@ pub(super) struct ForgottenV1 {}
 pub(super) struct RestoredV1 {
     pub(super) generation: u32,
     pub(super) file_exists: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct SignalledV1 {
+    pub(super) signal: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) detail: Option<String>,
+    pub(super) at: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) follows: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct HandoffOfferedV1 {
+    pub(super) episode: String,
+    pub(super) from: String,
+    pub(super) at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct HandoffClaimedV1 {
+    pub(super) episode: String,
 }
 
 fn is_zero(count: &u64) -> bool {

@@ -217,6 +217,9 @@ fn name(event: &Event) -> String {
         Event::GroupAssigned { .. } => "assigned".to_owned(),
         Event::Forgotten => "forgotten".to_owned(),
         Event::Restored { .. } => "restored".to_owned(),
+        Event::Signalled { signal } => format!("signalled({})", signal.kind),
+        Event::HandoffOffered { .. } => "offered".to_owned(),
+        Event::HandoffClaimed { .. } => "claimed".to_owned(),
     }
 }
 

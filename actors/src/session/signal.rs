@@ -1,0 +1,90 @@
+//! What hooks and connections say of a session, and what it is told of the session before it.
+
+use baton_events::record::{CommandId, SessionId};
+use baton_events::session::{Command, Rejection, Signal};
+use ractor::RpcReplyPort;
+use uuid::Uuid;
+
+use super::State;
+use crate::journal::AppendError;
+
+/// A signal, with the identity of the wish.
+#[derive(Clone, Debug)]
+pub struct SignalCall {
+    /// What was noticed.
+    pub signal: Signal,
+    /// The same again is recorded once.
+    pub command: CommandId,
+}
+
+/// What is to be recorded of a handoff.
+#[derive(Clone, Debug)]
+pub enum HandOver {
+    /// The session was told of this episode of another session.
+    Offered {
+        /// The episode.
+        episode: Uuid,
+        /// Its session.
+        from: SessionId,
+    },
+    /// A prompt was typed in the session that was told.
+    Claimed,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Signalled {
+    /// It is durable.
+    Recorded,
+    /// It was recorded before.
+    Known,
+    /// A rule says no: the session is forgotten, or not tracked.
+    Refused(Rejection),
+    /// The log takes no writes, or the session's history cannot be read.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl State {
+    pub(super) async fn signal(&mut self, call: SignalCall, reply: RpcReplyPort<Signalled>) -> Result<(), AppendError> {
+        if self.aggregate().has_answered(&call.command) {
+            let _ = reply.send(Signalled::Known);
+            return Ok(());
+        }
+        let submitted = self.submit(&Command::Signal(call.signal), Some(&call.command)).await;
+        answer(submitted, reply)
+    }
+
+    pub(super) async fn hand_over(
+        &mut self,
+        what: HandOver,
+        reply: RpcReplyPort<Signalled>,
+    ) -> Result<(), AppendError> {
+        let command = match what {
+            HandOver::Offered { episode, from } => Command::Offer { episode, from },
+            HandOver::Claimed => Command::Claim,
+        };
+        let before = self.aggregate().version();
+        let submitted = self.submit(&command, None).await;
+        if submitted == Ok(Ok(())) && self.aggregate().version() == before {
+            let _ = reply.send(Signalled::Known);
+            return Ok(());
+        }
+        answer(submitted, reply)
+    }
+}
+
+fn answer(
+    submitted: Result<Result<(), Rejection>, AppendError>,
+    reply: RpcReplyPort<Signalled>,
+) -> Result<(), AppendError> {
+    let (answer, submitted) = match submitted {
+        Ok(Ok(())) => (Signalled::Recorded, Ok(())),
+        Ok(Err(rejection)) => (Signalled::Refused(rejection), Ok(())),
+        Err(error) => (Signalled::Failed { reason: error.to_string() }, Err(error)),
+    };
+    let _ = reply.send(answer);
+    submitted
+}

@@ -1,0 +1,162 @@
+//! What an agent's hooks say of a session, and what the end of its connection hints at. A hint like every other layer: it
+//! is recorded, and the rules say what comes of it.
+
+use std::fmt;
+
+use uuid::Uuid;
+
+use super::event::named;
+use crate::record::{SessionId, Timestamp};
+
+/// Something that somebody outside noticed of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signal {
+    /// What.
+    pub kind: SignalKind,
+    /// What the agent said beside it: source, reason or trigger.
+    pub detail: Option<SignalDetail>,
+    /// When it was noticed, by the clock of whoever noticed it; never later than its recording.
+    pub at: Timestamp,
+    /// With [`SignalKind::SessionStart`]: the session that ended in the same place for this one to begin, where only one
+    /// can be meant. Processes that served that session serve this one from then on.
+    pub follows: Option<SessionId>,
+}
+
+named! {
+    /// What was noticed.
+    SignalKind {
+        /// The agent began to work in the session, or goes on after a compaction.
+        SessionStart = "session_start",
+        /// Somebody typed a prompt. Activity.
+        UserPromptSubmit = "user_prompt_submit",
+        /// The agent has answered. Activity.
+        Stop = "stop",
+        /// A subagent has answered. Activity.
+        SubagentStop = "subagent_stop",
+        /// The conversation is about to be compacted; the session goes on.
+        PreCompact = "pre_compact",
+        /// It was compacted; the session goes on.
+        PostCompact = "post_compact",
+        /// The agent has left the session.
+        SessionEnd = "session_end",
+        /// The last connection of the session's MCP servers closed.
+        McpDisconnect = "mcp_disconnect",
+        /// A hook that this version has no use for. Activity.
+        Other = "other",
+    }
+}
+
+named! {
+    /// Source of a start, reason of an end, trigger of a compaction.
+    SignalDetail {
+        /// A start: a new session.
+        Startup = "startup",
+        /// A start: an older session goes on. An end: another session is resumed in its place.
+        Resume = "resume",
+        /// `/clear`: the end of one session and the start of the next.
+        Clear = "clear",
+        /// A start: the same session after a compaction.
+        Compact = "compact",
+        /// A start: a new session that repeats another's history.
+        Fork = "fork",
+        /// An end: logged out.
+        Logout = "logout",
+        /// An end: `/exit` or the end of input.
+        PromptInputExit = "prompt_input_exit",
+        /// A compaction that somebody asked for.
+        Manual = "manual",
+        /// A compaction because the context was full.
+        Auto = "auto",
+        /// One that this version does not know, or the agent's own `other`.
+        Other = "other",
+    }
+}
+
+impl SignalKind {
+    /// Whether it only says that somebody is at work: then few are recorded, and none but the first within the interval.
+    pub fn is_activity(self) -> bool {
+        matches!(self, Self::UserPromptSubmit | Self::Stop | Self::SubagentStop | Self::Other)
+    }
+
+    /// The kind of a hook's name, as agents write it (`SessionStart`) or as people do (`session-start`); [`Self::Other`] for
+    /// any other name.
+    pub fn of_hook(name: &str) -> Self {
+        let plain: String = name.chars().filter(char::is_ascii_alphanumeric).flat_map(char::to_lowercase).collect();
+        let is_it = |kind: &&Self| kind.as_str().replace('_', "") == plain;
+        let known = Self::ALL.iter().copied().filter(|kind| *kind != Self::McpDisconnect);
+        known.collect::<Vec<_>>().iter().find(is_it).copied().unwrap_or(Self::Other)
+    }
+}
+
+impl fmt::Display for Signal {
+    /// As one line says it: `session_end (clear) at 2026-…`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.kind)?;
+        if let Some(detail) = self.detail {
+            write!(f, " ({detail})")?;
+        }
+        write!(f, " at {}", self.at)?;
+        match &self.follows {
+            Some(session) => write!(f, ", after {session}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What signals have left in the state of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signals {
+    /// When the agent last began to work in it.
+    pub started_at: Option<Timestamp>,
+    /// The session whose place it took when it did.
+    pub follows: Option<Follows>,
+    /// When somebody was last noticed at work in it, as far as that was recorded.
+    pub active_at: Option<Timestamp>,
+    /// When its last MCP connection closed, if nothing has come since.
+    pub disconnected_at: Option<Timestamp>,
+    /// A close that was promised and has not been asked for yet.
+    pub close_owed: Option<super::CloseReason>,
+}
+
+/// See [`Signals::follows`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Follows {
+    /// The session that ended.
+    pub session: SessionId,
+    /// When this one began in its place.
+    pub at: Timestamp,
+}
+
+/// What a session was told of the one before it. One session is told once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handoff {
+    /// The episode it was told of.
+    pub episode: Uuid,
+    /// That episode's session.
+    pub from: SessionId,
+    /// When it was offered.
+    pub at: Timestamp,
+    /// Whether a prompt was typed in it since: then it has taken the work over.
+    pub claimed: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hooks_name_is_known_however_it_is_written() {
+        for (name, kind) in [
+            ("SessionStart", SignalKind::SessionStart),
+            ("session-start", SignalKind::SessionStart),
+            ("session_end", SignalKind::SessionEnd),
+            ("USERPROMPTSUBMIT", SignalKind::UserPromptSubmit),
+            ("SubagentStop", SignalKind::SubagentStop),
+            ("mcp_disconnect", SignalKind::Other),
+            ("PreToolUse", SignalKind::Other),
+            ("", SignalKind::Other),
+        ] {
+            assert_eq!(SignalKind::of_hook(name), kind, "{name}");
+        }
+    }
+}
