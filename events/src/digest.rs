@@ -32,7 +32,9 @@ pub use self::show::Show;
 use std::collections::BTreeMap;
 
 pub(crate) use self::command::programs;
-use self::excerpt::{one_line, sentences_within};
+pub(crate) use self::continuation::is_courtesy;
+use self::excerpt::one_line;
+pub(crate) use self::excerpt::sentences_within;
 use self::timeline::Timeline;
 use crate::conversation::Item;
 use crate::record::Timestamp;

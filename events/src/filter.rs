@@ -10,7 +10,10 @@ pub mod edit;
 pub mod input;
 pub mod result;
 
+mod recall;
 mod telling;
+
+pub use recall::without_recall;
 
 /// Version of all rules that decide what an item says: this module, redaction, and what the readers keep. Content
 /// hashes of different versions are not compared.
@@ -81,7 +84,7 @@ pub(crate) fn without_colours(text: &str) -> Cow<'_, str> {
 
 /// One line of a text as it is kept: blanks and line ends become one blank each.
 pub fn one_line(text: &str, chars: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = without_recall(text).split_whitespace().collect::<Vec<_>>().join(" ");
     head(redact_owned(line), chars)
 }
 
@@ -93,29 +96,6 @@ fn head(mut text: String, chars: usize) -> String {
         text.push('…');
     }
     text
-}
-
-/// The text without what Baton injected: everything from [`RECALL_OPEN`] to the next [`RECALL_CLOSE`], or to the end.
-pub fn without_recall(text: &str) -> Cow<'_, str> {
-    let Some(mut open) = text.find(RECALL_OPEN) else {
-        return Cow::Borrowed(text);
-    };
-    let mut out = String::new();
-    let mut rest = text;
-    loop {
-        out.push_str(&rest[..open]);
-        let Some(close) = rest[open..].find(RECALL_CLOSE) else {
-            return Cow::Owned(out);
-        };
-        rest = &rest[open + close + RECALL_CLOSE.len()..];
-        match rest.find(RECALL_OPEN) {
-            Some(next) => open = next,
-            None => {
-                out.push_str(rest);
-                return Cow::Owned(out);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ pub mod digest;
 pub mod envelope;
 pub mod filter;
 pub mod graph;
+pub mod handoff;
 pub mod hash;
 pub mod home;
 pub mod projection;

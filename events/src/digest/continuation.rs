@@ -77,7 +77,7 @@ fn last_request(timeline: &Timeline<'_>) -> Option<String> {
 }
 
 /// Whether a prompt only thanks, praises or agrees.
-pub(super) fn is_courtesy(text: &str) -> bool {
+pub(crate) fn is_courtesy(text: &str) -> bool {
     text.len() <= MAX_COURTESY_BYTES
         && text
             .split(|c: char| !c.is_alphanumeric())

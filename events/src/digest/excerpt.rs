@@ -32,7 +32,7 @@ pub(super) fn one_line(text: &str, max_chars: usize) -> String {
 }
 
 /// Like [`one_line`], but a cut prefers the end of a sentence in the second half.
-pub(super) fn sentences_within(text: &str, max_chars: usize) -> String {
+pub(crate) fn sentences_within(text: &str, max_chars: usize) -> String {
     let line = one_line(text, max_chars);
     let Some(whole) = line.strip_suffix('…') else {
         return line;

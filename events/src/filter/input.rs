@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::MAX_VALUE_CHARS;
+use super::{MAX_VALUE_CHARS, without_recall};
 use crate::hash::{canonical_json, hex_digest};
 use crate::redact::redact_owned;
 use crate::transcript::json;
@@ -35,7 +35,7 @@ pub(crate) fn parameters(raw: json::Value<'_>) -> BTreeMap<String, Value> {
 fn value(raw: json::Value<'_>, depth: usize, left: &mut usize) -> Value {
     *left = left.saturating_sub(1);
     match raw {
-        json::Value::Text(text) => Value::String(shortened(redact_owned(text.decode().into_owned()))),
+        json::Value::Text(text) => Value::String(shortened(redact_owned(without_recall(&text.decode()).into_owned()))),
         json::Value::Object(bytes) if depth >= MAX_DEPTH || *left == 0 => cut(bytes),
         json::Value::Array(bytes) if depth >= MAX_DEPTH || *left == 0 => cut(bytes),
         json::Value::Object(_) => Value::Object(object(raw, depth, left).into_iter().collect()),
@@ -165,6 +165,7 @@ mod tests {
         check(r#"{"a":1,"a":2}"#, r#"{"a":2}"#);
         check(r#"{"a":1.0,"b":1e2,"c":-0,"d":1.5,"e":1e999}"#, r#"{"a":1,"b":100,"c":0,"d":1.5,"e":"1e999"}"#);
         check(r#"{"password":"x","a":"<private>me</private>"}"#, r#"{"a":"[redacted:private]","password":"x"}"#);
+        check(r#"{"content":"a\n<baton-recall k>told</baton-recall>\nb"}"#, r#"{"content":"a\n\nb"}"#);
     }
 
     #[test]
