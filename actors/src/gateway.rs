@@ -28,6 +28,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::chunks::ChunkStore;
 use crate::clock::Clock;
 use crate::configuration::Configuration;
+use crate::hooks::Hooks;
 use crate::indexer;
 use crate::journal::Journal;
 use crate::limits;
@@ -73,6 +74,8 @@ pub struct Services {
     pub watcher: watcher::Handle,
     /// Searches.
     pub indexer: indexer::Handle,
+    /// What hooks say.
+    pub hooks: Arc<Hooks>,
     /// How far the backlog is.
     pub progress: watch::Receiver<Progress>,
     /// What work in the background gives way to.

@@ -12,6 +12,7 @@ pub mod export;
 pub mod files;
 pub mod footprint;
 pub mod gateway;
+pub mod hooks;
 pub mod imported;
 pub mod indexer;
 pub mod journal;

@@ -30,10 +30,31 @@ pub struct Settings {
     /// The directories whose transcripts are read, with a folder for each project; `None`: those that the daemon was
     /// started with, and those that clients name.
     pub watch_directories: Option<Vec<PathBuf>>,
+    /// What is done with what hooks say.
+    pub hooks: Hooks,
+    /// Most of a handoff, in bytes.
+    pub handoff_bytes: usize,
     /// What a digest and an export show.
     pub filtering: Show,
     /// Which sessions came from another home.
     pub imported: Imported,
+}
+
+/// What is done with what hooks say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hooks {
+    /// Whether anything comes of it.
+    pub enabled: bool,
+    /// Where the daemon listens instead of in its home; taken in when it starts.
+    pub socket_path: Option<PathBuf>,
+    /// How long a hook waits for its answer; `None`: as long as is usual for its event.
+    pub timeout_ms: Option<u64>,
+}
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self { enabled: true, socket_path: None, timeout_ms: None }
+    }
 }
 
 impl Default for Settings {
@@ -43,6 +64,8 @@ impl Default for Settings {
             lazy_budget: Duration::from_millis(300),
             switches: Switches::default(),
             watch_directories: None,
+            hooks: Hooks::default(),
+            handoff_bytes: 2048,
             filtering: Show::default(),
             imported: Imported::default(),
         }

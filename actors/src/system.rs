@@ -13,6 +13,7 @@ use crate::clock::Clock;
 use crate::configuration::{self, Configuration};
 use crate::export::{self, Exporter};
 use crate::gateway::{self, Endpoint, Services};
+use crate::hooks::{self, Hooks};
 use crate::imported::Imported;
 use crate::indexer;
 use crate::journal::{self, DiskJournal, Journal, OpenError};
@@ -147,6 +148,15 @@ impl System {
         let (progress, degraded) = (watch::Sender::new(Progress::default()), watch::Sender::new(Vec::new()));
         let processors = std::thread::available_parallelism().map_or(1, usize::from).min(4);
         let (pace, outage) = (Pace::new(processors), Outage::default());
+        let hooks = Arc::new(Hooks::new(hooks::Options {
+            home: home.clone(),
+            roots: roots.clone(),
+            settings: settings.clone(),
+            table: table.clone(),
+            clock: clock.clone(),
+            supervisor: supervisor.clone(),
+            watcher: watcher.clone(),
+        }));
         let services = Services {
             home: home.clone(),
             roots: roots.clone(),
@@ -161,6 +171,7 @@ impl System {
             supervisor: supervisor.clone(),
             watcher: watcher.clone(),
             indexer: indexer.clone(),
+            hooks,
             progress: progress.subscribe(),
             pace: pace.clone(),
             degraded: degraded.subscribe(),

@@ -91,6 +91,11 @@ impl Handle {
         self.0.ask(|reply| Msg::Find(id.to_owned(), reply), LOOK).await
     }
 
+    /// Somebody says that a transcript was written to: it is looked at soon, as if change notification had said so.
+    pub fn look(&self, path: PathBuf) {
+        self.0.cast(Msg::Look(path));
+    }
+
     /// A file claims a session that is read from another one.
     pub fn second_file(&self, file: &FileSeen) {
         self.0.cast(Msg::SecondFile(file.clone()));
@@ -133,6 +138,8 @@ pub(crate) enum Msg {
     Checked(FileSeen),
     PassedOver(FileSeen, Arc<Settings>, Option<Place>),
     SecondFile(FileSeen),
+    /// A file may have changed.
+    Look(PathBuf),
     Overview(RpcReplyPort<Overview>),
 }
 
@@ -200,6 +207,7 @@ impl Actor for WatcherActor {
             }
             Msg::Checked(file) => state.known.checked(file),
             Msg::SecondFile(file) => state.known.second(file),
+            Msg::Look(path) => state.changes.tell(path),
             Msg::Overview(reply) => {
                 let _ = reply.send(state.overview());
             }

@@ -14,6 +14,8 @@ pub(super) enum Takes {
     Text,
     /// The name of an environment variable.
     Variable,
+    /// An absolute path, or one that begins with `~/`.
+    File,
     /// A list of directories.
     Directories,
     /// A list of globs.
@@ -85,9 +87,10 @@ pub(super) const KEYS: &[Key] = &[
     now("session_tracking.filtering.omit_tool_outputs", Takes::Switch, "true"),
     now("session_tracking.filtering.max_output_summary_chars", whole(0, 10_000, "characters"), "200"),
     now("session_tracking.lazy_index.budget_ms", whole(0, 60_000, "milliseconds"), "300"),
-    later("hooks.enabled", Takes::Switch, "true"),
-    later("hooks.socket_path", Takes::Text, "null"),
-    later("hooks.timeout_ms", whole(1, 600_000, "milliseconds"), "null"),
+    now("hooks.enabled", Takes::Switch, "true"),
+    now("hooks.socket_path", Takes::File, "null"),
+    now("hooks.timeout_ms", whole(1, 600_000, "milliseconds"), "null"),
+    now("handoff.max_bytes", whole(256, 8192, "bytes"), "2048"),
     later("memory.embedding.base_url", Takes::Text, "null"),
     later("memory.embedding.model", Takes::Text, "null"),
     later("memory.embedding.api_key_env", Takes::Variable, "null"),
@@ -165,6 +168,7 @@ impl Key {
             Takes::Variable => {
                 format!("the name of an environment variable (letters, digits and _, at most {VARIABLE_CHARS})")
             }
+            Takes::File => "an absolute path".to_owned(),
             Takes::Directories => "a list of absolute directories".to_owned(),
             Takes::Globs => "a list of paths or globs".to_owned(),
             Takes::Prices => "an object of prices by model".to_owned(),

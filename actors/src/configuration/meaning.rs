@@ -10,7 +10,7 @@ use super::Source;
 use super::key::{KEYS, PROJECTS, Use};
 use super::parse::{Parsed, Remark};
 use crate::settings::pattern::Pattern;
-use crate::settings::{Settings, Switches};
+use crate::settings::{Hooks, Settings, Switches};
 
 /// A configuration, to be shown.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +66,15 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
         watch_directories: texts("session_tracking.watch_directories")
             .map(|texts| texts.into_iter().map(PathBuf::from).collect())
             .or_else(|| base.watch_directories.clone()),
+        hooks: Hooks {
+            enabled: switch("hooks.enabled", base.hooks.enabled),
+            socket_path: said("hooks.socket_path")
+                .map_or_else(|| base.hooks.socket_path.clone(), |path| path.as_str().map(PathBuf::from)),
+            timeout_ms: said("hooks.timeout_ms").map_or(base.hooks.timeout_ms, Value::as_u64),
+        },
+        handoff_bytes: whole("handoff.max_bytes")
+            .and_then(|bytes| usize::try_from(bytes).ok())
+            .unwrap_or(base.handoff_bytes),
         filtering: Show {
             keep_user_messages: filtering("keep_user_messages", shown.keep_user_messages),
             keep_agent_responses: filtering("keep_agent_responses", shown.keep_agent_responses),

@@ -141,12 +141,25 @@ impl Reader<'_> {
                 Some(paths) => Value::Array(paths),
                 None => return,
             },
+            (Takes::File, Value::String(text)) => match self.file(text) {
+                Ok(path) => Value::String(path),
+                Err(why) => return self.mistake(Some(line), format!("{}: {} {why}", key.name, shown(text))),
+            },
             _ => value,
         };
         if key.used == Use::Later {
             self.warn(member.line(), format!("{} is not used yet by this version", key.name));
         }
         self.parsed.values.insert(key.name, (value, member.line()));
+    }
+
+    /// A text as an absolute path. Variables stand for themselves: who else reads this key may see others.
+    fn file(&self, text: &str) -> Result<String, String> {
+        let path = match text.strip_prefix("~/") {
+            Some(below) => format!("{}/{below}", expand("~", self.lookup)?),
+            None => text.to_owned(),
+        };
+        if Path::new(&path).is_absolute() { Ok(path) } else { Err("is not absolute".to_owned()) }
     }
 
     /// Texts as absolute directories, or as globs of them.
@@ -234,7 +247,7 @@ pub(super) fn check(key: &Key, node: &Node<'_>) -> Result<Value, String> {
             Takes::Switch => value.is_boolean(),
             Takes::Whole { least, most, .. } => value.as_u64().is_some_and(|number| (least..=most).contains(&number)),
             Takes::Amount { most, .. } => value.as_f64().is_some_and(|number| (0.0..=most).contains(&number)),
-            Takes::Text => is_text(),
+            Takes::Text | Takes::File => is_text(),
             Takes::Variable => value.as_str().is_some_and(is_variable),
             Takes::Directories => texts(1),
             Takes::Globs => texts(0),

@@ -7,6 +7,7 @@ mod episodes;
 mod explain;
 mod facts;
 mod found;
+mod hook;
 mod log;
 mod looking;
 mod nodes;
@@ -106,6 +107,9 @@ async fn dispatch(
         method::LOG_READ => result(&log::read(params(raw)?, services).await?),
         method::LOG_VERIFY => result(&verify::verify(params(raw)?, services, out).await?),
         method::LOG_COMPACT => result(&compact::compact(services, out).await?),
+        method::HOOK => result(&hook::hook(params(raw)?, services).await?),
+        method::HOOK_TOOK => result(&hook::took(&params(raw)?, services)),
+        method::HOOK_STATS => result(&hook::stats(services).await?),
         method::TOOL => result(&tool::call(params(raw)?, services, out).await?),
         method::STOP => {
             tracing::info!("asked to stop");
@@ -113,7 +117,7 @@ async fn dispatch(
             result(&BTreeMap::from([("stopping", true)]))
         }
         other => {
-            let known = "close, config, episodes, facts, log/compact, log/read, log/stats, log/verify, nodes, search, \
+            let known = "close, config, episodes, facts, hook, hook/stats, hook/took, log/compact, log/read, log/stats, log/verify, nodes, search, \
                          session/explain, sessions, show, status, stop, sync, tools/call, track, tracking, unindexed, untrack";
             Err(failure(code::METHOD_NOT_FOUND, format!("no method {other:?}; there are {known}")).into())
         }

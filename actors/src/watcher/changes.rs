@@ -171,6 +171,12 @@ impl Changes {
         }
     }
 
+    /// Somebody else says that a file may have changed.
+    pub(super) fn tell(&self, path: PathBuf) {
+        let kind = EventKind::Modify(ModifyKind::Data(notify::event::DataChange::Any));
+        self.gathered.take_in(Ok(notify::Event::new(kind).add_path(path)));
+    }
+
     /// What was gathered; `None` when only a look at everything will do.
     pub(super) fn take(&self) -> Option<Taken> {
         // In this order: what comes after the first line nudges again.

@@ -85,6 +85,9 @@ fn each_kind_of_mistake_is_told_with_its_line_and_what_is_allowed() {
         ),
         ("{\"session_tracking\":{\"watch_directories\": []}}", "must be a list of absolute directories, not this list"),
         ("{\"session_tracking\":{\"watch_directories\": [1]}}", "must be a list of absolute directories"),
+        ("{\"hooks\":{\"socket_path\": \"run/baton.sock\"}}", "hooks.socket_path: \"run/baton.sock\" is not absolute"),
+        ("{\"hooks\":{\"socket_path\": 7}}", "hooks.socket_path must be an absolute path, or null, not 7"),
+        ("{\"handoff\":{\"max_bytes\": 100}}", "must be a whole number of bytes from 256 to 8192, not 100"),
         ("{\"session_tracking\":{\"watch_directories\": [\"a/b\"]}}", "\"a/b\" is not absolute"),
         (
             "{\"session_tracking\":{\"watch_directories\": [\"/a\",\n\"$NOPE/b\"]}}",
@@ -175,7 +178,7 @@ fn what_does_not_count_is_warned_about_with_what_does() {
         ),
         ("{\"version\": \"2.0\"}", "line 1: version is not used: not needed"),
         ("{\"projects\": {\"h__1\": {\"project_root\": \"/p\"}}}", "use session_tracking.projects.{path}.enabled"),
-        ("{\"hooks\": {\"enabled\": false}}", "hooks.enabled is not used yet by this version"),
+        ("{\"llm\": {\"enabled\": false}}", "llm.enabled is not used yet by this version"),
         ("{\"hooks\": {\"hook_timeout\": 30000}}", "use hooks.timeout_ms"),
         ("{\"llm\": {\"prices\": {\"m\": 1}, \"base_url\": null}}", "llm.prices is not used yet"),
     ] {

@@ -1,0 +1,223 @@
+//! What hooks of agents say, taken in: from the socket, or from what they left in the spool while nobody answered.
+//!
+//! A hook is a hint. It names a session, which need not be known yet, and something that happened to it. Starts, ends and
+//! compactions are recorded before they are acknowledged; that somebody is at work only has the transcript looked at, and
+//! is recorded at most once per check interval. Whatever is not of a transcript that is read here is ignored and counted.
+
+mod intake;
+mod lineage;
+mod recent;
+mod statistics;
+mod whereabouts;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_events::protocol::HookParams;
+use baton_events::record::{CommandId, SessionId, Timestamp};
+use baton_events::session::{CloseReason, Place, Signal, SignalDetail, SignalKind};
+
+use crate::clock::Clock;
+use crate::roots::Roots;
+use crate::session::{SignalCall, Signalled};
+use crate::settings::SettingsReader;
+use crate::supervisor;
+use crate::table::TableReader;
+use crate::watcher;
+
+pub use intake::Ignored;
+use lineage::{Lineage, Start};
+use recent::Recent;
+use statistics::Statistics;
+
+/// How long a signal may take to become durable before its hook is told that it is not.
+const RECORD: Duration = Duration::from_secs(10);
+
+/// What taking hooks in needs.
+pub struct Options {
+    /// The home: what works in there is Baton's own.
+    pub home: PathBuf,
+    /// Whose transcripts are read.
+    pub roots: Arc<Roots>,
+    /// Switches.
+    pub settings: SettingsReader,
+    /// What is known of sessions.
+    pub table: TableReader,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Finds sessions.
+    pub supervisor: supervisor::Handle,
+    /// Is told which transcripts to look at.
+    pub watcher: watcher::Handle,
+}
+
+/// See the module.
+pub struct Hooks {
+    options: Options,
+    lineage: Lineage,
+    recent: Recent,
+    statistics: Statistics,
+}
+
+/// What became of a hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It is durable.
+    Recorded(Told),
+    /// It was taken before.
+    Known(Told),
+    /// Somebody is at work; the transcript is looked at.
+    Accepted(Told),
+    /// Nothing comes of it.
+    Ignored(Ignored),
+    /// It could not be recorded: it is worth another try.
+    Failed(String),
+}
+
+/// What a hook has said, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The session.
+    pub session: SessionId,
+    /// What happened.
+    pub kind: SignalKind,
+    /// What the agent said beside it.
+    pub detail: Option<SignalDetail>,
+    /// When, never later than now.
+    pub at: Timestamp,
+    /// Where the session works, if that is known.
+    pub place: Option<Place>,
+    /// Its transcript, as the watcher names it; the file may not be there yet.
+    pub transcript: Option<PathBuf>,
+    /// The subagent's, if it is about one.
+    pub subagent: Option<PathBuf>,
+}
+
+impl Hooks {
+    /// Nothing has been said yet.
+    pub fn new(options: Options) -> Self {
+        let since = options.clock.now();
+        Self { options, lineage: Lineage::default(), recent: Recent::default(), statistics: Statistics::new(since) }
+    }
+
+    /// Takes in what a hook says.
+    pub async fn take(&self, hook: &HookParams) -> Taken {
+        self.statistics.called(&hook.event, hook.at.min(self.options.clock.now().0));
+        let taken = match self.examine(hook).await {
+            Ok(told) => self.follow(&hook.id, told).await,
+            Err(ignored) => Taken::Ignored(ignored),
+        };
+        match &taken {
+            Taken::Ignored(why) => {
+                self.statistics.ignored(why.as_str());
+                tracing::debug!(event = %hook.event, why = why.as_str(), "hook ignored");
+            }
+            Taken::Failed(reason) => tracing::warn!(event = %hook.event, %reason, "hook not recorded"),
+            _ => {}
+        }
+        taken
+    }
+
+    /// How fast hooks are answered, and what became of them.
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    async fn follow(&self, id: &str, told: Told) -> Taken {
+        if self.recent.has(id) {
+            return Taken::Known(told);
+        }
+        let taken = match told.kind.is_activity() {
+            true => self.accept(id, told),
+            false => self.record(id, told).await,
+        };
+        if matches!(taken, Taken::Recorded(_) | Taken::Known(_) | Taken::Accepted(_)) {
+            self.recent.put(id);
+        }
+        taken
+    }
+
+    /// Somebody is at work: that is acknowledged before it is recorded, if it is recorded at all.
+    fn accept(&self, id: &str, told: Told) -> Taken {
+        let interval_ms = self.options.settings.borrow().policy.check_interval_ms;
+        let is_due = {
+            let table = self.options.table.borrow();
+            // Of one that nothing is known of the transcript will tell.
+            table.get(&told.session).is_some_and(|row| {
+                let signals = &row.state.signals;
+                let is_recent = signals.active_at.is_some_and(|at| told.at.since_ms(at) < interval_ms);
+                signals.disconnected_at.is_some() || !is_recent
+            })
+        };
+        if is_due && self.recent.activity(&told.session, told.at, interval_ms) {
+            let (supervisor, session, call) =
+                (self.options.supervisor.clone(), told.session.clone(), call(id, &told, None));
+            tokio::spawn(async move {
+                if let Err(error) = supervisor.signal(&session, None, call, RECORD).await {
+                    tracing::debug!(%session, %error, "activity not recorded");
+                }
+            });
+        }
+        self.look(&told);
+        Taken::Accepted(told)
+    }
+
+    async fn record(&self, id: &str, told: Told) -> Taken {
+        let follows = self.lineage(&told);
+        let call = call(id, &told, follows.clone());
+        // The transcript is not read first: the acknowledgement must not wait for it.
+        let signalled = self.options.supervisor.signal(&told.session, None, call, RECORD).await;
+        let taken = match signalled {
+            Ok(Signalled::Recorded) => {
+                tracing::info!(session = %told.session, signal = %told.kind, detail = told.detail.map(|detail| detail.as_str()), follows = follows.as_ref().map(|id| id.as_str()), "hook recorded");
+                Taken::Recorded(told.clone())
+            }
+            Ok(Signalled::Known) => Taken::Known(told.clone()),
+            Ok(Signalled::Refused(_)) => Taken::Ignored(Ignored::Refused),
+            Ok(Signalled::Failed { reason }) => Taken::Failed(reason),
+            Err(error) => Taken::Failed(error.to_string()),
+        };
+        match &taken {
+            Taken::Recorded(_) | Taken::Known(_) => self.look(&told),
+            _ => self.lineage.unfollow(&told.session),
+        }
+        taken
+    }
+
+    /// Which session this one takes the place of, if it begins; or that it has left its place to another.
+    fn lineage(&self, told: &Told) -> Option<SessionId> {
+        match (told.kind, told.detail) {
+            (SignalKind::SessionEnd, Some(SignalDetail::Clear)) => {
+                self.lineage.left(&told.session, CloseReason::HookClear, told.place.as_ref(), told.at);
+                None
+            }
+            (SignalKind::SessionEnd, Some(SignalDetail::Resume)) => {
+                self.lineage.left(&told.session, CloseReason::HookResume, told.place.as_ref(), told.at);
+                None
+            }
+            (SignalKind::SessionStart, Some(detail)) => {
+                let after = match detail {
+                    SignalDetail::Clear => CloseReason::HookClear,
+                    SignalDetail::Resume | SignalDetail::Fork => CloseReason::HookResume,
+                    _ => return None,
+                };
+                let start = Start { session: &told.session, after, place: told.place.as_ref()?, at: told.at };
+                let table = self.options.table.borrow().clone();
+                self.lineage.follows(&table, &start)
+            }
+            _ => None,
+        }
+    }
+
+    fn look(&self, told: &Told) {
+        for path in told.transcript.iter().chain(&told.subagent) {
+            self.options.watcher.look(path.clone());
+        }
+    }
+}
+
+fn call(id: &str, told: &Told, follows: Option<SessionId>) -> SignalCall {
+    let signal = Signal { kind: told.kind, detail: told.detail, at: told.at, follows };
+    SignalCall { signal, command: CommandId::new(id) }
+}

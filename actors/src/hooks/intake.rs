@@ -1,0 +1,164 @@
+//! Whether a hook is of anything that is read here, and what it says then.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use baton_events::protocol::HookParams;
+use baton_events::record::{SessionId, Timestamp};
+use baton_events::session::{Place, SignalDetail, SignalKind, State};
+
+use super::{Hooks, Told, whereabouts};
+use crate::place;
+
+/// Longest id of a hook, in bytes.
+const ID_BYTES: usize = 128;
+/// A hook that is older says nothing any more: by then agents have deleted the transcript.
+const AGE_MS: i64 = 30 * 24 * 3600 * 1000;
+/// Longest look at what a hook names: a file system that does not answer keeps nobody waiting.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Why nothing comes of a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ignored {
+    /// The configuration says so.
+    SwitchedOff,
+    /// It names no session, or none that could be one.
+    Malformed,
+    /// It works in the home: it is Baton's own doing.
+    Own,
+    /// Its transcript lies below no directory that is read.
+    OutsideRoots,
+    /// It names no transcript, and its session is not known.
+    UnknownSession,
+    /// Its project is excluded, or its tracking switched off.
+    NotTracked,
+    /// It was called too long ago.
+    TooOld,
+    /// The session's own rules say no: it is forgotten, or its tracking was stopped.
+    Refused,
+}
+
+impl Ignored {
+    /// As answers say it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SwitchedOff => "switched_off",
+            Self::Malformed => "malformed",
+            Self::Own => "own",
+            Self::OutsideRoots => "outside_roots",
+            Self::UnknownSession => "unknown_session",
+            Self::NotTracked => "not_tracked",
+            Self::TooOld => "too_old",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// What of a hook takes a look at the disk.
+struct Looked {
+    transcript: Option<Option<PathBuf>>,
+    subagent: Option<PathBuf>,
+    place: Option<Place>,
+}
+
+impl Hooks {
+    /// What a hook says, or why nothing comes of it.
+    pub(super) async fn examine(&self, hook: &HookParams) -> Result<Told, Ignored> {
+        let settings = self.options.settings.borrow().clone();
+        if !settings.hooks.enabled {
+            return Err(Ignored::SwitchedOff);
+        }
+        let is_id = (1..=ID_BYTES).contains(&hook.id.len()) && !hook.id.contains(char::is_control);
+        let session = SessionId::new(&hook.session_id).filter(|_| is_id).ok_or(Ignored::Malformed)?;
+        let row = self.options.table.borrow().get(&session).cloned();
+        let known = row.as_deref().map(|row| &row.state);
+        let looked = self.look_up(hook, known).await;
+        if looked.place.as_ref().is_some_and(|place| self.is_own(place)) {
+            return Err(Ignored::Own);
+        }
+        let transcript = match looked.transcript {
+            Some(None) => return Err(Ignored::OutsideRoots),
+            Some(located) => located,
+            None => None,
+        };
+        let kind = kind(hook);
+        if transcript.is_none() && known.is_none() && !matches!(kind, SignalKind::SessionStart | SignalKind::SessionEnd)
+        {
+            return Err(Ignored::UnknownSession);
+        }
+        let stop = match known {
+            // What its transcript says counts; before that, where the hook was called.
+            Some(state) if state.place.is_some() => settings.stop_of(state),
+            known => {
+                let place = looked.place.clone();
+                settings.stop_of(&State { place, ..known.cloned().unwrap_or_default() })
+            }
+        };
+        if stop.is_some() {
+            return Err(Ignored::NotTracked);
+        }
+        let now = self.options.clock.now();
+        let at = Timestamp(hook.at.min(now.0));
+        if now.since_ms(at) > AGE_MS {
+            return Err(Ignored::TooOld);
+        }
+        let detail = hook.detail.as_deref().filter(|detail| !detail.is_empty()).map(detail);
+        Ok(Told { session, kind, detail, at, place: looked.place, transcript, subagent: looked.subagent })
+    }
+
+    /// Looks at what a hook names. What is known of the session needs no look.
+    async fn look_up(&self, hook: &HookParams, known: Option<&State>) -> Looked {
+        let known_path = known.and_then(|state| Some(state.transcript.as_ref()?.path.as_str()));
+        let known_place = known.and_then(|state| state.place.clone());
+        let is_known = hook.transcript_path.is_none() || hook.transcript_path.as_deref() == known_path;
+        let in_place =
+            hook.cwd.is_none() || known_place.as_ref().map(|place| place.cwd.as_str()) == hook.cwd.as_deref();
+        let named = |path: &String| Some(PathBuf::from(path));
+        if is_known && in_place && hook.agent_transcript_path.is_none() {
+            // None is named: the one that is known will do.
+            let transcript = hook.transcript_path.as_ref().map(named);
+            let transcript = transcript.or_else(|| known_path.map(|path| Some(PathBuf::from(path))));
+            return Looked { transcript, subagent: None, place: known_place };
+        }
+        let (roots, path, agent_path) =
+            (self.options.roots.now(), hook.transcript_path.clone(), hook.agent_transcript_path.clone());
+        let cwd = hook.cwd.clone().filter(|cwd| cwd.len() <= 4_096);
+        let known_path = known_path.map(str::to_owned);
+        let looking = tokio::task::spawn_blocking(move || {
+            let user_home = std::env::home_dir();
+            let locate = |path: &str| whereabouts::locate(&roots, path, user_home.as_deref());
+            let transcript = match &path {
+                Some(path) if Some(path) == known_path.as_ref() => Some(Some(PathBuf::from(path))),
+                Some(path) => Some(locate(path)),
+                None => known_path.map(|path| Some(PathBuf::from(path))),
+            };
+            let subagent = agent_path.as_deref().and_then(locate);
+            Looked { transcript, subagent, place: cwd.map(|cwd| place::of(&cwd)) }
+        });
+        match tokio::time::timeout(LOOK, looking).await {
+            Ok(Ok(looked)) => looked,
+            // Nobody can say where that is.
+            _ => Looked { transcript: hook.transcript_path.as_ref().map(|_| None), subagent: None, place: known_place },
+        }
+    }
+
+    fn is_own(&self, place: &Place) -> bool {
+        let within = |path: &str| Path::new(path).starts_with(&self.options.home);
+        within(&place.cwd) || within(&place.project)
+    }
+}
+
+/// What happened. Whatever happens to a subagent, its session only goes on.
+fn kind(hook: &HookParams) -> SignalKind {
+    let kind = SignalKind::of_hook(&hook.event);
+    let of_subagent = hook.agent_id.as_deref().is_some_and(|id| !id.is_empty());
+    match kind {
+        SignalKind::SubagentStop => kind,
+        _ if of_subagent => SignalKind::Other,
+        kind => kind,
+    }
+}
+
+fn detail(text: &str) -> SignalDetail {
+    SignalDetail::ALL.iter().copied().find(|detail| detail.as_str() == text).unwrap_or(SignalDetail::Other)
+}

@@ -1,0 +1,88 @@
+//! What was taken in a moment ago: the same hook may come by socket and spool, and of activity little is recorded.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Mutex, MutexGuard};
+
+use baton_events::record::{SessionId, Timestamp};
+
+/// Hooks that are remembered: more than a spool holds. Those that are recorded are known for longer, by their session.
+const IDS: usize = 8_192;
+/// Sessions whose last activity is remembered. What is forgotten is recorded once more, and no harm.
+const SESSIONS: usize = 4_096;
+
+#[derive(Default)]
+pub(super) struct Recent(Mutex<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    ids: BTreeSet<Box<str>>,
+    order: VecDeque<Box<str>>,
+    active: BTreeMap<SessionId, Timestamp>,
+}
+
+impl Recent {
+    /// Whether a hook was taken.
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.lock().ids.contains(id)
+    }
+
+    /// A hook was taken.
+    pub(super) fn put(&self, id: &str) {
+        let mut inner = self.lock();
+        if !inner.ids.insert(id.into()) {
+            return;
+        }
+        inner.order.push_back(id.into());
+        if inner.order.len() > IDS
+            && let Some(oldest) = inner.order.pop_front()
+        {
+            inner.ids.remove(&oldest);
+        }
+    }
+
+    /// Somebody is at work in a session. Whether that is to be recorded: nothing was for so long.
+    pub(super) fn activity(&self, session: &SessionId, at: Timestamp, interval_ms: i64) -> bool {
+        let mut inner = self.lock();
+        if inner.active.get(session).is_some_and(|last| at.since_ms(*last) < interval_ms) {
+            return false;
+        }
+        if inner.active.len() >= SESSIONS {
+            inner.active.clear();
+        }
+        inner.active.insert(session.clone(), at);
+        true
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hook_is_known_until_so_many_others_came() {
+        let recent = Recent::default();
+        for number in 0..=IDS {
+            recent.put(&number.to_string());
+            recent.put(&number.to_string());
+        }
+        assert!(!recent.has("0") && recent.has("1") && recent.has(&IDS.to_string()));
+        let inner = recent.lock();
+        assert_eq!((inner.ids.len(), inner.order.len()), (IDS, IDS));
+    }
+
+    #[test]
+    fn activity_is_recorded_once_per_interval() {
+        let (recent, session) = (Recent::default(), SessionId::new("a").unwrap());
+        let told: Vec<bool> = [0, 59, 60, 61, 119, 120].map(|at| recent.activity(&session, Timestamp(at), 60)).to_vec();
+        assert_eq!(told, [true, false, true, false, false, true]);
+        assert!(recent.activity(&SessionId::new("b").unwrap(), Timestamp(61), 60));
+        for number in 0..3 * SESSIONS {
+            recent.activity(&SessionId::new(&format!("s{number}")).unwrap(), Timestamp(0), 60);
+        }
+        assert!(recent.lock().active.len() <= SESSIONS);
+    }
+}

@@ -1,0 +1,112 @@
+//! Whether a path that a hook names is a transcript that is read here, whether it is there yet or not.
+
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+use baton_events::transcript;
+
+use crate::watcher::Root;
+
+/// Longest path that is looked at, in bytes.
+const PATH_BYTES: usize = 4_096;
+
+/// The path as the watcher names it, if it is of a transcript below one of these roots: absolute or below `~`, without `..`,
+/// and with all links followed still there. Blocks for short disk reads.
+pub(super) fn locate(roots: &[Root], written: &str, user_home: Option<&Path>) -> Option<PathBuf> {
+    let path = expanded(written, user_home)?;
+    let real = real(&path)?;
+    roots.iter().find_map(|root| {
+        let within = real.strip_prefix(std::fs::canonicalize(&root.projects).ok()?).ok()?;
+        let below = within.to_str()?;
+        let below = if cfg!(windows) { below.replace('\\', "/") } else { below.to_owned() };
+        transcript::classify(root.agent, &below)?;
+        Some(root.projects.join(within))
+    })
+}
+
+/// Absolute, without `.` and `..`.
+pub(super) fn expanded(written: &str, user_home: Option<&Path>) -> Option<PathBuf> {
+    if written.len() > PATH_BYTES || written.contains('\0') {
+        return None;
+    }
+    let path = match written.strip_prefix("~/") {
+        Some(rest) => user_home?.join(rest),
+        None => PathBuf::from(written),
+    };
+    let is_plain = path.components().all(|part| !matches!(part, Component::ParentDir));
+    (path.is_absolute() && is_plain).then(|| path.components().collect())
+}
+
+/// With links followed, as far as it is there: the rest of it cannot be a link. A link to nowhere is nothing.
+fn real(path: &Path) -> Option<PathBuf> {
+    let mut missing: Vec<OsString> = Vec::new();
+    let mut there = path;
+    loop {
+        match std::fs::canonicalize(there) {
+            Ok(mut real) => {
+                real.extend(missing.into_iter().rev());
+                return Some(real);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && there.symlink_metadata().is_err() => {
+                missing.push(there.file_name()?.to_owned());
+                there = there.parent()?;
+            }
+            Err(_) => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn only_a_transcript_below_a_root_is_located() {
+        use std::os::unix::fs::symlink;
+        let temp = tempfile::tempdir().unwrap();
+        let top = std::fs::canonicalize(temp.path()).unwrap();
+        let projects = top.join("home/.claude/projects");
+        std::fs::create_dir_all(projects.join("-p")).unwrap();
+        std::fs::create_dir_all(top.join("outside/-q")).unwrap();
+        std::fs::write(top.join("outside/-q/s.jsonl"), "").unwrap();
+        std::fs::write(projects.join("-p/there.jsonl"), "").unwrap();
+        symlink(top.join("outside/-q"), projects.join("-linked")).unwrap();
+        symlink(top.join("outside/-q/s.jsonl"), projects.join("-p/s.jsonl")).unwrap();
+        symlink(top.join("nowhere"), projects.join("-p/dangling.jsonl")).unwrap();
+        symlink(top.join("home"), top.join("same")).unwrap();
+        let root = Root::claude_code(&top.join("home/.claude"));
+        // A root that is itself reached by a link is named as it is configured.
+        let linked = Root::claude_code(&top.join("same/.claude"));
+        let at = |path: &str| top.join(path).to_str().unwrap().to_owned();
+        for (written, located) in [
+            (at("home/.claude/projects/-p/there.jsonl"), Some("-p/there.jsonl")),
+            (at("home/.claude/projects/-p/./new.jsonl"), Some("-p/new.jsonl")),
+            (at("home/.claude/projects/-new/new.jsonl"), Some("-new/new.jsonl")),
+            (at("same/.claude/projects/-p/there.jsonl"), Some("-p/there.jsonl")),
+            ("~/.claude/projects/-p/there.jsonl".to_owned(), Some("-p/there.jsonl")),
+            (at("home/.claude/projects/-p/new/subagents/agent-a1.jsonl"), Some("-p/new/subagents/agent-a1.jsonl")),
+            (at("home/.claude/projects/-p/../-p/there.jsonl"), None),
+            (at("home/.claude/projects/../../x.jsonl"), None),
+            (at("home/.claude/projects/-p/notes.txt"), None),
+            (at("home/.claude/projects"), None),
+            (at("outside/-q/s.jsonl"), None),
+            (at("home/.claude/projects/-linked/s.jsonl"), None),
+            (at("home/.claude/projects/-p/s.jsonl"), None),
+            (at("home/.claude/projects/-p/dangling.jsonl"), None),
+            ("home/.claude/projects/-p/there.jsonl".to_owned(), None),
+            ("-p/there.jsonl".to_owned(), None),
+            ("~other/.claude/projects/-p/there.jsonl".to_owned(), None),
+            (String::new(), None),
+            ("/".repeat(5_000), None),
+            (at("home/.claude/projects/-p/\0.jsonl"), None),
+            (at("home/.claude/projects/-p/there.jsonl/x.jsonl"), None),
+        ] {
+            for root in [&root, &linked] {
+                let found = locate(std::slice::from_ref(root), &written, Some(&top.join("home")));
+                assert_eq!(found, located.map(|below| root.projects.join(below)), "{written}");
+            }
+        }
+        assert_eq!(locate(&[], &at("home/.claude/projects/-p/there.jsonl"), None), None);
+    }
+}
