@@ -10,14 +10,17 @@ mod connection;
 mod conversation;
 mod glance;
 mod graph;
+mod guests;
 mod lazy;
 pub(crate) mod listing;
 mod page;
+mod rate;
 mod resolve;
 mod socket;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use baton_events::record::Timestamp;
 use interprocess::local_socket::tokio::Listener;
@@ -43,7 +46,13 @@ use crate::table::TableReader;
 use crate::trouble::Trouble;
 use crate::watcher;
 
+use guests::Guests;
+use socket::Listening;
+
 pub use socket::{Endpoint, Error as SocketError};
+
+/// How often refusals of other users are told.
+const STRANGERS_TOLD: Duration = Duration::from_secs(60);
 
 /// Everything that answering takes; shared by all connections.
 #[derive(Clone)]
@@ -137,7 +146,7 @@ pub(crate) struct Arguments {
 
 pub(crate) struct State {
     accepting: Accepting,
-    endpoint: Endpoint,
+    socket: socket::Place,
 }
 
 /// Listens as long as this lives: a successor listens in the same place.
@@ -151,33 +160,63 @@ impl Drop for Accepting {
 
 /// Lets clients in, for ever.
 async fn accept(listener: Listener, services: Arc<Services>) {
-    let permits = Arc::new(Semaphore::new(limits::CONNECTIONS));
+    let guests = Guests::default();
     let refusals = Arc::new(Semaphore::new(limits::CONNECTIONS));
+    let mut strangers = Strangers::default();
     loop {
-        match listener.accept().await {
-            Ok(stream) => match permits.clone().try_acquire_owned() {
-                Ok(permit) => {
-                    let services = services.clone();
-                    tokio::spawn(async move {
-                        connection::serve(stream, &services).await;
-                        drop(permit);
-                    });
-                }
-                Err(_) => {
-                    // With as many again being told so, nobody is told any more.
-                    let Ok(permit) = refusals.clone().try_acquire_owned() else { continue };
-                    tokio::spawn(async move {
-                        connection::refuse(stream).await;
-                        drop(permit);
-                    });
-                }
-            },
+        let stream = match listener.accept().await {
+            Ok(stream) => stream,
             Err(error) => {
                 // Out of file descriptors, most likely: others must end first.
                 tracing::warn!(%error, "connection not accepted");
                 tokio::time::sleep(limits::GATHER).await;
+                continue;
+            }
+        };
+        let process = match socket::peer(&stream) {
+            Ok(process) => process,
+            Err(error) => {
+                strangers.refused(&error);
+                continue;
+            }
+        };
+        match guests.admit(process) {
+            Some(guest) => {
+                let (guest, services) = (Arc::new(guest), services.clone());
+                tokio::spawn(async move {
+                    tokio::select! {
+                        () = connection::serve(stream, &guest, &services) => {}
+                        () = guest.asked_to_leave() => tracing::debug!("connection dropped for another"),
+                    }
+                });
+            }
+            None => {
+                // With as many again being told so, nobody is told any more.
+                let Ok(permit) = refusals.clone().try_acquire_owned() else { continue };
+                tokio::spawn(async move {
+                    connection::refuse(stream).await;
+                    drop(permit);
+                });
             }
         }
+    }
+}
+
+/// Other users who try to come in: told once a minute, for the log has better use.
+#[derive(Default)]
+struct Strangers {
+    told_at: Option<Instant>,
+    untold: u64,
+}
+
+impl Strangers {
+    fn refused(&mut self, error: &std::io::Error) {
+        if self.told_at.is_some_and(|at| at.elapsed() < STRANGERS_TOLD) {
+            self.untold += 1;
+            return;
+        }
+        tracing::warn!(%error, others_before = self.untold, "connection of another user refused");
+        (self.told_at, self.untold) = (Some(Instant::now()), 0);
     }
 }
 
@@ -188,8 +227,9 @@ impl Actor for GatewayActor {
 
     async fn pre_start(&self, myself: ActorRef<Msg>, arguments: Arguments) -> Result<State, ActorProcessingErr> {
         let Arguments { services, endpoint } = arguments;
-        let accepting = tokio::spawn(accept(socket::listen(&endpoint)?, Arc::new(services)));
-        let state = State { accepting: Accepting(accepting.abort_handle()), endpoint };
+        let Listening { listener, place } = socket::listen(&endpoint, &services.home).await?;
+        let accepting = tokio::spawn(accept(listener, Arc::new(services)));
+        let state = State { accepting: Accepting(accepting.abort_handle()), socket: place };
         tokio::spawn(async move {
             // It ends when it is told to, or because it broke.
             if accepting.await.is_err_and(|error| error.is_panic()) {
@@ -203,7 +243,7 @@ impl Actor for GatewayActor {
         match message {
             Msg::Close(reply) => {
                 state.accepting.0.abort();
-                socket::remove(&state.endpoint);
+                state.socket.remove();
                 let _ = reply.send(());
             }
             Msg::Deaf => return Err("nobody listens any more".into()),

@@ -61,8 +61,26 @@ pub const SESSION_CALL: Duration = Duration::from_secs(60);
 /// Connections served at once: agents, their hooks and a person.
 pub const CONNECTIONS: usize = 128;
 
+/// Of these, for one process: whoever opens connections and forgets them leaves the other half to everybody else.
+pub const CONNECTIONS_PER_PROCESS: usize = CONNECTIONS / 2;
+
+/// Connections that are only held open, beside [`CONNECTIONS`]: one for each MCP server of an agent.
+pub const PRESENCES: usize = 256;
+
 /// A client that has not said hello by then is dropped.
 pub const HELLO: Duration = Duration::from_secs(5);
+
+/// Longest that a request may be on its way, from its first byte to its last: nothing is slow about a local socket.
+pub const LINE: Duration = Duration::from_secs(10);
+
+/// Calls of one connection beyond [`CALLS_AT_ONCE`] are taken this far apart, 2,000 a second.
+pub const CALL_EVERY: Duration = Duration::from_micros(500);
+
+/// Calls of one connection that are taken as fast as they come.
+pub const CALLS_AT_ONCE: u32 = 2_000;
+
+/// Bytes of answers that wait to be taken by one client. One answer may have more.
+pub const ANSWERS_BYTES: usize = 4 * 1024 * 1024;
 
 /// A client that does not take its answer is dropped.
 pub const WRITE: Duration = Duration::from_secs(10);

@@ -66,7 +66,7 @@ impl HomeLock {
             move |source| LockError::Io { path, source }
         };
         durable::create_private_folder(home).map_err(io_error(home))?;
-        check_owner(home)?;
+        check_home(home)?;
         let path = home.join(LOCK_FILE);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -146,10 +146,16 @@ fn pid_in(file: &mut File) -> Option<u32> {
     text.trim().parse().ok()
 }
 
+/// Whether a home can be trusted: it is this user's, and nobody else can write to it. Else neither what it holds nor who
+/// answers on its socket is known to be ours. A home that is not there yet is no harm.
 #[cfg(unix)]
-fn check_owner(home: &Path) -> Result<(), LockError> {
+pub fn check_home(home: &Path) -> Result<(), LockError> {
     use std::os::unix::fs::MetadataExt;
-    let metadata = std::fs::metadata(home).map_err(|source| LockError::Io { path: home.to_owned(), source })?;
+    let metadata = match std::fs::metadata(home) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(LockError::Io { path: home.to_owned(), source }),
+    };
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         return Err(LockError::Foreign { home: home.to_owned() });
     }
@@ -159,8 +165,9 @@ fn check_owner(home: &Path) -> Result<(), LockError> {
     Ok(())
 }
 
+/// Whether a home can be trusted. Here that is left to the access list that a folder of the user's has.
 #[cfg(not(unix))]
-fn check_owner(_home: &Path) -> Result<(), LockError> {
+pub fn check_home(_home: &Path) -> Result<(), LockError> {
     Ok(())
 }
 
@@ -210,6 +217,7 @@ mod tests {
                 }
             }
         }
+        assert!(check_home(&parent.path().join("not there")).is_ok());
         let error = HomeLock::acquire(Path::new("/dev/null/home")).expect_err("no folder");
         assert!(matches!(error, LockError::Io { .. }), "{error}");
     }

@@ -364,7 +364,11 @@ impl Actor for SupervisorActor {
         match event {
             // What it failed with is not told: a panic's message may quote the text it stumbled over.
             SupervisionEvent::ActorFailed(cell, _) => state.failed(&myself, cell.get_id()).await,
-            SupervisionEvent::ActorTerminated(cell, ..) => state.ended(&myself, cell.get_id()).await,
+            SupervisionEvent::ActorTerminated(cell, left, _) => {
+                // What it held on to, its successor may need: a gateway's socket above all.
+                drop(left);
+                state.ended(&myself, cell.get_id()).await;
+            }
             _ => {}
         }
         state.work_off(&myself).await;

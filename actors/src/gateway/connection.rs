@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 
 use baton_events::protocol::{self, Answer, Failure, Hello, Request, Welcome, code, method};
 use baton_events::redact::redact;
@@ -9,36 +10,38 @@ use interprocess::local_socket::tokio::Stream;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::Services;
 use super::calls::{self, Ended};
+use super::guests::{Doing, Guest};
+use super::rate::Rate;
 use crate::limits;
 
 /// Lines on their way out. A client that calls much and reads nothing fills this and waits.
 const LINES_OUT: usize = 64;
+/// Room for a line that is kept for the next one.
+const LINE_KEPT_BYTES: usize = 64 * 1024;
 
 /// Serves a client until it leaves, misbehaves or the daemon stops.
-pub(super) async fn serve(stream: Stream, services: &Arc<Services>) {
-    if let Err(error) = check_peer(&stream) {
-        tracing::warn!(%error, "connection of another user refused");
-        return;
-    }
+pub(super) async fn serve(stream: Stream, guest: &Arc<Guest>, services: &Arc<Services>) {
     let stream = Arc::new(stream);
     let outgoing = stream.clone();
-    let (lines, mut queued) = mpsc::channel::<Vec<u8>>(LINES_OUT);
+    let (lines, mut queued) = mpsc::channel::<Line>(LINES_OUT);
     let writing = tokio::spawn(async move {
-        while let Some(line) = queued.recv().await {
-            match tokio::time::timeout(limits::WRITE, (&*outgoing).write_all(&line)).await {
+        while let Some(Line { bytes, room: _room }) = queued.recv().await {
+            match tokio::time::timeout(limits::WRITE, (&*outgoing).write_all(&bytes)).await {
                 Ok(Ok(())) => {}
                 _ => return,
             }
         }
         let _ = (&*outgoing).flush().await;
     });
-    if let Err(error) = converse(BufReader::new(&*stream), services, &Out(lines)).await {
+    let out = Out { lines, room: Arc::new(Semaphore::new(limits::ANSWERS_BYTES)), guest: guest.clone() };
+    if let Err(error) = converse(BufReader::new(&*stream), services, &out).await {
         tracing::debug!(%error, "connection ended");
     }
+    drop(out);
     let _ = writing.await;
 }
 
@@ -54,30 +57,26 @@ pub(super) async fn refuse(stream: Stream) {
     let _ = tokio::time::timeout(limits::HELLO, refusing).await;
 }
 
-#[cfg(unix)]
-fn check_peer(stream: &Stream) -> io::Result<()> {
-    use interprocess::local_socket::traits::StreamCommon;
-    let peer = stream.peer_creds()?.euid();
-    let own = rustix::process::geteuid().as_raw();
-    match peer {
-        // Where the system tells no uid the private folder is what protects.
-        Some(peer) if peer != own => Err(io::Error::other(format!("peer has uid {peer}"))),
-        _ => Ok(()),
-    }
-}
-
-#[cfg(not(unix))]
-fn check_peer(_stream: &Stream) -> io::Result<()> {
-    Ok(())
+/// A line on its way out, and the room that it takes until it is written.
+struct Line {
+    bytes: Vec<u8>,
+    room: OwnedSemaphorePermit,
 }
 
 /// Where a connection's lines go.
 #[derive(Clone)]
-pub(super) struct Out(mpsc::Sender<Vec<u8>>);
+pub(super) struct Out {
+    lines: mpsc::Sender<Line>,
+    room: Arc<Semaphore>,
+    guest: Arc<Guest>,
+}
 
 impl Out {
     async fn send(&self, value: &impl Serialize) -> io::Result<()> {
-        self.0.send(line_of(value)).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
+        let bytes = line_of(value);
+        let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+        let room = self.room.clone().acquire_many_owned(room_of(&bytes)).await.map_err(|_| gone())?;
+        self.lines.send(Line { bytes, room }).await.map_err(|_| gone())
     }
 
     /// Tells how far long work is. Dropped when the client does not keep up: the next one says more.
@@ -89,13 +88,28 @@ impl Out {
             params: &'a protocol::Progress,
         }
         let notification = Notification { jsonrpc: "2.0", method: method::PROGRESS, params: progress };
-        let _ = self.0.try_send(line_of(&notification));
+        let bytes = line_of(&notification);
+        if let Ok(room) = self.room.clone().try_acquire_many_owned(room_of(&bytes)) {
+            let _ = self.lines.try_send(Line { bytes, room });
+        }
     }
 
     /// Whether the client has gone.
     pub(super) fn is_closed(&self) -> bool {
-        self.0.is_closed()
+        self.lines.is_closed()
     }
+
+    /// From now on the connection is only held open: it takes nobody's place, and nobody takes its. `false`: too many are
+    /// held open already.
+    #[expect(dead_code, reason = "for connections of MCP servers, which do not come in yet")]
+    pub(super) fn stay(&self) -> bool {
+        self.guest.stay()
+    }
+}
+
+/// What a line takes of the room there is; one that is larger waits until all of it is free.
+fn room_of(line: &[u8]) -> u32 {
+    u32::try_from(line.len().min(limits::ANSWERS_BYTES)).unwrap_or(u32::MAX)
 }
 
 fn line_of(value: &impl Serialize) -> Vec<u8> {
@@ -115,23 +129,39 @@ async fn converse(mut incoming: impl AsyncBufRead + Unpin, services: &Arc<Servic
         Err(_) => return Err(io::ErrorKind::TimedOut.into()),
     }
     let Some(hello) = greet(&line, services, out).await? else { return Ok(()) };
+    let mut rate = Rate::new(Instant::now());
     let mut stopping = services.stop.subscribe();
     loop {
+        out.guest.does(Doing::Idle);
         let read = tokio::select! {
             read = read_line(&mut incoming, &mut line) => read,
             _ = stopping.wait_for(|stop| *stop) => return Ok(()),
         };
         match read {
-            Ok(true) => answer(&line, &hello, services, out).await?,
+            Ok(true) => {
+                out.guest.does(Doing::Calling);
+                let wait = rate.take(Instant::now());
+                if !wait.is_zero() {
+                    tokio::time::sleep(wait).await;
+                }
+                answer(&line, &hello, services, out).await?;
+                line.shrink_to(LINE_KEPT_BYTES);
+            }
             Ok(false) => return Ok(()),
             Err(error) => return refuse_frame(out, error).await,
         }
     }
 }
 
-/// Reads one line without its end. `false` at the end of input; an error when it is too long.
+/// Reads one line without its end. `false` at the end of input; an error when it is too long, or too long on its way.
 async fn read_line(incoming: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
+    // It may begin whenever it likes.
+    incoming.fill_buf().await?;
+    tokio::time::timeout(limits::LINE, read_begun(incoming, line)).await.map_err(|_| io::ErrorKind::TimedOut)?
+}
+
+async fn read_begun(incoming: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> io::Result<bool> {
     loop {
         let available = incoming.fill_buf().await?;
         if available.is_empty() {

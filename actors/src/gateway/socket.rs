@@ -1,10 +1,16 @@
-//! Where the daemon listens: a Unix socket in the home (0600), or a short path for homes with a long one; a named pipe
-//! on Windows.
+//! Where the daemon listens: a Unix socket in the home (0600), or a short path for homes with a long one, or where the
+//! configuration says; on Windows a named pipe that only its owner may open.
+//!
+//! Three locks on a Unix socket: its folder belongs to the user and nobody else can write to it (a folder that is not the
+//! home is the user's alone), its mode, and the uid of every peer.
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use interprocess::local_socket::tokio::Listener;
+use interprocess::local_socket::tokio::{Listener, Stream};
+use interprocess::local_socket::traits::StreamCommon;
+use interprocess::local_socket::traits::tokio::Stream as _;
 use interprocess::local_socket::{GenericFilePath, ListenerOptions, ToFsName};
 use sha2::{Digest, Sha256};
 
@@ -12,6 +18,14 @@ use crate::durable;
 
 /// Longest socket path that every Unix takes, in bytes (macOS: 103).
 const PATH_BYTES: usize = 100;
+
+/// How often a socket on which somebody answers is tried again, and how long after: a listener of this process that is
+/// just ending.
+const LOOKS: u32 = 25;
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How long somebody who answers there may take to do so.
+const ANSWERS: Duration = Duration::from_secs(1);
 
 /// Where a home's daemon listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +42,28 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
+    /// Somebody else listens there.
+    #[error(
+        "another process{} listens at {}; end it, or set hooks.socket_path to another path",
+        process.map_or_else(String::new, |process| format!(" ({process})")),
+        path.display()
+    )]
+    Taken {
+        /// The path.
+        path: PathBuf,
+        /// Who, where the system tells.
+        process: Option<u32>,
+    },
+    /// Others can reach into the folder of the socket.
+    #[error("the socket would lie in {}, which {why}; {fix}", folder.display())]
+    Exposed {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+        /// What helps.
+        fix: String,
+    },
     /// The system refused.
     #[error("cannot listen at {}: {source}", path.display())]
     Io {
@@ -42,7 +78,10 @@ impl Endpoint {
     /// The endpoint of a home. Pure: the same home always has the same.
     pub fn of(home: &Path) -> Self {
         if cfg!(windows) {
-            return Self { path: PathBuf::from(format!(r"\\.\pipe\baton-{}", fingerprint(home))) };
+            // Pipes of all users share one folder, and a home may be named alike for two of them.
+            let user = std::env::var_os("USERNAME").unwrap_or_default();
+            let pipe = format!(r"\\.\pipe\baton-{}-{}", fingerprint(Path::new(&user)), fingerprint(home));
+            return Self { path: PathBuf::from(pipe) };
         }
         let inside = home.join("baton.sock");
         if inside.as_os_str().len() <= PATH_BYTES {
@@ -78,76 +117,173 @@ fn user() -> u32 {
     0
 }
 
-/// Begins to listen. Only called under the home's lock, so a socket that is there already is a dead daemon's.
-pub(super) fn listen(endpoint: &Endpoint) -> Result<Listener, Error> {
+/// A socket that is listened on.
+pub(super) struct Listening {
+    pub(super) listener: Listener,
+    pub(super) place: Place,
+}
+
+/// Where a socket lies, and which file it is.
+#[derive(Debug)]
+pub(super) struct Place {
+    path: PathBuf,
+    file: Option<Identity>,
+}
+
+/// Device, number, and when it was last changed: numbers are given again.
+type Identity = (u64, u64, i64, i64);
+
+impl Place {
+    /// Removes the socket, so that clients see at once that nobody is there; not another that has taken its place.
+    pub(super) fn remove(&self) {
+        if self.file.is_some() && identity(&self.path) == self.file {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Begins to listen. Only called under the lock of `home`; a socket that is there already is replaced only if nobody
+/// answers on it, for it may be another home's.
+pub(super) async fn listen(endpoint: &Endpoint, home: &Path) -> Result<Listening, Error> {
     let path = endpoint.path();
     let io_error = |source| Error::Io { path: path.to_owned(), source };
     if cfg!(unix) {
         if let Some(folder) = path.parent() {
             durable::create_private_folder(folder).map_err(io_error)?;
-            check_folder(folder).map_err(io_error)?;
+            check_folder(folder, folder == home)?;
         }
-        clear_stale(path)?;
+        clear_stale(path).await?;
     }
     let name = path.to_fs_name::<GenericFilePath>().map_err(io_error)?;
-    // The socket's folder is private, and every peer's uid is checked; the mode is a third lock where it can be had.
-    #[cfg(unix)]
-    {
-        use interprocess::os::unix::local_socket::ListenerOptionsExt;
-        match ListenerOptions::new().name(name.clone()).reclaim_name(false).mode(0o600).create_tokio() {
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
-            listening => return listening.map_err(io_error),
-        }
-    }
-    ListenerOptions::new().name(name).reclaim_name(false).create_tokio().map_err(io_error)
-}
-
-/// Removes the socket, so that clients see at once that nobody is there.
-pub(super) fn remove(endpoint: &Endpoint) {
-    if cfg!(unix) {
-        let _ = std::fs::remove_file(endpoint.path());
-    }
+    let listener = open(&ListenerOptions::new().name(name).reclaim_name(false), path).map_err(io_error)?;
+    Ok(Listening { listener, place: Place { path: path.to_owned(), file: identity(path) } })
 }
 
 #[cfg(unix)]
-fn clear_stale(path: &Path) -> Result<(), Error> {
+fn open(options: &ListenerOptions<'_>, path: &Path) -> io::Result<Listener> {
+    use interprocess::TryClone;
+    use interprocess::os::unix::local_socket::ListenerOptionsExt;
+    use std::os::unix::fs::PermissionsExt;
+    match options.try_clone()?.mode(0o600).create_tokio() {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
+        listening => return listening,
+    }
+    let listener = options.try_clone()?.create_tokio()?;
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o600))?;
+    Ok(listener)
+}
+
+/// Nobody but the owner may do anything with the pipe, and nothing of what the folder of all pipes grants is taken over.
+#[cfg(windows)]
+fn open(options: &ListenerOptions<'_>, _path: &Path) -> io::Result<Listener> {
+    use interprocess::TryClone;
+    use interprocess::os::windows::local_socket::ListenerOptionsExt;
+    use interprocess::os::windows::security_descriptor::SecurityDescriptor;
+    let owner_only = SecurityDescriptor::deserialize(widestring::u16cstr!("D:P(A;;GA;;;OW)"))?;
+    options.try_clone()?.security_descriptor(owner_only).create_tokio()
+}
+
+/// Which process has connected, where the system tells. An error when it is another user's.
+#[cfg(unix)]
+pub(super) fn peer(stream: &Stream) -> io::Result<Option<u32>> {
+    let peer = stream.peer_creds()?;
+    match peer.euid() {
+        // Where the system tells no uid the private folder is what protects.
+        Some(uid) if uid != user() => Err(io::Error::other(format!("peer has uid {uid}"))),
+        _ => Ok(peer.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid != 0)),
+    }
+}
+
+/// Which process has connected, where the system tells. Another user cannot: see `open`.
+#[cfg(not(unix))]
+pub(super) fn peer(stream: &Stream) -> io::Result<Option<u32>> {
+    Ok(stream.peer_creds().ok().and_then(|peer| peer.pid()))
+}
+
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    let file = std::fs::symlink_metadata(path).ok()?;
+    Some((file.dev(), file.ino(), file.ctime(), file.ctime_nsec()))
+}
+
+#[cfg(not(unix))]
+fn identity(_path: &Path) -> Option<Identity> {
+    None
+}
+
+/// Removes a socket that nobody listens on.
+async fn clear_stale(path: &Path) -> Result<(), Error> {
+    let io_error = |source| Error::Io { path: path.to_owned(), source };
+    for look in 0..LOOKS {
+        if !is_socket(path)? {
+            return Ok(());
+        }
+        let name = path.to_fs_name::<GenericFilePath>().map_err(io_error)?;
+        let answers = match tokio::time::timeout(ANSWERS, Stream::connect(name)).await {
+            Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                return std::fs::remove_file(path).map_err(io_error);
+            }
+            // It may be too busy to take us, or not ours to speak to: somebody is there.
+            Ok(Err(_)) | Err(_) => None,
+            Ok(Ok(stream)) => Some(stream),
+        };
+        let process = answers.and_then(|stream| stream.peer_creds().ok()).and_then(|peer| peer.pid());
+        let process = process.and_then(|process| u32::try_from(process).ok());
+        // A listener of this process can only be a gateway that is just ending.
+        if process != Some(std::process::id()) || look + 1 == LOOKS {
+            return Err(Error::Taken { path: path.to_owned(), process });
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    Ok(())
+}
+
+/// Whether there is a socket. Whatever else is there is not ours to remove.
+#[cfg(unix)]
+fn is_socket(path: &Path) -> Result<bool, Error> {
     use std::os::unix::fs::FileTypeExt;
     match std::fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.file_type().is_socket() => {
-            std::fs::remove_file(path).map_err(|source| Error::Io { path: path.to_owned(), source })
-        }
+        Ok(metadata) if metadata.file_type().is_socket() => Ok(true),
         Ok(_) => Err(Error::Foreign { path: path.to_owned() }),
-        Err(_) => Ok(()),
+        Err(_) => Ok(false),
     }
 }
 
 #[cfg(not(unix))]
-fn clear_stale(_path: &Path) -> Result<(), Error> {
-    Ok(())
+fn is_socket(_path: &Path) -> Result<bool, Error> {
+    Ok(false)
 }
 
-/// A socket in a folder that others can write to could be swapped for theirs.
+/// A socket in a folder that others can write to could be swapped for theirs. A folder that holds nothing but sockets is
+/// nobody else's business at all.
 #[cfg(unix)]
-fn check_folder(folder: &Path) -> io::Result<()> {
+fn check_folder(folder: &Path, is_home: bool) -> Result<(), Error> {
     use std::os::unix::fs::MetadataExt;
-    let metadata = std::fs::metadata(folder)?;
-    let ours = metadata.uid() == user() && metadata.mode() & 0o022 == 0;
-    match ours {
-        true => Ok(()),
-        false => Err(io::Error::other(format!(
-            "{} can be written to by others; run: chmod go-w '{}'",
-            folder.display(),
-            folder.display()
-        ))),
+    let metadata = std::fs::metadata(folder).map_err(|source| Error::Io { path: folder.to_owned(), source })?;
+    let exposed = |why, fix| Error::Exposed { folder: folder.to_owned(), why, fix };
+    let elsewhere = "set hooks.socket_path to a path in a folder of your own".to_owned();
+    if metadata.uid() != user() {
+        return Err(exposed("belongs to another user", elsewhere));
+    }
+    match (is_home, metadata.mode() & 0o077) {
+        (true, mode) if mode & 0o022 != 0 => {
+            Err(exposed("others can write to", format!("run: chmod go-w '{}'", folder.display())))
+        }
+        (false, mode) if mode != 0 => {
+            Err(exposed("others can reach into", format!("run: chmod 700 '{}', or {elsewhere}", folder.display())))
+        }
+        _ => Ok(()),
     }
 }
 
 #[cfg(not(unix))]
-fn check_folder(_folder: &Path) -> io::Result<()> {
+fn check_folder(_folder: &Path, _is_home: bool) -> Result<(), Error> {
     Ok(())
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
@@ -161,16 +297,81 @@ mod tests {
         assert_eq!(endpoint, Endpoint::of(&long));
     }
 
+    async fn error(endpoint: &Endpoint, home: &Path) -> Error {
+        match listen(endpoint, home).await {
+            Ok(_) => panic!("nobody should listen at {}", endpoint.path().display()),
+            Err(error) => error,
+        }
+    }
+
     #[tokio::test]
     async fn a_dead_daemons_socket_is_replaced_and_a_foreign_file_is_not() {
         let home = tempfile::tempdir().unwrap();
         let endpoint = Endpoint::of(home.path());
-        drop(listen(&endpoint).unwrap());
+        drop(listen(&endpoint, home.path()).await.unwrap());
         assert!(endpoint.path().exists(), "left behind, as by a killed daemon");
-        drop(listen(&endpoint).unwrap());
-        remove(&endpoint);
+        let listening = listen(&endpoint, home.path()).await.unwrap();
+        drop(listening.listener);
+        listening.place.remove();
         std::fs::write(endpoint.path(), "a person's notes").unwrap();
-        assert!(matches!(listen(&endpoint), Err(Error::Foreign { .. })));
+        listening.place.remove();
+        assert!(matches!(error(&endpoint, home.path()).await, Error::Foreign { .. }));
         assert_eq!(std::fs::read_to_string(endpoint.path()).unwrap(), "a person's notes");
+        std::fs::remove_file(endpoint.path()).unwrap();
+        std::os::unix::fs::symlink(home.path().join("elsewhere"), endpoint.path()).unwrap();
+        assert!(matches!(error(&endpoint, home.path()).await, Error::Foreign { .. }), "a link, whatever it points to");
+    }
+
+    #[tokio::test]
+    async fn a_socket_on_which_somebody_answers_is_not_taken_from_them() {
+        use std::os::unix::fs::PermissionsExt;
+        let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let endpoint = Endpoint::at(folder.path().join("sockets/our.sock"));
+        let first = listen(&endpoint, home.path()).await.unwrap();
+        let mode = std::fs::metadata(endpoint.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let refused = error(&endpoint, home.path()).await;
+        assert!(matches!(&refused, Error::Taken { .. }), "{refused}");
+        assert!(refused.to_string().contains("set hooks.socket_path to another path"), "{refused}");
+        // The listener that is just ending makes way.
+        let Listening { listener, place } = first;
+        let ending = tokio::spawn(async move {
+            tokio::time::sleep(LOOK).await;
+            drop(listener);
+        });
+        let second = listen(&endpoint, home.path()).await.unwrap();
+        ending.await.unwrap();
+        place.remove();
+        assert!(endpoint.path().exists(), "what another listens on stays");
+        second.place.remove();
+        assert!(!endpoint.path().exists());
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_others_reach_into_is_refused_with_the_fix() {
+        use std::os::unix::fs::PermissionsExt;
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("sockets");
+        let endpoint = Endpoint::at(folder.join("our.sock"));
+        drop(listen(&endpoint, parent.path()).await.unwrap());
+        let mode = std::fs::metadata(&folder).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "a folder that was missing is the user's alone");
+        for (mode, is_home, fix) in [
+            (0o700, false, None),
+            (0o701, false, Some("chmod 700")),
+            (0o755, false, Some("chmod 700")),
+            (0o777, false, Some("hooks.socket_path")),
+            (0o755, true, None),
+            (0o775, true, Some("chmod go-w")),
+        ] {
+            std::fs::set_permissions(&folder, PermissionsExt::from_mode(mode)).unwrap();
+            let home = if is_home { &folder } else { parent.path() };
+            match (listen(&endpoint, home).await, fix) {
+                (Ok(_), None) => {}
+                (Err(Error::Exposed { fix: told, .. }), Some(fix)) => assert!(told.contains(fix), "{mode:o}: {told}"),
+                (Ok(_), Some(fix)) => panic!("{mode:o}: listens, where it should say {fix}"),
+                (Err(error), fix) => panic!("{mode:o}: {error}, and not {fix:?}"),
+            }
+        }
     }
 }
