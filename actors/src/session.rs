@@ -16,7 +16,8 @@ use std::time::Duration;
 use baton_events::conversation::Agent;
 use baton_events::record::{CommandId, Metadata, SessionId};
 use baton_events::session::{
-    Aggregate, Close, CloseReason, Command, Effect, EffectId, EpisodeRef, Event, FailureWhy, Policy, Rejection,
+    Aggregate, Asleep, Close, CloseReason, Command, Effect, EffectId, EpisodeRef, Event, FailureWhy, Policy, Rejection,
+    SignalDetail, last_sign,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use uuid::Uuid;
@@ -120,17 +121,15 @@ impl Handle {
         slot::call(&self.0, |reply| Msg::Switch(switch, reply), within).await
     }
 
-    /// Records what a hook or a connection has said, and what follows from it. Answered when that is durable.
+    /// Records what a hook or a connection has said, and what follows from it. Answered when that is durable and before
+    /// anything is read; `seen`, its transcript, is looked at afterwards.
     pub async fn signal(
         &self,
         seen: Option<FileSeen>,
         call: SignalCall,
         within: Duration,
     ) -> Result<Signalled, CallError> {
-        if let Some(file) = seen {
-            self.seen(file);
-        }
-        slot::call(&self.0, |reply| Msg::Signal(call, reply), within).await
+        slot::call(&self.0, |reply| Msg::Signal(call, seen, reply), within).await
     }
 
     /// Records that the session was told of the one before it, or has taken over from it.
@@ -158,7 +157,7 @@ pub(crate) enum Msg {
     Index(Option<FileSeen>),
     Close(CloseCall, RpcReplyPort<Closed>),
     Switch(Switch, RpcReplyPort<Switched>),
-    Signal(SignalCall, RpcReplyPort<Signalled>),
+    Signal(SignalCall, Option<FileSeen>, RpcReplyPort<Signalled>),
     HandOver(HandOver, RpcReplyPort<Signalled>),
     TakenIn(RpcReplyPort<()>),
     Wake,
@@ -184,6 +183,8 @@ pub(crate) struct State {
     read_at: Option<tokio::time::Instant>,
     /// A wake-up is on its way.
     timer: bool,
+    /// An owed close is on its way.
+    closing: bool,
     /// Why the file could not be read the last time.
     unreadable: Option<String>,
     /// Whether somebody waits for what is being done.
@@ -211,6 +212,7 @@ impl Actor for SessionActor {
             dirty: None,
             read_at: None,
             timer: false,
+            closing: false,
             unreadable: None,
             urgency: Urgency::Background,
         })
@@ -222,7 +224,7 @@ impl Actor for SessionActor {
             match message {
                 Msg::Close(_, reply) => drop(reply.send(state.closed(Outcome::Broken { reason: reason.clone() }))),
                 Msg::Switch(_, reply) => drop(reply.send(Switched::Failed { reason: reason.clone() })),
-                Msg::Signal(_, reply) | Msg::HandOver(_, reply) => {
+                Msg::Signal(_, _, reply) | Msg::HandOver(_, reply) => {
                     drop(reply.send(Signalled::Failed { reason: reason.clone() }));
                 }
                 _ => {}
@@ -238,7 +240,7 @@ impl Actor for SessionActor {
             Msg::Index(file) => state.index(file).await,
             Msg::Close(call, reply) => state.close(call, reply).await,
             Msg::Switch(switch, reply) => state.switch(switch, reply).await,
-            Msg::Signal(call, reply) => state.signal(call, reply).await,
+            Msg::Signal(call, seen, reply) => state.signal(&myself, call, seen, reply).await,
             Msg::HandOver(what, reply) => state.hand_over(what, reply).await,
             Msg::TakenIn(reply) => {
                 let _ = reply.send(());
@@ -356,6 +358,15 @@ impl State {
             Event::CloseRequested { reason, .. } => {
                 tracing::info!(%session, %reason, hash = %hash_of(before), %old, "close requested");
             }
+            Event::Signalled { signal } => {
+                let detail = signal.detail.map_or("none", SignalDetail::as_str);
+                tracing::debug!(%session, kind = %signal.kind, detail, at = %signal.at, "signal");
+            }
+            Event::Ended { reason, at, .. } => tracing::info!(%session, %reason, %at, "session ended"),
+            Event::HandoffOffered { episode, from, .. } => {
+                tracing::debug!(%session, %episode, %from, "handoff offered")
+            }
+            Event::HandoffClaimed { episode } => tracing::debug!(%session, %episode, "handoff claimed"),
             Event::IndexingStarted { reason, .. } => {
                 if let Some(attempts) = failed {
                     tracing::info!(%session, %reason, attempts, hash = %hash_of(before), %old, "index retried");
@@ -383,15 +394,19 @@ impl State {
 
     /// Applies the rules of time to what is known now.
     async fn apply_time(&mut self) -> Result<(), AppendError> {
-        let asleep_ms = self.options.clock.asleep_ms(self.aggregate().state().last_activity());
-        let wake = Command::Wake { unread: self.unreadable.is_some(), asleep_ms };
+        let (clock, state) = (&self.options.clock, self.aggregate().state());
+        let asleep = Asleep {
+            since_sign_ms: clock.asleep_ms(last_sign(state, &self.policy())),
+            since_disconnect_ms: state.signals.disconnected_at.map_or(0, |at| clock.asleep_ms(at)),
+        };
+        let wake = Command::Wake { unread: self.unreadable.is_some(), asleep };
         let _ = self.submit(&wake, None).await?;
         Ok(())
     }
 
     async fn wake(&mut self) -> Result<(), AppendError> {
-        self.timer = false;
-        // Before time closes a session, make sure that nothing has come that nobody told us of.
+        (self.timer, self.closing) = (false, false);
+        // Before time or a hook's word closes a session, make sure that nothing has come that nobody told us of.
         self.read_to_end().await?;
         self.apply_time().await
     }
@@ -474,7 +489,14 @@ impl State {
     fn start_effects(&mut self, myself: &ActorRef<Msg>) {
         let policy = self.policy();
         for effect in self.aggregate().pending(&policy) {
-            let Effect::Index(job) = effect else { continue };
+            let job = match effect {
+                Effect::Index(job) => job,
+                Effect::Close(_) => {
+                    self.close_next(myself);
+                    continue;
+                }
+                Effect::Wake(_) => continue,
+            };
             if self.in_flight == Some(job.effect) {
                 continue;
             }
@@ -494,6 +516,18 @@ impl State {
         }
     }
 
+    /// An owed close comes after whatever is to be answered first: it reads.
+    fn close_next(&mut self, myself: &ActorRef<Msg>) {
+        if self.closing {
+            return;
+        }
+        self.closing = myself.send_message(Msg::Wake).is_ok();
+        if !self.closing {
+            // This incarnation is being put to rest and takes no more messages.
+            self.options.supervisor.owed(self.id.clone());
+        }
+    }
+
     fn wake_later(&mut self, myself: &ActorRef<Msg>, after: Duration) {
         if !self.timer {
             self.timer = true;
@@ -504,7 +538,7 @@ impl State {
     /// Tells the supervisor that this incarnation may be put to rest, or that it may not.
     fn settle(&self, myself: &ActorRef<Msg>) {
         let busy = self.in_flight.is_some() || !self.waiting.is_empty();
-        let waits = self.dirty.is_some() || self.timer;
+        let waits = self.dirty.is_some() || self.timer || self.closing;
         if !busy {
             self.options.supervisor.settled(self.id.clone(), myself.get_id(), !waits);
         }

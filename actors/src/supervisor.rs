@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::session::{CloseReason, Phase};
+use baton_events::session::{CloseReason, Effect, Phase, pending};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SupervisionEvent};
 use tokio::sync::watch;
 
@@ -158,6 +158,11 @@ impl Handle {
         self.0.cast(Msg::Unrecorded(id));
     }
 
+    /// An incarnation that is being put to rest owes something that it cannot do itself any more.
+    pub(crate) fn owed(&self, id: SessionId) {
+        self.0.cast(Msg::Owed(id));
+    }
+
     /// An incarnation cannot read its history.
     pub(crate) fn unreadable(&self, id: SessionId, incarnation: ActorId, reason: String) {
         self.0.cast(Msg::Unreadable { id, incarnation, reason });
@@ -205,6 +210,7 @@ pub(crate) enum Msg {
         rest: bool,
     },
     Unrecorded(SessionId),
+    Owed(SessionId),
     Unreadable {
         id: SessionId,
         incarnation: ActorId,
@@ -303,12 +309,8 @@ impl Actor for SupervisorActor {
             draining: false,
         };
         // What was owed when the last daemon ended is owed now.
-        let owed: Vec<SessionId> = {
-            let table = state.options.table.borrow().clone();
-            let owes = |phase| matches!(phase, Phase::Indexing);
-            table.iter().filter(|(_, row)| owes(row.state.phase)).map(|(id, _)| id.clone()).collect()
-        };
-        state.take_in(owed.into_iter().map(Work::Wake).collect());
+        let owed = state.owed();
+        state.take_in(owed);
         let asked = state.options.sessions.pace.asked();
         tokio::spawn(turn_to_backlog(myself.clone(), asked));
         tokio::spawn(watch_outage(myself.clone(), state.options.sessions.outage.clone()));
@@ -334,6 +336,7 @@ impl Actor for SupervisorActor {
             }
             Msg::Settled { id, incarnation, rest } => state.settled(&id, incarnation, rest),
             Msg::Unrecorded(id) => drop(state.unrecorded.insert(id)),
+            Msg::Owed(id) => state.take_in(vec![Work::Wake(id)]),
             Msg::Unreadable { id, incarnation, reason } => state.unreadable(id, incarnation, reason),
             Msg::TryLog => state.probe(&myself).await,
             Msg::LogTakes => {
@@ -538,13 +541,21 @@ impl State {
         self.tell_degraded(now);
     }
 
-    /// Jobs that were owed when their sessions were stopped are owed again; timers follow with the next tick.
-    async fn reconfigured(&mut self, myself: &ActorRef<Msg>) {
+    /// Sessions that owe a job or a close, whatever the time is. One that is at work on it already is woken in vain.
+    fn owed(&self) -> Vec<Work> {
         let settings = self.options.sessions.settings.borrow().clone();
         let table = self.options.table.borrow().clone();
-        let owed = table.iter().filter(|(_, row)| row.state.phase == Phase::Indexing);
-        let owed = owed.filter(|(_, row)| settings.policy_for(&row.state).tracked);
-        let work = owed.map(|(id, _)| Work::Wake(id.clone())).collect();
+        let is_due = |state: &baton_events::session::State| {
+            let may_be = state.phase == Phase::Indexing || state.signals.close_owed.is_some();
+            may_be
+                && pending(state, &settings.policy_for(state)).iter().any(|effect| !matches!(effect, Effect::Wake(_)))
+        };
+        table.iter().filter(|(_, row)| is_due(&row.state)).map(|(id, _)| Work::Wake(id.clone())).collect()
+    }
+
+    /// What was owed when its session was stopped is owed again; timers follow with the next tick.
+    async fn reconfigured(&mut self, myself: &ActorRef<Msg>) {
+        let work = self.owed();
         if !self.draining {
             self.woken.clear();
             self.take_in(work);

@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-pub use command::{Close, Command, Complete, Discover, Observe, Stored};
+pub use command::{Asleep, Close, Command, Complete, Discover, Observe, Stored};
 pub use decide::decide;
 pub use effect::{Effect, IndexJob, pending};
 pub use event::{
@@ -174,11 +174,57 @@ pub(crate) fn timeout_deadline(state: &State, policy: &Policy) -> Option<Timesta
     runs.then(|| quiet_since(state, policy).plus_ms(after_ms))
 }
 
+/// The last sign of somebody at work: a record, or a hook that spoke after it. Hooks that are followed by no record count no
+/// longer than a tool call without an answer does, so none holds a session open for ever.
+pub fn last_sign(state: &State, policy: &Policy) -> Timestamp {
+    let last = state.last_activity();
+    match state.signals.active_at {
+        Some(at) if state.end.is_none() => at.min(last.plus_ms(policy.tool_call_bound_ms)).max(last),
+        _ => last,
+    }
+}
+
 /// The moment from which silence counts: a call in flight holds the session open up to a bound.
 fn quiet_since(state: &State, policy: &Policy) -> Timestamp {
     match state.read.open_calls.is_empty() || state.end.is_some() {
-        true => state.last_activity(),
+        true => last_sign(state, policy),
         false => state.last_activity().plus_ms(policy.tool_call_bound_ms),
+    }
+}
+
+/// When the session counts as over because its last MCP connection closed, unless something comes of it before. A call in
+/// flight holds it open; the end of input says nothing of that.
+pub(crate) fn disconnect_deadline(state: &State, policy: &Policy) -> Option<Timestamp> {
+    let is_open = match state.phase {
+        Phase::New | Phase::Forgotten | Phase::Unindexed(Why::Empty | Why::Gone | Why::Untracked) => false,
+        _ => state.end.is_none() && state.read.open_calls.is_empty(),
+    };
+    state.signals.disconnected_at.filter(|_| is_open).map(|at| at.plus_ms(policy.disconnect_grace_ms))
+}
+
+/// The close that was promised, if there is something that can be closed.
+pub(crate) fn owed_close(state: &State) -> Option<CloseReason> {
+    let rests = matches!(state.phase, Phase::New | Phase::Forgotten | Phase::Unindexed(Why::Untracked));
+    state.signals.close_owed.filter(|_| !rests)
+}
+
+/// When records that belong to the end are indexed, if nobody asks for them before.
+pub(crate) fn late_deadline(state: &State) -> Option<Timestamp> {
+    let waits = match state.phase {
+        Phase::Indexed | Phase::Failed => true,
+        Phase::Unindexed(Why::Empty) => state.counts.messages > 0,
+        _ => false,
+    };
+    state.late_index_at.filter(|_| waits)
+}
+
+/// Whether late records have to be indexed by themselves, because nothing else will: not in a session that is still to be
+/// closed, nor where nothing was ever said.
+fn may_be_indexed_late(state: &State, counts: &Counts) -> bool {
+    match state.phase {
+        Phase::Active | Phase::Inactive => false,
+        Phase::Unindexed(Why::Empty) => state.counts.messages + counts.messages > 0,
+        _ => true,
     }
 }
 
@@ -188,8 +234,8 @@ pub fn wake_at(state: &State, policy: &Policy) -> Option<Timestamp> {
         return None;
     }
     let retry = state.failure.filter(|_| state.phase == Phase::Failed).map(|failure| failure.retry_at);
-    let late = state.late_index_at.filter(|_| matches!(state.phase, Phase::Indexed | Phase::Failed));
-    [idle_deadline(state, policy), timeout_deadline(state, policy), retry, late].into_iter().flatten().min()
+    let deadlines = [idle_deadline(state, policy), timeout_deadline(state, policy), disconnect_deadline(state, policy)];
+    deadlines.into_iter().chain([retry, late_deadline(state)]).flatten().min()
 }
 
 /// Answered command ids are remembered this long, by the events' own time.

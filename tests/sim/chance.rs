@@ -17,7 +17,7 @@ impl World {
     /// Something happens.
     pub(crate) fn happen(&mut self) -> Result<(), Broken> {
         let number = self.rng.below(self.sessions.len());
-        let what = match self.rng.below(200) {
+        let what = match self.rng.below(214) {
             0..=33 => {
                 let steps = 1 + self.rng.below(6);
                 (0..steps).try_for_each(|_| self.step_session(number))?;
@@ -114,7 +114,8 @@ impl World {
                 self.policy.filter_version += u32::from(self.rng.percent(20));
                 format!("filter {}", self.policy.filter_version)
             }
-            _ => self.end_abruptly()?.to_owned(),
+            198 | 199 => self.end_abruptly()?.to_owned(),
+            _ => format!("s{number}: {}", self.random_signal(number)),
         };
         self.note(|world| format!("{what} | {}", world.told()));
         self.check()
@@ -248,6 +249,22 @@ impl World {
             }
             self.run()?;
         }
+        // And once more when all is read: then nothing but what is owed reminds anybody.
+        if self.rng.percent(30) {
+            for session in 0..self.sessions.len() {
+                match self.rng.percent(50) {
+                    true => self.random_close(session),
+                    false => drop(self.random_signal(session)),
+                }
+            }
+            for _ in 0..1 + self.rng.below(4) {
+                (0..self.sessions.len()).try_for_each(|number| self.step_session(number))?;
+                self.write_log()?;
+                self.sync_log()?;
+            }
+            self.end_abruptly()?;
+            self.run()?;
+        }
         self.let_time_pass()?;
         self.check_rest(false)?;
         (0..self.sessions.len()).for_each(|session| self.tell(session, Message::Query));
@@ -313,8 +330,8 @@ impl World {
         let is =
             || format!("s{number} rests as {:?}", (state.phase, state.end, state.unindexed, state.job, &state.episode));
         let owed = baton_events::session::pending(state, &self.policy_of(number));
-        let job = owed.iter().any(|effect| matches!(effect, Effect::Index(_)));
-        ensure("I-7", !job, || format!("an index is owed and nobody is at work: {}", is()))?;
+        let job = owed.iter().any(|effect| matches!(effect, Effect::Index(_) | Effect::Close(_)));
+        ensure("I-7", !job, || format!("{owed:?} is owed and nobody is at work: {}", is()))?;
         ensure("liveness", owed.is_empty(), || format!("{owed:?} is owed: {}", is()))?;
         let at_rest = match state.phase {
             Phase::Forgotten => {
@@ -322,6 +339,11 @@ impl World {
                 return ensure("I-11", gone, || format!("s{number} is forgotten and its conversation is stored"));
             }
             Phase::Unindexed(Why::Untracked) => return Ok(()),
+            // Hooks have spoken of it, and nothing was ever written.
+            Phase::New => {
+                let found = Self::paths(number).iter().any(|path| self.folder.files.contains_key(path));
+                return ensure("liveness", !found, || format!("s{number} has a file and was never discovered"));
+            }
             Phase::Indexed | Phase::Unindexed(Why::Empty | Why::Gone) => true,
             Phase::Unindexed(Why::TimeoutDisabled) => self.policy.timeout_disabled() && !was_queried,
             _ => false,
@@ -343,6 +365,9 @@ impl World {
             return Ok(());
         }
         ensure("liveness", state.phase == Phase::Indexed, is)?;
+        ensure("liveness", state.end.is_some() || self.policy.timeout_disabled(), || {
+            format!("s{number} is over for no reason: {}", is())
+        })?;
         let hash = ContentHash::of(&items);
         let covers = state.episode.as_ref().is_some_and(|episode| episode.hash == hash);
         ensure("liveness", covers, || format!("the episode of s{number} is not of what its file says: {}", is()))

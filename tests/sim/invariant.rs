@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use baton_events::projection::table::SessionTable;
 use baton_events::record::{CommandId, SessionId, Timestamp};
-use baton_events::session::{Aggregate, Event, Phase, State, episode_uuid};
+use baton_events::session::{Aggregate, CloseReason, Event, Phase, State, episode_uuid};
 
 use crate::log::{Kept, Log};
 
@@ -39,6 +39,10 @@ pub(crate) struct Watch {
     ranges: BTreeMap<String, (u32, u64)>,
     sequences: BTreeMap<String, u64>,
     folds: BTreeMap<SessionId, State>,
+    /// The last close that was asked for, by stream, and its append.
+    asked: BTreeMap<String, (u64, CloseReason)>,
+    /// An end whose cause must follow.
+    ended: BTreeMap<String, (u64, CloseReason, Timestamp)>,
 }
 
 impl Watch {
@@ -76,7 +80,23 @@ impl Watch {
         }
         let Some(id) = recorded.stream.session_id() else { return Ok(()) };
         let before = self.folds.remove(&id).unwrap_or_default();
+        let was_ended = self.ended.remove(&stream);
         match &recorded.event {
+            Event::CloseRequested { reason, .. } => drop(self.asked.insert(stream.clone(), (kept.append, *reason))),
+            // The reason of an end is that of the close it comes with, or of the hook's word that follows it at once.
+            Event::Ended { reason, at, .. } => {
+                ensure("I-8", before.end.is_none(), || format!("{stream} ends twice: {:?}", before.end))?;
+                if self.asked.get(&stream) != Some(&(kept.append, *reason)) {
+                    self.ended.insert(stream.clone(), (kept.append, *reason, *at));
+                }
+            }
+            Event::Signalled { signal } => {
+                ensure("I-8", signal.at <= recorded.at, || format!("{stream}: {signal} is of the future"))?;
+                let told = signal.end().map(|reason| (kept.append, reason, signal.at));
+                ensure("I-8", was_ended.is_none() || was_ended == told, || {
+                    format!("{stream} has ended by {was_ended:?}, and that was {told:?}")
+                })?;
+            }
             Event::RecordsAppended { generation, from, to, .. } => {
                 let range = self.ranges.entry(stream.clone()).or_insert((*generation, 0));
                 let expected = if range.0 == *generation { range.1 } else { 0 };
@@ -97,6 +117,8 @@ impl Watch {
             }
             _ => {}
         }
+        let has_cause = was_ended.is_none() || matches!(recorded.event, Event::Signalled { .. });
+        ensure("I-8", has_cause, || format!("{stream} has ended by {was_ended:?} and nothing said so"))?;
         let after = baton_events::session::evolve(before, &recorded.event);
         ensure("I-11", after.phase != Phase::Forgotten || after.episode.is_none(), || {
             format!("{stream} is forgotten and has an episode")

@@ -27,6 +27,12 @@ pub(crate) enum Mutant {
     BelievesBeforeWriting,
     /// Each reading counts the last line once more.
     CountsALineTwice,
+    /// A hook is told that its signal is recorded, and nothing is.
+    AnswersSignalsUnrecorded,
+    /// A close that was promised to a hook is never begun.
+    LeavesOwedCloses,
+    /// After a restart only jobs are begun again, and no close that was promised.
+    ForgetsOwedClosesAfterRestart,
 }
 
 /// Each mutant with the invariants that it may be caught by.
@@ -43,4 +49,7 @@ pub(crate) const ALL: &[(Mutant, &[&str])] = &[
     (Mutant::BelievesOldJobs, &["I-8", "liveness"]),
     (Mutant::BelievesBeforeWriting, &["I-2", "I-3"]),
     (Mutant::CountsALineTwice, &["I-6"]),
+    (Mutant::AnswersSignalsUnrecorded, &["I-1"]),
+    (Mutant::LeavesOwedCloses, &["I-7"]),
+    (Mutant::ForgetsOwedClosesAfterRestart, &["I-7"]),
 ];

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use baton_events::record::{CommandId, Metadata, SessionId, StreamId, Timestamp};
 use baton_events::session::{
-    Aggregate, Close, CloseReason, Command, Complete, Counts, Discover, Effect, EffectId, FailureWhy, FileIdentity,
-    IndexJob, Kind, Observe, Phase, Place, Policy, Rejection, Why,
+    Aggregate, Asleep, Close, CloseReason, Command, Complete, Counts, Discover, Effect, EffectId, FailureWhy,
+    FileIdentity, IndexJob, Kind, Observe, Phase, Place, Policy, Rejection, Why,
 };
 use baton_events::transcript::Source;
 
@@ -76,6 +76,7 @@ struct Appending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     GoOn,
+    Heard,
     ReadOn,
     AskAgain,
     /// The answer comes with the state.
@@ -89,6 +90,8 @@ pub(crate) enum Wanted {
     Disown(EffectId),
     /// A client is told that its wish is recorded.
     Answer,
+    /// A hook is told that its signal is recorded.
+    Heard(CommandId),
     /// The file was read to its end as it stood then.
     Checked(String, u64),
 }
@@ -99,7 +102,7 @@ pub(crate) struct Around<'a> {
     pub(crate) folder: &'a Folder,
     pub(crate) policy: &'a Policy,
     pub(crate) now: Timestamp,
-    pub(crate) asleep_ms: i64,
+    pub(crate) asleep: Asleep,
     /// Most bytes of one reading.
     pub(crate) enough: usize,
     pub(crate) mutant: Option<Mutant>,
@@ -122,6 +125,8 @@ pub(crate) struct Session {
     /// What was read to its end, and how it was stamped then.
     checked: Option<(String, u64)>,
     waiting: Vec<CommandId>,
+    /// A close that is owed is on its way.
+    closing: bool,
     /// The log has refused something: what is owed is to be tried again.
     pub(crate) retries: bool,
     busy: bool,
@@ -147,6 +152,7 @@ impl Session {
             void: None,
             checked: None,
             waiting: Vec::new(),
+            closing: false,
             retries: false,
             busy: false,
             observed: Vec::new(),
@@ -208,13 +214,17 @@ impl Session {
             Message::Close(reason, by_self, id) => vec![Step::Read, Step::Close(reason, by_self, Some(id))],
             // A switch says no, and nobody forces it.
             Message::Wish(Command::Track { force: false }, _) if !around.policy.tracked => vec![],
+            Message::Wish(Command::Signal(_), id) if around.mutant == Some(Mutant::AnswersSignalsUnrecorded) => {
+                wanted.push(Wanted::Heard(id));
+                vec![]
+            }
             Message::Wish(command, id) => {
                 let reads = matches!(command, Command::Track { .. } | Command::Restore { .. });
                 let after = [Step::Read, Step::Time].into_iter().filter(|_| reads);
                 std::iter::once(Step::Submit(command, Some(id))).chain(after).collect()
             }
             Message::Wake => {
-                self.retries = false;
+                (self.retries, self.closing) = (false, false);
                 vec![Step::Read, Step::Time]
             }
             Message::Again => {
@@ -264,13 +274,16 @@ impl Session {
                 None => Ok(()),
             },
             Step::Time => {
-                let wake = Command::Wake { unread: self.unreadable, asleep_ms: around.asleep_ms };
+                let wake = Command::Wake { unread: self.unreadable, asleep: around.asleep };
                 self.submit(&wake, None, Then::GoOn, around, wanted).map(drop)
             }
             Step::Close(reason, by_self, id) => self.close(reason, by_self, id, around, wanted),
             Step::Query if self.finds_nothing_to_do(around) => Ok(()),
             Step::Query => self.close(CloseReason::LazyQuery, false, None, around, wanted),
-            Step::Submit(command, id) => self.submit(&command, id, Then::GoOn, around, wanted).map(drop),
+            Step::Submit(command, id) => {
+                let then = if matches!(command, Command::Signal(_)) { Then::Heard } else { Then::GoOn };
+                self.submit(&command, id, then, around, wanted).map(drop)
+            }
         }
     }
 
@@ -439,6 +452,7 @@ impl Session {
     fn go_on(&mut self, then: Then, id: Option<CommandId>, wanted: &mut Vec<Wanted>) {
         match then {
             Then::GoOn => wanted.extend(id.map(|_| Wanted::Answer)),
+            Then::Heard => wanted.extend(id.map(Wanted::Heard)),
             Then::ReadOn => self.steps.push_front(Step::Read),
             Then::AskAgain => {
                 if self.void.is_some() {
@@ -497,7 +511,13 @@ impl Session {
         self.busy = false;
         self.void = None;
         self.checked = None;
-        for job in jobs(&self.live().pending(around.policy)) {
+        let owed = self.live().pending(around.policy);
+        let owes_close = owed.iter().any(|effect| matches!(effect, Effect::Close(_)));
+        if owes_close && !self.closing && around.mutant != Some(Mutant::LeavesOwedCloses) {
+            self.closing = true;
+            self.mailbox.push_back(Message::Wake);
+        }
+        for job in jobs(&owed) {
             if self.in_flight != Some(job.effect) {
                 self.in_flight = Some(job.effect);
                 wanted.push(Wanted::Job(job));
@@ -515,6 +535,6 @@ impl Session {
 fn jobs(owed: &[Effect]) -> impl Iterator<Item = IndexJob> + '_ {
     owed.iter().filter_map(|effect| match effect {
         Effect::Index(job) => Some(job.clone()),
-        Effect::Wake(_) => None,
+        Effect::Close(_) | Effect::Wake(_) => None,
     })
 }

@@ -4,10 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use baton_events::envelope::{ChainHash, Tail};
+use baton_events::hash::ContentHash;
 use baton_events::projection::table::SessionTable;
 use baton_events::record::{CommandId, Position, Timestamp};
 use baton_events::schema;
-use baton_events::session::{CloseReason, Command, Policy, State};
+use baton_events::session::{
+    Asleep, CloseReason, Command, Effect, Policy, Signal, SignalDetail, SignalKind, State, episode_uuid, last_sign,
+};
 
 use crate::folder::Folder;
 use crate::indexer::{Indexer, Job};
@@ -42,6 +45,8 @@ pub(crate) struct World {
     pub(crate) reports: VecDeque<(usize, Outcome)>,
     /// What clients have asked for, and may ask for again.
     pub(crate) asked: Vec<(usize, Message)>,
+    /// Signals that were said to be recorded.
+    heard: BTreeSet<CommandId>,
     /// What was said to be durable.
     promised: BTreeMap<Position, ChainHash>,
     watch: Watch,
@@ -76,6 +81,7 @@ impl World {
             dirty: BTreeSet::new(),
             reports: VecDeque::new(),
             asked: Vec::new(),
+            heard: BTreeSet::new(),
             promised: BTreeMap::new(),
             watch: Watch::default(),
             enough,
@@ -149,14 +155,17 @@ impl World {
         act: impl FnOnce(&mut Session, &mut Around<'_>) -> Result<Vec<Wanted>, Broken>,
     ) -> Result<(), Broken> {
         let policy = self.policy_of(number);
-        let activity = self.sessions[number].aggregate.as_ref().map(|live| live.state().last_activity());
-        let asleep_ms = activity.map_or(0, |since| self.asleep_ms(since));
+        let state = self.sessions[number].aggregate.as_ref().map(|live| live.state());
+        let asleep = state.map_or_else(Asleep::default, |state| Asleep {
+            since_sign_ms: self.asleep_ms(last_sign(state, &policy)),
+            since_disconnect_ms: state.signals.disconnected_at.map_or(0, |at| self.asleep_ms(at)),
+        });
         let mut around = Around {
             log: &mut self.log,
             folder: &self.folder,
             policy: &policy,
             now: self.now,
-            asleep_ms,
+            asleep,
             enough: self.enough,
             mutant: self.mutant,
         };
@@ -192,6 +201,10 @@ impl World {
                 if let Some(chain) = self.log.chain_at(position) {
                     self.promised.insert(position, chain);
                 }
+            }
+            Wanted::Heard(id) => {
+                self.heard.insert(id);
+                self.keep_what_was_heard()?;
             }
             Wanted::Checked(path, stamp) => {
                 if self.folder.files.get(&path).is_some_and(|file| file.stamp == stamp) {
@@ -301,6 +314,7 @@ impl World {
                 format!("{position:?} was acknowledged; the log ends at {:?}", self.log.tail())
             })?;
         }
+        self.keep_what_was_heard()?;
         self.restore_table();
         self.watch = Watch::default();
         self.memory.restart(&self.log);
@@ -313,12 +327,26 @@ impl World {
                 }
             }
             let policy = self.policy_of(number);
-            let owes = |state: &State| baton_events::session::pending(state, &policy).iter().any(is_job);
+            let forgets_closes = self.is_wrong(Mutant::ForgetsOwedClosesAfterRestart);
+            let is_begun = |effect: &Effect| match effect {
+                Effect::Index(_) => true,
+                Effect::Close(_) => !forgets_closes,
+                Effect::Wake(_) => false,
+            };
+            let owes = |state: &State| baton_events::session::pending(state, &policy).iter().any(is_begun);
             if self.state(number).is_some_and(owes) && !self.is_wrong(Mutant::OwesNothingAfterRestart) {
                 self.tell(number, Message::Again);
             }
         }
         table_is_rebuilt(&self.log, &self.table)
+    }
+
+    /// I-1: a signal that a hook was told to be recorded is in the log.
+    fn keep_what_was_heard(&self) -> Result<(), Broken> {
+        let causes: BTreeSet<_> =
+            self.log.kept.iter().filter_map(|kept| kept.recorded.metadata.cause.as_ref()).collect();
+        let missing = self.heard.iter().find(|id| !causes.contains(id));
+        ensure("I-1", missing.is_none(), || format!("the signal {missing:?} was acknowledged and is not in the log"))
     }
 
     /// From the checkpoint, if it is of this log's history, else from nothing; then what came after it.
@@ -376,23 +404,53 @@ impl World {
         self.ask(session, Message::Close(reason, by_self, id));
     }
 
+    /// What a hook or a connection says: at once, later from the spool, several times, or never; of this moment, of long ago,
+    /// or by a clock that runs ahead.
+    pub(crate) fn random_signal(&mut self, session: usize) -> String {
+        let kinds = SignalKind::ALL.iter().chain([&SignalKind::SessionEnd; 4]).chain([&SignalKind::McpDisconnect; 3]);
+        let kinds: Vec<SignalKind> = kinds.copied().collect();
+        let kind = *self.rng.pick(&kinds).unwrap_or(&SignalKind::SessionEnd);
+        let detail = self.rng.pick(SignalDetail::ALL).copied().filter(|_| self.rng.percent(80));
+        let late_ms = match self.rng.below(10) {
+            0..=5 => 0,
+            6 | 7 => self.rng.between(0, 5_000),
+            8 => self.rng.between(0, 2 * 3_600_000),
+            _ => -self.rng.between(0, 3_600_000),
+        };
+        let signal = Signal { kind, detail, at: self.now.plus_ms(-late_ms), follows: None };
+        let told = format!("{signal}");
+        let message = Message::Wish(Command::Signal(signal), self.command_id());
+        let is_late = self.rng.percent(25);
+        match is_late {
+            true => self.asked.push((session, message)),
+            false => self.ask(session, message),
+        }
+        if is_late { format!("{told}, later or never") } else { told }
+    }
+
+    /// What was told of the session before is recorded.
+    fn handover(&mut self) -> (&'static str, Command) {
+        let from = baton_events::record::SessionId::new("before").expect("a plain name");
+        match self.rng.percent(50) {
+            true => ("offer", Command::Offer { episode: episode_uuid(&from, &ContentHash([7; 32])), from }),
+            false => ("claim", Command::Claim),
+        }
+    }
+
     pub(crate) fn random_wish(&mut self, session: usize) -> &'static str {
         let exists = Self::paths(session).iter().any(|path| self.folder.files.contains_key(path));
-        let (name, command) = match self.rng.below(9) {
+        let (name, command) = match self.rng.below(12) {
             0 => ("untrack", Command::Untrack),
             1 | 2 => ("track", Command::Track { force: false }),
             3 => ("track by force", Command::Track { force: true }),
             4 => ("assign", Command::Assign { group: format!("g{}", self.rng.below(2)) }),
             5 => ("reindex", Command::Reindex),
             6 => ("forget", Command::Forget),
+            7..=9 => self.handover(),
             _ => ("restore", Command::Restore { file_exists: exists }),
         };
         let id = self.command_id();
         self.ask(session, Message::Wish(command, id));
         name
     }
-}
-
-fn is_job(effect: &baton_events::session::Effect) -> bool {
-    matches!(effect, baton_events::session::Effect::Index(_))
 }

@@ -2,10 +2,11 @@
 
 use baton_events::record::{CommandId, SessionId};
 use baton_events::session::{Command, Rejection, Signal};
-use ractor::RpcReplyPort;
+use ractor::{ActorRef, RpcReplyPort};
 use uuid::Uuid;
 
-use super::State;
+use super::{Msg, State};
+use crate::files::FileSeen;
 use crate::journal::AppendError;
 
 /// A signal, with the identity of the wish.
@@ -48,13 +49,26 @@ pub enum Signalled {
 }
 
 impl State {
-    pub(super) async fn signal(&mut self, call: SignalCall, reply: RpcReplyPort<Signalled>) -> Result<(), AppendError> {
-        if self.aggregate().has_answered(&call.command) {
+    pub(super) async fn signal(
+        &mut self,
+        myself: &ActorRef<Msg>,
+        call: SignalCall,
+        seen: Option<FileSeen>,
+        reply: RpcReplyPort<Signalled>,
+    ) -> Result<(), AppendError> {
+        let recorded = if self.aggregate().has_answered(&call.command) {
             let _ = reply.send(Signalled::Known);
-            return Ok(());
+            Ok(())
+        } else {
+            let submitted = self.submit(&Command::Signal(call.signal), Some(&call.command)).await;
+            answer(submitted, reply)
+        };
+        // A hook waits a tenth of a second: its word comes first, also that of a session that is not discovered yet, and its
+        // file is read when it has gone.
+        if let Some(file) = seen {
+            let _ = myself.send_message(Msg::Seen(file));
         }
-        let submitted = self.submit(&Command::Signal(call.signal), Some(&call.command)).await;
-        answer(submitted, reply)
+        recorded
     }
 
     pub(super) async fn hand_over(

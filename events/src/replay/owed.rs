@@ -2,7 +2,9 @@
 //! record from which that moment is counted.
 
 use crate::protocol::answer::Owed;
-use crate::session::{Phase, Policy, State, idle_deadline, timeout_deadline};
+use crate::session::{
+    Phase, Policy, State, disconnect_deadline, idle_deadline, last_sign, late_deadline, owed_close, timeout_deadline,
+};
 
 /// Everything that [`pending`](crate::session::pending) says, and every moment that its one wake-up stands for.
 pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
@@ -16,6 +18,9 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
     if let (Phase::Indexing, Some(job), Some(_)) = (state.phase, &state.job, &state.transcript) {
         owe("index", None, format!("job {} to byte {}, asked for by {}", job.effect, job.to, job.reason));
     }
+    if let Some(reason) = owed_close(state) {
+        owe("close", None, format!("a hook said that it is due: {reason}"));
+    }
     if let Some(at) = idle_deadline(state, policy) {
         owe("inactive", Some(at), format!("{} after {}", span(policy.check_interval_ms), quiet(state, policy)));
     }
@@ -26,10 +31,14 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
         };
         owe(what, Some(at), format!("{} after {}", span(after_ms), quiet(state, policy)));
     }
+    if let (Some(at), Some(closed)) = (disconnect_deadline(state, policy), state.signals.disconnected_at) {
+        let after = span(policy.disconnect_grace_ms);
+        owe("close", Some(at), format!("{after} after its last MCP connection closed, at {closed}"));
+    }
     if let (Phase::Failed, Some(failure)) = (state.phase, &state.failure) {
         owe("retry", Some(failure.retry_at), format!("{}, failures in a row: {}", failure.why, failure.attempts));
     }
-    if let (Phase::Indexed | Phase::Failed, Some(at)) = (state.phase, state.late_index_at) {
+    if let Some(at) = late_deadline(state) {
         owe("index late records", Some(at), "records that belong to the end came after it".to_owned());
     }
     all
@@ -42,7 +51,14 @@ pub(super) fn quiet(state: &State, policy: &Policy) -> String {
         (None, Some(at)) => format!("its last record, at {at}"),
         (None, None) => format!("its discovery, at {}", state.discovered_at),
     };
+    let sign = last_sign(state, policy);
     match state.read.calls_in_flight() {
+        0 if sign > state.last_activity() && state.signals.active_at == Some(sign) => {
+            format!("a hook at work in it, at {sign}")
+        }
+        0 if sign > state.last_activity() => {
+            format!("{since}, and {} more for hooks without a record", span(policy.tool_call_bound_ms))
+        }
         calls @ 1.. if state.end.is_none() => {
             let bound = span(policy.tool_call_bound_ms);
             format!("{since}, and {bound} more for tool calls without an answer ({calls})")
@@ -92,7 +108,7 @@ mod tests {
         let first = all.iter().filter_map(|owed| Timestamp::parse(owed.at.as_deref()?)).min();
         assert_eq!(first, wake_at(state, policy), "{told:?}");
         let jobs =
-            pending(state, policy).iter().filter(|effect| matches!(effect, crate::session::Effect::Index(_))).count();
+            pending(state, policy).iter().filter(|effect| !matches!(effect, crate::session::Effect::Wake(_))).count();
         assert_eq!(all.iter().filter(|owed| owed.at.is_none()).count(), jobs, "{told:?}");
     }
 

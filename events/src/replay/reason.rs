@@ -1,7 +1,7 @@
 //! Why an event happened, for a person who wonders: from the state before it and the timeouts that hold now.
 
 use super::owed::{quiet, span};
-use crate::session::{CloseReason, Event, FailureWhy, Phase, Policy, State, Why};
+use crate::session::{CloseReason, Event, FailureWhy, Phase, Policy, Signal, SignalKind, State, Why};
 
 /// The reason in a sentence; `None` where the event says it itself.
 pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<String> {
@@ -29,7 +29,7 @@ pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<Stri
             format!("{} without a record after {}", span(policy.check_interval_ms), quiet(before, policy))
         }
         Event::CloseRequested { reason, .. } => close(before, *reason, policy),
-        Event::Ended { .. } => "the first close that ends a session is its end".to_owned(),
+        Event::Ended { .. } => "the first word that a session is over is its end".to_owned(),
         Event::IndexingStarted { effect, .. } => started(before, effect.generation),
         Event::Indexed { episode, .. } => match &before.episode {
             _ if before.job.is_some_and(|job| job.resumed) => {
@@ -50,10 +50,49 @@ pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<Stri
         Event::TrackingForced => "asked for: `track_session` with `force`".to_owned(),
         Event::GroupAssigned { .. } => "asked for: `track_session` with a group".to_owned(),
         Event::Forgotten | Event::Restored { .. } => "a person asked for it".to_owned(),
-        Event::Signalled { .. } => return None,
+        Event::Signalled { signal } => signalled(before, signal),
         Event::HandoffOffered { .. } => "the last session of this project that came to something".to_owned(),
         Event::HandoffClaimed { .. } => "a prompt was typed in it".to_owned(),
     })
+}
+
+/// What comes of a signal, and why no more. An end that it brought about was recorded just before it.
+fn signalled(before: &State, signal: &Signal) -> String {
+    let signals = &before.signals;
+    match (signal.kind, signal.end(), before.end) {
+        (_, Some(reason), Some(end)) if (end.reason, end.at) == (reason, signal.at) => {
+            "it is over by that; what is not read yet is read, and then it is indexed".to_owned()
+        }
+        (_, Some(_), Some(end)) => {
+            format!("the end stands already ({} at {}); what was not indexed is indexed", end.reason, end.at)
+        }
+        (_, Some(_), None) => match signals.started_at.filter(|began| *began > signal.at) {
+            Some(began) => format!("stale: the session was begun again at {began}, so it is not over by that"),
+            None => "stale: something was said after it, so the session is not over by that".to_owned(),
+        },
+        (SignalKind::PreCompact | SignalKind::PostCompact, ..) => match signals.close_owed {
+            Some(reason) => format!("the session goes on; a close is due already: {reason}"),
+            None => "the session goes on; what is there is indexed".to_owned(),
+        },
+        (SignalKind::McpDisconnect, _, Some(end)) => {
+            format!("a hint, and the end stands already ({} at {})", end.reason, end.at)
+        }
+        (SignalKind::McpDisconnect, ..) => {
+            let last = signals.started_at.max(signals.active_at).max(before.last_conversation_at);
+            match last.filter(|last| *last > signal.at) {
+                Some(last) => format!("a hint that is older than what came of the session at {last}: nothing follows"),
+                None => "a hint: it is over unless something comes of it".to_owned(),
+            }
+        }
+        _ => match (signals.disconnected_at.filter(|closed| *closed <= signal.at), signal.kind, before.end) {
+            (Some(_), ..) => "somebody is at work in it, although its MCP connection closed".to_owned(),
+            (None, SignalKind::SessionStart, Some(_)) => {
+                "somebody opened it again; it goes on with the first word that is said in it".to_owned()
+            }
+            (None, SignalKind::SessionStart, None) => "the agent works in it".to_owned(),
+            (None, ..) => "somebody is at work in it".to_owned(),
+        },
+    }
 }
 
 fn resumed(before: &State) -> String {

@@ -28,8 +28,8 @@ pub enum Command {
     Wake {
         /// As in [`Close::unread`].
         unread: bool,
-        /// Milliseconds since the last activity in which the machine slept.
-        asleep_ms: i64,
+        /// How much of the silence the machine has slept.
+        asleep: Asleep,
     },
     /// An index job has finished.
     Complete(Complete),
@@ -113,6 +113,15 @@ pub struct Observe {
     pub place: Option<Place>,
     /// The parent of a subagent, once the transcript has said so.
     pub parent: Option<SessionId>,
+}
+
+/// See [`Command::Wake`]. Time asleep counts towards no deadline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asleep {
+    /// Milliseconds since the [last sign](super::last_sign) of work in which the machine slept.
+    pub since_sign_ms: i64,
+    /// Milliseconds since the last MCP connection closed in which it slept; 0 without such a hint.
+    pub since_disconnect_ms: i64,
 }
 
 /// See [`Command::Close`].

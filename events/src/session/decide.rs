@@ -1,9 +1,14 @@
 //! The rules: which facts follow from a wish in a state. May refuse, changes nothing.
 
-use super::command::{Close, Command, Complete, Discover, Observe};
+mod signal;
+
+use super::command::{Asleep, Close, Command, Complete, Discover, Observe};
 use super::event::{CloseReason, EffectId, EpisodeRef, Event, FailureWhy, Kind, Tier, Why};
 use super::state::{Phase, State, evolve};
-use super::{Policy, Rejection, idle_deadline, timeout_deadline};
+use super::{
+    Policy, Rejection, disconnect_deadline, idle_deadline, late_deadline, may_be_indexed_late, owed_close,
+    timeout_deadline,
+};
 use crate::record::{SessionId, Timestamp};
 
 /// What follows from `command` in `state`, or why it is refused. No events means: already so.
@@ -22,7 +27,11 @@ pub fn decide(
         });
     }
     // A switch is no event: it holds as long as it is so. A job that runs may end, so that its work is not done twice.
-    if !policy.tracked && matches!(command, Command::Close(_) | Command::Reindex) {
+    let is_of_tracked = matches!(
+        command,
+        Command::Close(_) | Command::Reindex | Command::Signal(_) | Command::Offer { .. } | Command::Claim
+    );
+    if !policy.tracked && is_of_tracked {
         return Err(Rejection::SwitchedOff);
     }
     match command {
@@ -33,7 +42,7 @@ pub fn decide(
         }
         Command::Vanish => Ok(decide_vanish(state)),
         Command::Close(close) => Ok(decide_close(state, close, policy, now)),
-        Command::Wake { unread, asleep_ms } => Ok(decide_wake(state, *unread, *asleep_ms, policy, now)),
+        Command::Wake { unread, asleep } => Ok(decide_wake(state, *unread, *asleep, policy, now)),
         Command::Complete(complete) => decide_complete(id, state, complete, now),
         Command::Fail { effect, why } => decide_fail(id, state, *effect, *why, policy, now),
         Command::Reindex => Ok(decide_reindex(state)),
@@ -53,7 +62,7 @@ pub fn decide(
             }
             _ => Err(Rejection::NotForgotten),
         },
-        Command::Signal(signal) => Ok(vec![Event::Signalled { signal: signal.clone() }]),
+        Command::Signal(signal) => Ok(signal::decide_signal(state, signal, policy, now)),
         Command::Offer { episode, from } => Ok(match state.handoff {
             None => vec![Event::HandoffOffered { episode: *episode, from: from.clone(), at: now }],
             Some(_) => Vec::new(),
@@ -151,13 +160,13 @@ fn decide_observe(state: &State, observe: &Observe, policy: &Policy, now: Timest
         first_at: observe.first_at,
         last_at: observe.last_at.map(|at| at.min(now)),
         last_conversation_at,
-        late_index_at: (late && state.phase != Phase::Active && state.phase != Phase::Inactive)
+        late_index_at: (late && may_be_indexed_late(state, &observe.counts))
             .then(|| now.plus_ms(policy.check_interval_ms)),
     });
     let open_again = match state.phase {
         Phase::Indexed | Phase::Failed | Phase::Unindexed(_) => true,
         Phase::Indexing => state.job.is_some_and(|job| !job.resumed),
-        // Only an end that was noted without an index (an empty session's) is lifted here.
+        // Only an end that was noted without an index is lifted here: an empty session's, or one that a hook has just told.
         _ => state.end.is_some(),
     };
     if spoke && !late && open_again {
@@ -169,7 +178,9 @@ fn decide_observe(state: &State, observe: &Observe, policy: &Policy, now: Timest
 /// Whether the records still belong to the end that was noted: a transcript may lag its hook, and an agent that closes
 /// itself still writes its last words.
 fn is_late(state: &State, observe: &Observe, last_at: Option<Timestamp>, policy: &Policy) -> bool {
-    let Some(end) = state.end.filter(|_| !matches!(state.phase, Phase::Unindexed(_))) else { return false };
+    // What was let go is indexed late only if it was empty, or if a close is owed that indexes it.
+    let is_let_go = matches!(state.phase, Phase::Unindexed(why) if why != Why::Empty) && owed_close(state).is_none();
+    let Some(end) = state.end.filter(|_| !is_let_go) else { return false };
     if end.by_self && observe.counts.prompts == 0 {
         return true;
     }
@@ -231,11 +242,16 @@ fn start(state: &State, reason: CloseReason) -> Event {
     }
 }
 
-fn decide_wake(state: &State, unread: bool, asleep_ms: i64, policy: &Policy, now: Timestamp) -> Vec<Event> {
+fn decide_wake(state: &State, unread: bool, asleep: Asleep, policy: &Policy, now: Timestamp) -> Vec<Event> {
     if !policy.tracked {
         return Vec::new();
     }
-    let awake_now = now.plus_ms(-asleep_ms.max(0));
+    let awake_now = now.plus_ms(-asleep.since_sign_ms.max(0));
+    let awake_apart = now.plus_ms(-asleep.since_disconnect_ms.max(0));
+    let disconnected = disconnect_deadline(state, policy).is_some_and(|at| awake_apart >= at);
+    if let Some(reason) = owed_close(state).or(disconnected.then_some(CloseReason::McpDisconnect)) {
+        return decide_close(state, &Close { reason, note: None, by_self: false, unread }, policy, now);
+    }
     if timeout_deadline(state, policy).is_some_and(|at| awake_now >= at) {
         return match policy.timeout_disabled() {
             true => vec![Event::Abandoned { why: Why::TimeoutDisabled }],
@@ -246,7 +262,7 @@ fn decide_wake(state: &State, unread: bool, asleep_ms: i64, policy: &Policy, now
         };
     }
     let retry = state.phase == Phase::Failed && state.failure.is_some_and(|failure| now >= failure.retry_at);
-    let late = matches!(state.phase, Phase::Indexed | Phase::Failed) && state.late_index_at.is_some_and(|at| now >= at);
+    let late = late_deadline(state).is_some_and(|at| now >= at);
     if retry || late {
         return vec![start(state, state.last_close.unwrap_or(CloseReason::InactivityTimeout))];
     }

@@ -1,9 +1,9 @@
 //! What the world still owes a session. Derived from the state alone, so the live path and the recovery after a crash
 //! are one path: after each commit and after each rehydration the shell starts what is pending and not in flight.
 
-use super::event::{EffectId, FileIdentity};
+use super::event::{CloseReason, EffectId, FileIdentity};
 use super::state::{Phase, State};
-use super::{Policy, wake_at};
+use super::{Policy, owed_close, wake_at};
 use crate::record::Timestamp;
 
 /// Something that the shell must do. Doing it twice does no harm.
@@ -11,6 +11,8 @@ use crate::record::Timestamp;
 pub enum Effect {
     /// Read the transcript from the last stored item on, and store the conversation and its episode.
     Index(IndexJob),
+    /// A hook was promised a close: read to the end of the file and send [`Command::Wake`](super::Command::Wake), which closes.
+    Close(CloseReason),
     /// Send [`Command::Wake`](super::Command::Wake) at this moment or soon after.
     Wake(Timestamp),
 }
@@ -45,6 +47,7 @@ pub fn pending(state: &State, policy: &Policy) -> Vec<Effect> {
             to: job.to,
         }));
     }
+    effects.extend(owed_close(state).map(Effect::Close));
     effects.extend(wake_at(state, policy).map(Effect::Wake));
     effects
 }

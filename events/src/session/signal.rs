@@ -5,7 +5,9 @@ use std::fmt;
 
 use uuid::Uuid;
 
+use super::CloseReason;
 use super::event::named;
+use super::state::State;
 use crate::record::{SessionId, Timestamp};
 
 /// Something that somebody outside noticed of a session.
@@ -115,7 +117,58 @@ pub struct Signals {
     /// When its last MCP connection closed, if nothing has come since.
     pub disconnected_at: Option<Timestamp>,
     /// A close that was promised and has not been asked for yet.
-    pub close_owed: Option<super::CloseReason>,
+    pub close_owed: Option<CloseReason>,
+}
+
+impl Signal {
+    /// Why the session is over by it, if it says so.
+    pub fn end(&self) -> Option<CloseReason> {
+        let is_end = self.kind == SignalKind::SessionEnd;
+        is_end.then_some(match self.detail {
+            Some(SignalDetail::Clear) => CloseReason::HookClear,
+            Some(SignalDetail::Resume) => CloseReason::HookResume,
+            Some(SignalDetail::Logout) => CloseReason::HookLogout,
+            Some(SignalDetail::PromptInputExit) => CloseReason::HookPromptInputExit,
+            _ => CloseReason::HookOther,
+        })
+    }
+}
+
+/// What a signal leaves in the state of its session. The end that it may bring about is an event of its own and comes
+/// first: an end without one stands for a signal that came too late to be one, and owes nothing.
+pub(super) fn take(state: &mut State, signal: &Signal) {
+    let (is_over, said_at, signals) = (state.end.is_some(), state.last_conversation_at, &mut state.signals);
+    match signal.kind {
+        SignalKind::SessionStart => {
+            signals.started_at = signals.started_at.max(Some(signal.at));
+            if let Some(session) = &signal.follows {
+                signals.follows = Some(Follows { session: session.clone(), at: signal.at });
+            }
+        }
+        SignalKind::SessionEnd if is_over => {
+            signals.close_owed = signals.close_owed.filter(|owed| owed.ends_session()).or(signal.end());
+        }
+        SignalKind::SessionEnd => {}
+        SignalKind::PreCompact | SignalKind::PostCompact => {
+            signals.close_owed = signals.close_owed.or(Some(CloseReason::HookCompact));
+        }
+        SignalKind::McpDisconnect => {
+            let last_sign = signals.started_at.max(signals.active_at).max(said_at);
+            if !is_over && last_sign <= Some(signal.at) {
+                signals.disconnected_at = signals.disconnected_at.max(Some(signal.at));
+            }
+            return;
+        }
+        _ => signals.active_at = signals.active_at.max(Some(signal.at)),
+    }
+    signals.take_back_disconnect(signal.at);
+}
+
+impl Signals {
+    /// Something has come of the session: its connection has closed for another reason than its end.
+    pub(super) fn take_back_disconnect(&mut self, at: Timestamp) {
+        self.disconnected_at = self.disconnected_at.filter(|closed| *closed > at);
+    }
 }
 
 /// See [`Signals::follows`].

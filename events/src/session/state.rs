@@ -3,7 +3,7 @@
 use super::event::{
     Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Kind, Place, TailDigest, Why,
 };
-use super::signal::{Follows, Handoff, SignalKind, Signals};
+use super::signal::{self, Handoff, Signals};
 use crate::hash::ContentHash;
 use crate::record::{SessionId, Timestamp};
 use crate::transcript::Cursor;
@@ -251,6 +251,10 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.first_at = state.first_at.or(*first_at);
             state.last_at = state.last_at.max(*last_at);
             state.last_conversation_at = state.last_conversation_at.max(*last_conversation_at);
+            if let Some(at) = last_conversation_at {
+                // A record of the very moment in which the connection closed was written before.
+                state.signals.take_back_disconnect(at.plus_ms(-1));
+            }
             state.unindexed += counts.conversation;
             state.late_index_at = late_index_at.or(state.late_index_at);
             if state.phase == Phase::Inactive && counts.conversation > 0 {
@@ -267,6 +271,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         Event::Resumed => {
             state.end = None;
             state.late_index_at = None;
+            state.signals.close_owed = state.signals.close_owed.filter(|reason| !reason.ends_session());
             match &mut state.job {
                 Some(job) => job.resumed = true,
                 None => state.phase = Phase::Active,
@@ -274,11 +279,14 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         }
         Event::WentIdle => state.phase = Phase::Inactive,
         Event::CloseRequested { reason, note } => {
-            // Who only wants the content does not take the word of who has ended the session.
-            if reason.ends_session() || state.end.is_none() {
+            // Nobody takes the word of who has ended the session, but for somebody who says so himself.
+            if *reason == CloseReason::Explicit || state.end.is_none() {
                 state.last_close = Some(*reason);
                 state.close_note = *note;
             }
+            // Each close reads to the end of the file first.
+            let serves = |owed: &CloseReason| reason.ends_session() || !owed.ends_session();
+            state.signals.close_owed = state.signals.close_owed.filter(|owed| !serves(owed));
             if let Some(job) = &mut state.job
                 && state.unindexed > job.covers
             {
@@ -287,6 +295,12 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         }
         Event::Ended { reason, at, by_self } => {
             state.end = Some(End { reason: *reason, at: *at, by_self: *by_self });
+            state.signals.disconnected_at = None;
+            // A hook's end comes before its close.
+            if state.last_close != Some(*reason) {
+                state.last_close = Some(*reason);
+                state.close_note = None;
+            }
         }
         Event::IndexingStarted { effect, reason, to } => {
             state.phase = Phase::Indexing;
@@ -337,26 +351,15 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.end = None;
             state.late_index_at = None;
             state.forced = false;
+            state.signals.active_at = None;
+            state.signals.disconnected_at = None;
+            state.signals.close_owed = None;
         }
         Event::Restored { generation, file_exists } => {
             begin_generation(&mut state, *generation);
             state.phase = if *file_exists { Phase::Active } else { Phase::Unindexed(Why::Gone) };
         }
-        Event::Signalled { signal } => match signal.kind {
-            SignalKind::SessionStart => {
-                state.signals.started_at = Some(signal.at);
-                state.signals.disconnected_at = None;
-                if let Some(session) = &signal.follows {
-                    state.signals.follows = Some(Follows { session: session.clone(), at: signal.at });
-                }
-            }
-            SignalKind::McpDisconnect => state.signals.disconnected_at = Some(signal.at),
-            SignalKind::SessionEnd | SignalKind::PreCompact | SignalKind::PostCompact => {}
-            _ => {
-                state.signals.active_at = state.signals.active_at.max(Some(signal.at));
-                state.signals.disconnected_at = None;
-            }
-        },
+        Event::Signalled { signal } => signal::take(&mut state, signal),
         Event::HandoffOffered { episode, from, at } => {
             state.handoff = Some(Handoff { episode: *episode, from: from.clone(), at: *at, claimed: false });
         }

@@ -115,7 +115,11 @@ impl World {
                 unread: words.contains(&"unread"),
             }),
             "wake" => {
-                Command::Wake { unread: words.contains(&"unread"), asleep_ms: number("asleep=").unwrap_or(0) * 1000 }
+                let asleep = Asleep {
+                    since_sign_ms: number("asleep=").unwrap_or(0) * 1000,
+                    since_disconnect_ms: number("apart=").unwrap_or(0) * 1000,
+                };
+                Command::Wake { unread: words.contains(&"unread"), asleep }
             }
             "complete" => {
                 let hash = ContentHash([number("hash=").unwrap_or(1) as u8; 32]);
@@ -136,6 +140,17 @@ impl World {
             "assign" => Command::Assign { group: words[1].to_owned() },
             "forget" => Command::Forget,
             "restore" => Command::Restore { file_exists: !words.contains(&"gone") },
+            "signal" => Command::Signal(Signal {
+                kind: SignalKind::parse(words[1]).unwrap(),
+                detail: words.get(2).and_then(|word| SignalDetail::parse(word)),
+                at: number("at=").map_or(now, |s| Timestamp(s * 1000)),
+                follows: words.iter().find_map(|word| word.strip_prefix("follows=")).and_then(SessionId::new),
+            }),
+            "offer" => Command::Offer {
+                episode: episode_uuid(&session(), &ContentHash([number("hash=").unwrap_or(1) as u8; 32])),
+                from: SessionId::new("before").unwrap(),
+            },
+            "claim" => Command::Claim,
             other => panic!("no such wish: {other}"),
         }
     }
@@ -182,6 +197,7 @@ impl World {
         for effect in self.aggregate.pending(&self.policy) {
             match effect {
                 Effect::Index(job) => text += &format!(" owes=index..{}", job.to),
+                Effect::Close(reason) => text += &format!(" owes=close({reason})"),
                 Effect::Wake(at) => text += &format!(" wake={}s", at.0 / 1000),
             }
         }
