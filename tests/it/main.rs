@@ -21,6 +21,7 @@ mod full;
 mod graph;
 mod groups;
 mod history;
+mod hooks_daemon;
 mod kills;
 mod lazy;
 mod log;
