@@ -9,6 +9,7 @@ mod daemon;
 mod explain;
 mod failure;
 mod help;
+mod hook;
 mod log;
 mod logs;
 mod mcp;
@@ -98,6 +99,8 @@ enum Command {
     Stop(stop::Typed),
     /// Serve agents: an MCP server on standard input and output
     Mcp(mcp::Typed),
+    /// Tell the daemon of an agent's event, as baton-hook does
+    Hook(hook::Typed),
     /// Measure how fast Baton is on this machine
     Bench(bench::Typed),
 }
@@ -192,6 +195,8 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Completions(typed) => return Ok(completions::run(typed)),
         // A file is all it needs.
         Command::Replay(typed) => return replay::run(typed),
+        // Ends well whatever the surroundings are.
+        Command::Hook(typed) => return Ok(hook::run(typed)),
         _ => Environment::read()?,
     };
     match typed.command {
@@ -212,6 +217,7 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Daemon(typed) => daemon::run(&environment, &typed),
         Command::Stop(typed) => stop::run(&environment, &typed),
         Command::Mcp(typed) => mcp::run(&environment, &typed),
+        Command::Hook(typed) => Ok(hook::run(&typed)),
         Command::Bench(typed) => bench::run(&typed),
     }
 }

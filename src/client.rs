@@ -11,7 +11,7 @@ use baton_actors::gateway::Endpoint;
 use baton_actors::lock;
 use baton_actors::obstacle::Obstacle;
 use baton_events::protocol::{self, Call, Failure, Hello, Incoming, Progress, Welcome, method};
-use interprocess::local_socket::traits::Stream as _;
+use interprocess::local_socket::traits::{Stream as _, StreamCommon};
 use interprocess::local_socket::{GenericFilePath, Stream, ToFsName};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -88,6 +88,28 @@ pub(crate) fn hello(environment: &Environment, client: &str) -> Hello {
     }
 }
 
+/// Connects to whoever listens there, if that is this user: an answer may end up before an agent's eyes.
+pub(crate) fn reach(endpoint: &Endpoint) -> io::Result<Stream> {
+    let stream = Stream::connect(endpoint.path().to_fs_name::<GenericFilePath>()?)?;
+    check_peer(&stream)?;
+    Ok(stream)
+}
+
+/// Refuses a connection to another user's process, where the system tells whose it is.
+#[cfg(unix)]
+pub(crate) fn check_peer(stream: &impl StreamCommon) -> io::Result<()> {
+    let peer = stream.peer_creds()?.euid();
+    match peer.is_none_or(|peer| peer == rustix::process::geteuid().as_raw()) {
+        true => Ok(()),
+        false => Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user")),
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn check_peer(_stream: &impl StreamCommon) -> io::Result<()> {
+    Ok(())
+}
+
 /// A connection to the daemon.
 pub struct Client {
     stream: BufReader<Stream>,
@@ -98,9 +120,7 @@ pub struct Client {
 impl Client {
     /// Connects to the home's daemon if it runs.
     pub fn connect(environment: &Environment) -> Result<Option<Self>, Error> {
-        let endpoint = Endpoint::of(&environment.home);
-        let name = endpoint.path().to_fs_name::<GenericFilePath>().map_err(Error::Broken)?;
-        let Ok(stream) = Stream::connect(name) else { return Ok(None) };
+        let Ok(stream) = reach(&environment.endpoint()) else { return Ok(None) };
         let _ = stream.set_recv_timeout(Some(GREET));
         let _ = stream.set_send_timeout(Some(GREET));
         let mut client = Self { stream: BufReader::new(stream), calls: 0, welcome: Welcome::default() };
@@ -220,6 +240,18 @@ impl Client {
     }
 }
 
+/// A program as the daemon of `environment`; how is to be added.
+pub(crate) fn daemon_command(program: &Path, environment: &Environment) -> Command {
+    let unset = ALLOCATOR.into_iter().filter(|(name, _)| std::env::var_os(name).is_none());
+    let mut command = Command::new(program);
+    command
+        .envs(unset)
+        .arg("daemon")
+        .env("BATON_HOME", &environment.home)
+        .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir);
+    command
+}
+
 /// A daemon that this process has started.
 pub struct Daemon {
     child: Child,
@@ -233,13 +265,8 @@ impl Daemon {
         let unusable = |error: io::Error| home_error(environment, &error);
         baton_actors::durable::create_private_folder(&environment.home).map_err(unusable)?;
         let log = crate::logfile::append(&environment.log_file()).map_err(unusable)?;
-        let unset = ALLOCATOR.into_iter().filter(|(name, _)| std::env::var_os(name).is_none());
-        let mut child = Command::new(std::env::current_exe().map_err(failed)?)
-            .envs(unset)
-            .arg("daemon")
+        let mut child = daemon_command(&std::env::current_exe().map_err(failed)?, environment)
             .args(arguments)
-            .env("BATON_HOME", &environment.home)
-            .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir)
             .stdin(input)
             .stdout(Stdio::piped())
             .stderr(log)
@@ -296,7 +323,7 @@ fn start_lock(home: &Path) -> io::Result<File> {
 }
 
 /// Whether no daemon holds the home.
-fn lock_is_free(environment: &Environment) -> bool {
+pub(crate) fn lock_is_free(environment: &Environment) -> bool {
     let lock = OpenOptions::new().write(true).open(environment.home.join(lock::LOCK_FILE));
     lock.map_or(true, |lock| !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }

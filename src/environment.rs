@@ -1,10 +1,16 @@
-//! What the surroundings say: where Baton's home is and whose transcripts are read.
+//! What the surroundings say: where Baton's home is, where its daemon listens, and whose transcripts are read.
+
+mod hooks;
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
+use baton_actors::gateway::Endpoint;
 use baton_actors::watcher::Root;
 use baton_events::protocol::Caller;
+
+pub use hooks::Hooks;
 
 /// Where things are.
 #[derive(Clone, Debug)]
@@ -36,6 +42,16 @@ impl Environment {
             home: directory("BATON_HOME", ".baton")?,
             claude_config_dir: directory("CLAUDE_CONFIG_DIR", ".claude")?,
         })
+    }
+
+    /// Where the home's daemon listens, as its configuration says now.
+    pub fn endpoint(&self) -> Endpoint {
+        self.endpoint_of(&Hooks::of(&self.home))
+    }
+
+    /// As [`Environment::endpoint`], where the configuration has been read already.
+    pub fn endpoint_of(&self, hooks: &Hooks) -> Endpoint {
+        hooks.socket_path.clone().map_or_else(|| Endpoint::of(&self.home), Endpoint::at)
     }
 
     /// Where transcripts are looked for.
@@ -82,18 +98,22 @@ pub fn caller() -> Caller {
     }
 }
 
-/// Who asks, for a server that an agent has started: it works in the project that the agent names, wherever it was
-/// started itself.
+/// Who asks, for a server that an agent has started just now: it works in the project that the agent names, wherever it
+/// was started itself, and lives on when the agent has gone over to another session.
 pub fn agent() -> Caller {
-    let project = env::var("CLAUDE_PROJECT_DIR").ok().filter(|directory| !directory.is_empty());
-    let Caller { agent_session, directory, since } = caller();
-    Caller { agent_session, directory: project.or(directory), since }
+    let Caller { agent_session, directory, .. } = caller();
+    let now = UNIX_EPOCH.elapsed().ok().and_then(|since| i64::try_from(since.as_millis()).ok());
+    Caller { agent_session, directory: project().or(directory), since: now }
+}
+
+/// The project that the agent names which has started this process.
+fn project() -> Option<String> {
+    env::var("CLAUDE_PROJECT_DIR").ok().filter(|directory| !directory.is_empty())
 }
 
 /// Where this process works: its directory, and the project that its agent names.
 pub fn works_in() -> Vec<String> {
-    let directories = [agent().directory, caller().directory];
-    let mut directories: Vec<String> = directories.into_iter().flatten().collect();
+    let mut directories: Vec<String> = [project(), caller().directory].into_iter().flatten().collect();
     directories.dedup();
     directories
 }

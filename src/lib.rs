@@ -8,6 +8,7 @@ pub mod client;
 pub mod daemon;
 pub mod environment;
 pub mod examples;
+pub mod hook;
 pub mod logfile;
 pub mod mcp;
 pub mod print;

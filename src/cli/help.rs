@@ -5,7 +5,7 @@ use clap::{ColorChoice, Command};
 
 /// Commands in the order in which a person meets them. One that stands in no group is shown last.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Use", &["search", "show", "close", "mcp"]),
+    ("Use", &["search", "show", "close", "mcp", "hook"]),
     ("Look", &["sessions", "explain", "unindexed", "status", "logs"]),
     ("Configure", &["config", "session-tracking", "completions"]),
     ("Maintain", &["sync", "log", "replay", "daemon", "stop", "bench"]),

@@ -3,7 +3,6 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use baton_actors::gateway::Endpoint;
 use baton_actors::{limits, lock};
 use baton_events::protocol::answer::ToolResult;
 use baton_events::protocol::{self, Call, Incoming, Progress, ToolParams, Welcome, code, method};
@@ -94,9 +93,10 @@ struct Link {
 impl Link {
     /// `None` when there is no daemon, or an older one that has to be replaced.
     async fn connect(environment: &Environment) -> Result<Option<Self>, Error> {
-        let endpoint = Endpoint::of(&environment.home);
+        let endpoint = environment.endpoint();
         let name = endpoint.path().to_fs_name::<GenericFilePath>().map_err(Error::Broken)?;
         let Ok(stream) = Stream::connect(name).await else { return Ok(None) };
+        client::check_peer(&stream).map_err(Error::Broken)?;
         let mut link = Self { stream: BufReader::new(stream) };
         let hello = line_of(1, method::HELLO, &client::hello(environment, "mcp"))?;
         let greeting = async {

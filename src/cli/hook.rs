@@ -1,0 +1,31 @@
+//! `baton hook`: what `baton-hook` does, for who has only this program at hand.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Args;
+
+use crate::hook;
+
+const HELP: &str = "\
+An agent's hook calls it: it reads one JSON object from standard input, tells the daemon about the event and prints what the \
+agent is to be told. It ends within 150 ms (SessionStart, UserPromptSubmit) or 100 ms, or hooks.timeout_ms, with exit code 0 \
+whatever happens; what nobody took in time is left for the daemon in BATON_HOME/spool. `baton-hook EVENT` does the same and \
+starts faster: `baton install` registers that.
+
+Examples:
+  baton hook session-start < event.json";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// SessionStart, session-start and the like; else the object's hook_event_name
+    #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+    event: Vec<OsString>,
+}
+
+pub(super) fn run(typed: &Typed) -> ExitCode {
+    hook::run(typed.event.first().and_then(|event| event.to_str()).map(str::to_owned), Instant::now());
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,127 @@
+//! What of the configuration concerns whoever comes to the daemon: whether hooks count, where it listens, how long a hook
+//! may take. Read by every client itself, for a daemon need not run.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// The configuration, and the last one that was good: it holds while the other cannot be read.
+const FILES: [&str; 2] = ["config.json", "config.last-good.json"];
+/// Largest configuration.
+const BYTES_MAX: u64 = 1024 * 1024;
+
+/// See the keys `hooks.*`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hooks {
+    /// Whether hooks count.
+    pub enabled: bool,
+    /// Where the daemon listens instead of in its home.
+    pub socket_path: Option<PathBuf>,
+    /// How long a hook may take, whatever the event.
+    pub timeout: Option<Duration>,
+}
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self { enabled: true, socket_path: None, timeout: None }
+    }
+}
+
+#[derive(Default, Deserialize)]
+struct Document {
+    #[serde(default)]
+    hooks: Option<Box<RawValue>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Keys {
+    enabled: Option<Box<RawValue>>,
+    socket_path: Option<Box<RawValue>>,
+    timeout_ms: Option<Box<RawValue>>,
+}
+
+impl Hooks {
+    /// As a home's configuration says; what it does not say, or says wrongly, is as without it.
+    pub fn of(home: &Path) -> Self {
+        FILES.iter().find_map(|name| document(&home.join(name))).unwrap_or_default()
+    }
+
+    fn told(hooks: &RawValue) -> Self {
+        let keys: Keys = serde_json::from_str(hooks.get()).unwrap_or_default();
+        let text: Option<String> = value(keys.socket_path);
+        Self {
+            enabled: value(keys.enabled).unwrap_or(true),
+            socket_path: text.map(PathBuf::from).filter(|path| path.is_absolute()),
+            timeout: value(keys.timeout_ms).filter(|ms| *ms > 0).map(Duration::from_millis),
+        }
+    }
+}
+
+/// `None`: there is none that can be read.
+fn document(path: &Path) -> Option<Hooks> {
+    let file = File::open(path).ok()?;
+    let mut text = Vec::new();
+    file.take(BYTES_MAX + 1).read_to_end(&mut text).ok()?;
+    if text.len() as u64 > BYTES_MAX {
+        return None;
+    }
+    let document: Document = serde_json::from_slice(&text).ok()?;
+    Some(document.hooks.as_deref().map(Hooks::told).unwrap_or_default())
+}
+
+fn value<T: for<'de> Deserialize<'de>>(raw: Option<Box<RawValue>>) -> Option<T> {
+    serde_json::from_str(raw?.get()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    fn check(config: Option<&str>, last_good: Option<&str>, expected: (bool, Option<&str>, Option<u64>)) {
+        let temp = tempfile::tempdir().unwrap();
+        for (name, text) in FILES.into_iter().zip([config, last_good]) {
+            if let Some(text) = text {
+                std::fs::write(temp.path().join(name), text).unwrap();
+            }
+        }
+        let hooks = Hooks::of(temp.path());
+        let ms = hooks.timeout.map(|timeout| timeout.as_millis() as u64);
+        assert_eq!((hooks.enabled, hooks.socket_path.as_deref().and_then(Path::to_str), ms), expected, "{config:?}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_configured_counts_and_a_mistake_is_as_nothing() {
+        let usual = (true, None, None);
+        check(None, None, usual);
+        check(Some("{}"), None, usual);
+        check(Some(r#"{"hooks": {"enabled": false}}"#), None, (false, None, None));
+        check(
+            Some(
+                r#"{"_note": [1], "hooks": {"_a": {}, "socket_path": "/run/b.sock", "timeout_ms": 40}, "x": {"y": 1}}"#,
+            ),
+            None,
+            (true, Some("/run/b.sock"), Some(40)),
+        );
+        check(
+            Some(r#"{"hooks": {"enabled": "no", "socket_path": "b.sock", "timeout_ms": 40}}"#),
+            None,
+            (true, None, Some(40)),
+        );
+        for wrong in [r#"{"hooks": []}"#, r#"{"hooks": null}"#, r#"{"hooks": {"timeout_ms": -1, "socket_path": 7}}"#] {
+            check(Some(wrong), None, usual);
+        }
+        // The last good one holds as long as there is no other that can be read.
+        let good = Some(r#"{"hooks": {"enabled": false}}"#);
+        check(None, good, (false, None, None));
+        check(Some("{oops"), good, (false, None, None));
+        check(Some(&" ".repeat(2 * 1024 * 1024)), good, (false, None, None));
+        check(Some("{}"), good, usual);
+    }
+}

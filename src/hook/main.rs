@@ -1,0 +1,33 @@
+//! The `baton-hook` command: what an agent calls at each of its events. Small, without a runtime; always exits 0.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::time::Instant;
+
+use baton::hook;
+
+const USAGE: &str = "\
+usage: baton-hook [EVENT]
+
+An agent's hook calls it: it reads one JSON object from standard input, tells Baton's daemon about the event, and ends
+within its budget with exit code 0, whatever happens. EVENT is SessionStart, session-start and the like; without it the
+object's hook_event_name counts. `baton install` registers it, `baton hook-stats` shows how it does.
+";
+
+fn main() {
+    let started = Instant::now();
+    let event = std::env::args_os().nth(1);
+    match event.as_ref().and_then(|event| event.to_str()) {
+        Some("--version" | "-V") => {
+            let _ = writeln!(std::io::stdout(), "baton-hook {}", env!("CARGO_PKG_VERSION"));
+        }
+        Some("--help" | "-h") => usage(),
+        // A person tries it out; agents give it a pipe.
+        _ if std::io::stdin().is_terminal() => usage(),
+        _ => hook::run(event.map(OsString::into_string).and_then(Result::ok), started),
+    }
+}
+
+fn usage() {
+    let _ = std::io::stderr().write_all(USAGE.as_bytes());
+}

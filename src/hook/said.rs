@@ -1,0 +1,48 @@
+//! What a hook prints: the one object that Claude Code takes as context, or nothing at all.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use super::event::Event;
+
+#[derive(Serialize)]
+struct Said<'a> {
+    #[serde(rename = "hookSpecificOutput")]
+    output: Output<'a>,
+}
+
+#[derive(Serialize)]
+struct Output<'a> {
+    #[serde(rename = "hookEventName")]
+    event: &'a str,
+    #[serde(rename = "additionalContext")]
+    context: &'a str,
+}
+
+/// Prints what the agent is to be told. A reader that has gone needs nothing.
+pub(super) fn print(event: &Event, context: &str) {
+    if let Ok(line) = line(event, context) {
+        let mut output = std::io::stdout().lock();
+        let _ = output.write_all(&line).and_then(|()| output.flush());
+    }
+}
+
+fn line(event: &Event, context: &str) -> serde_json::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(&Said { output: Output { event: &event.name, context } })?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_what_the_agent_understands() {
+        let line = line(&Event::of("session-start"), "a \"fact\"\nanother").unwrap();
+        let expected = "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\",\
+                        \"additionalContext\":\"a \\\"fact\\\"\\nanother\"}}\n";
+        assert_eq!(String::from_utf8(line).unwrap(), expected);
+    }
+}

@@ -1,0 +1,49 @@
+//! Starting a daemon that nobody waits for.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use crate::client;
+use crate::environment::Environment;
+
+/// Name of the program that is the daemon.
+const PROGRAM: &str = "baton";
+
+/// Starts one unless one holds the home: it is starting then, or does not answer. It lets go of everything of this process
+/// by itself. Nothing is told of a failure; the next command that needs a daemon tells it.
+pub(super) fn start(environment: &Environment) {
+    if !client::lock_is_free(environment) {
+        return;
+    }
+    let _ = client::daemon_command(&program(std::env::current_exe().ok().as_deref()), &environment.for_daemon())
+        .arg("--detached")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+}
+
+/// This program, or the one beside it, or the one on the path.
+fn program(this: Option<&Path>) -> PathBuf {
+    let file_name = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
+    this.map(|this| this.with_file_name(&file_name))
+        .filter(|beside| beside.is_file())
+        .unwrap_or_else(|| PathBuf::from(PROGRAM))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn the_program_beside_this_one_comes_first() {
+        let temp = tempfile::tempdir().unwrap();
+        let hook = temp.path().join("baton-hook");
+        assert_eq!(program(Some(&hook)), Path::new("baton"));
+        std::fs::write(temp.path().join("baton"), "").unwrap();
+        assert_eq!(program(Some(&hook)), temp.path().join("baton"));
+        assert_eq!(program(Some(&temp.path().join("baton"))), temp.path().join("baton"));
+        assert_eq!(program(None), Path::new("baton"));
+    }
+}

@@ -1,0 +1,182 @@
+//! The conversation with the daemon: greeting and event in one go, two answers, and in the end how long it took.
+
+use std::io::{self, Read, Write};
+use std::time::Duration;
+
+use baton_actors::gateway::Endpoint;
+use baton_events::protocol::answer::Hook;
+use baton_events::protocol::{self, Call, HookParams, Incoming, Took, Welcome, code, method};
+use interprocess::local_socket::Stream;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use super::event::Event;
+use crate::client;
+use crate::environment::Environment;
+
+/// Most that is read of a daemon.
+const ANSWER_BYTES: usize = 64 * 1024;
+/// The number of the greeting.
+const HELLO: u64 = 1;
+/// The number of the event.
+const HOOK: u64 = 2;
+
+/// Why an event was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// There is no daemon.
+    Absent,
+    /// No answer came in time.
+    Timeout,
+    /// The daemon, or whoever is there, did not want it.
+    Refused,
+    /// What came is not understood.
+    Garbled,
+    /// The daemon speaks another version.
+    OtherVersion,
+}
+
+impl Why {
+    /// As [`protocol::Spooled::why`] has it.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Absent => "absent",
+            Self::Timeout => "timeout",
+            Self::Refused => "refused",
+            Self::Garbled => "garbled",
+            Self::OtherVersion => "other_version",
+        }
+    }
+}
+
+/// A daemon that has answered.
+pub(super) struct Link(Stream);
+
+/// Tells the daemon of an event, and waits for as long as it takes: who cannot wait is watched.
+pub(super) fn tell(endpoint: &Endpoint, environment: &Environment, params: &HookParams) -> Result<(Link, Hook), Why> {
+    let stream = client::reach(endpoint).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Why::Absent,
+        _ => Why::Refused,
+    })?;
+    let mut lines = line(Some(HELLO), method::HELLO, &client::hello(environment, "hook"));
+    lines.extend(line(Some(HOOK), method::HOOK, params));
+    // Whoever does not take it may still have said why.
+    let sent = (&stream).write_all(&lines);
+    let answer =
+        listen(&stream).map_err(|why| if sent.is_err() && why == Why::Garbled { Why::Refused } else { why })?;
+    Ok((Link(stream), answer))
+}
+
+impl Link {
+    /// Says how long it took. Nobody waits for what becomes of that.
+    pub(super) fn took(self, event: &Event, time: Duration) {
+        let took = Took { event: event.name.clone(), us: u64::try_from(time.as_micros()).unwrap_or(u64::MAX) };
+        let _ = (&self.0).write_all(&line(None, method::HOOK_TOOK, &took));
+    }
+}
+
+/// Both answers, in whatever pieces they come.
+fn listen(mut stream: impl Read) -> Result<Hook, Why> {
+    let (mut read, mut done) = (Vec::with_capacity(4096), 0);
+    let mut piece = [0; 4096];
+    loop {
+        while let Some(end) = read[done..].iter().position(|byte| *byte == b'\n') {
+            if let Some(answer) = heard(&read[done..done + end])? {
+                return Ok(answer);
+            }
+            done += end + 1;
+        }
+        if read.len() > ANSWER_BYTES {
+            return Err(Why::Garbled);
+        }
+        match stream.read(&mut piece) {
+            // Hung up on: whoever it was does not want it.
+            Ok(0) => return Err(Why::Refused),
+            Ok(count) => read.extend_from_slice(&piece[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return Err(Why::Refused),
+        }
+    }
+}
+
+/// What one line says: the answer to the event, or something on the way to it.
+fn heard(line: &[u8]) -> Result<Option<Hook>, Why> {
+    let incoming: Incoming = serde_json::from_slice(line).map_err(|_| Why::Garbled)?;
+    match incoming {
+        Incoming { error: Some(failure), .. } if failure.code == code::OTHER_VERSION => Err(Why::OtherVersion),
+        Incoming { error: Some(_), .. } => Err(Why::Refused),
+        Incoming { id: Some(HELLO), result: Some(result), .. } => {
+            let welcome: Welcome = result_of(&result)?;
+            if welcome.protocol == protocol::VERSION { Ok(None) } else { Err(Why::OtherVersion) }
+        }
+        Incoming { id: Some(HOOK), result: Some(result), .. } => {
+            let answer: Hook = result_of(&result)?;
+            if answer.status.is_empty() { Err(Why::Garbled) } else { Ok(Some(answer)) }
+        }
+        Incoming { method: Some(_), .. } => Ok(None),
+        _ => Err(Why::Garbled),
+    }
+}
+
+fn result_of<T: DeserializeOwned>(result: &RawValue) -> Result<T, Why> {
+    serde_json::from_str(result.get()).map_err(|_| Why::Garbled)
+}
+
+fn line(id: Option<u64>, method: &str, params: &impl Serialize) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Notification<'a, P: Serialize> {
+        jsonrpc: &'static str,
+        method: &'a str,
+        params: P,
+    }
+    let line = match id {
+        Some(id) => serde_json::to_vec(&Call { jsonrpc: "2.0", id, method, params }),
+        None => serde_json::to_vec(&Notification { jsonrpc: "2.0", method, params }),
+    };
+    // Made of texts and numbers: it cannot fail, and an empty line would be no harm.
+    let mut line = line.unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WELCOME: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocol":1,"version":"0","pid":1}}"#;
+
+    fn check(lines: &[&str], expected: Result<&str, Why>) {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let heard = listen(text.as_bytes()).map(|answer| answer.status);
+        assert_eq!(heard.as_deref().map_err(|why| *why), expected, "{text}");
+    }
+
+    #[test]
+    fn only_a_daemon_of_this_version_is_believed() {
+        let taken = r#"{"jsonrpc":"2.0","id":2,"result":{"status":"recorded"}}"#;
+        let progress = r#"{"jsonrpc":"2.0","method":"progress","params":{}}"#;
+        check(&[WELCOME, taken], Ok("recorded"));
+        check(&[WELCOME, progress, taken, "garbage"], Ok("recorded"));
+        check(&[r#"{"id":1,"result":{"protocol":2,"version":"9","pid":1}}"#, taken], Err(Why::OtherVersion));
+        check(&[WELCOME, r#"{"id":2,"error":{"code":-32001,"message":"x"}}"#], Err(Why::OtherVersion));
+        check(&[WELCOME, r#"{"id":2,"error":{"code":-32601,"message":"x"}}"#], Err(Why::Refused));
+        check(&[r#"{"id":null,"error":{"code":-32002,"message":"x"}}"#], Err(Why::Refused));
+        check(&[WELCOME], Err(Why::Refused));
+        check(&[], Err(Why::Refused));
+        check(&["HTTP/1.1 400 Bad Request"], Err(Why::Garbled));
+        check(&["{}"], Err(Why::Garbled));
+        check(&[WELCOME, r#"{"id":2,"result":{}}"#], Err(Why::Garbled));
+        check(&[WELCOME, r#"{"id":2,"result":{"status":7}}"#], Err(Why::Garbled));
+        check(&[WELCOME, r#"{"id":3,"result":{"status":"recorded"}}"#], Err(Why::Garbled));
+    }
+
+    #[test]
+    fn nobody_is_listened_to_without_end() {
+        assert_eq!(listen(io::repeat(b'x')).err(), Some(Why::Garbled));
+        let long = format!("{WELCOME}\n{}", "{\"method\":\"progress\"}\n".repeat(5000));
+        assert_eq!(listen(long.as_bytes()).err(), Some(Why::Garbled));
+        let mut pieces = io::Read::chain(WELCOME.as_bytes(), &b"\n{\"id\":2,\"result\":{\"status\":\"known\"}}\n"[..]);
+        assert_eq!(listen(&mut pieces).map(|answer| answer.status).as_deref(), Ok("known"));
+    }
+}
