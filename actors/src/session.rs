@@ -364,7 +364,7 @@ impl State {
             }
             Event::Ended { reason, at, .. } => tracing::info!(%session, %reason, %at, "session ended"),
             Event::HandoffOffered { episode, from, .. } => {
-                tracing::debug!(%session, %episode, %from, "handoff offered")
+                tracing::debug!(%session, %episode, %from, "handoff offered");
             }
             Event::HandoffClaimed { episode } => tracing::debug!(%session, %episode, "handoff claimed"),
             Event::IndexingStarted { reason, .. } => {
