@@ -10,6 +10,7 @@ mod explain;
 mod failure;
 mod help;
 mod hook;
+mod install;
 mod log;
 mod logs;
 mod mcp;
@@ -22,6 +23,7 @@ mod status;
 mod stop;
 mod sync;
 mod unindexed;
+mod uninstall;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -89,6 +91,10 @@ enum Command {
     Logs(logs::Typed),
     /// Print what a shell needs to complete this command line
     Completions(completions::Typed),
+    /// Set Baton up in Claude Code: hooks, MCP server, guidance
+    Install(install::Typed),
+    /// Take out of Claude Code what `baton install` put in
+    Uninstall(uninstall::Typed),
     /// Switch the tracking of sessions on or off, for all projects or for one
     SessionTracking(session_tracking::Typed),
     /// Show the configuration and where each value comes from, or import the original's
@@ -157,6 +163,15 @@ pub enum Error {
     /// An exported log that is not what it says, or not what was expected.
     #[error("{0}")]
     Replay(String),
+    /// Setting up in Claude Code: what is to be changed.
+    #[error(transparent)]
+    Installer(#[from] crate::install::Error),
+    /// Setting up in Claude Code: changing it.
+    #[error(transparent)]
+    Install(crate::install::Failed),
+    /// There is nobody to ask.
+    #[error("nothing was changed: there is no terminal to ask on; run it with --yes if this is what you want")]
+    NotAgreed,
     /// A measurement.
     #[error(transparent)]
     Bench(#[from] crate::bench::Error),
@@ -212,6 +227,8 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Completions(typed) => Ok(completions::run(&typed)),
         Command::Explain(typed) => explain::run(&environment, &typed),
         Command::Replay(typed) => replay::run(&typed),
+        Command::Install(typed) => install::run(&environment, &typed),
+        Command::Uninstall(typed) => uninstall::run(&environment, &typed),
         Command::SessionTracking(typed) => session_tracking::run(&environment, &typed),
         Command::Config(typed) => config::run(&environment, &typed),
         Command::Daemon(typed) => daemon::run(&environment, &typed),

@@ -7,7 +7,7 @@ use clap::{ColorChoice, Command};
 const GROUPS: &[(&str, &[&str])] = &[
     ("Use", &["search", "show", "close", "mcp", "hook"]),
     ("Look", &["sessions", "explain", "unindexed", "status", "logs"]),
-    ("Configure", &["config", "session-tracking", "completions"]),
+    ("Configure", &["install", "uninstall", "config", "session-tracking", "completions"]),
     ("Maintain", &["sync", "log", "replay", "daemon", "stop", "bench"]),
 ];
 

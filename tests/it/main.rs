@@ -22,6 +22,7 @@ mod graph;
 mod groups;
 mod history;
 mod hooks_daemon;
+mod install;
 mod kills;
 mod lazy;
 mod log;

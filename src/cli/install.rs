@@ -1,0 +1,166 @@
+//! `baton install`: hooks, MCP server and guidance in Claude Code.
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::Error;
+use crate::environment::Environment;
+use crate::install::{Change, Installer, Plan, Scope};
+use crate::print::{self, Output, Style};
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(super) struct Typed {
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print the JSON to put in by hand, and change nothing
+    #[arg(long, conflicts_with_all = ["dry_run", "yes", "claude_md"])]
+    print: bool,
+    /// Whose settings: yours, or those of the project of this directory
+    #[arg(long, value_enum, default_value_t = Scope::User)]
+    scope: Scope,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    /// Add the block "Session Handoff Best Practice" to CLAUDE.md too
+    #[arg(long)]
+    claude_md: bool,
+    /// Write a plugin with its marketplace into this folder instead
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "print", "yes", "claude_md", "scope"])]
+    plugin: Option<PathBuf>,
+}
+
+const AFTER_HELP: &str = "\
+Shows what changes in Claude Code's settings.json and asks before it writes. Only Baton's own hooks are touched; a copy of
+the file is kept beside it. Run it again after an update: it mends what is no longer right, or says that there is nothing
+to do. `baton doctor` says whether everything works, `baton uninstall` takes it all out again.
+
+Examples:
+  baton install                   hooks and MCP server for you, in all projects
+  baton install --dry-run         what that would change
+  baton install --scope project   for this project: .claude/settings.json and .mcp.json
+  baton install --plugin DIR      as a plugin: `/plugin marketplace add DIR`, `/plugin install baton@baton-local`";
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let directory = here()?;
+    let installer = Installer::new(typed.scope, environment, &directory)?;
+    let output = Output::new();
+    if typed.print {
+        let printed = installer.printed();
+        output.line(&printed.hooks);
+        print::note(&format!("\nThe hooks go into {}. The MCP server:", printed.settings.display()));
+        print::note(&format!("  {}", printed.command));
+        print::note("or, for one project, in its .mcp.json:");
+        printed.servers.lines().for_each(print::note);
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(folder) = &typed.plugin {
+        return plugin(&installer, &directory.join(folder), &output);
+    }
+    let mut plan = installer.plan()?;
+    let guidance = installer.plan_guidance()?;
+    let (wanted, offered) = if typed.claude_md { (guidance, None) } else { (None, guidance) };
+    plan.changes.extend(wanted);
+    let is_asked = !typed.yes && !typed.dry_run;
+    let done = carry_out(&plan, typed.dry_run, typed.yes, &output)?;
+    match offered {
+        Some(change) if is_asked && done == ExitCode::SUCCESS && is_terminal() => {
+            output.line("");
+            show(&change, &output);
+            if ask("Add this block to CLAUDE.md?", &output) {
+                output.line(&change.make().map_err(Error::Install)?);
+            }
+        }
+        Some(_) if !typed.dry_run => {
+            output.line("CLAUDE.md: a block that tells agents when to close is added by --claude-md");
+        }
+        _ => {}
+    }
+    Ok(done)
+}
+
+fn plugin(installer: &Installer, folder: &Path, output: &Output) -> Result<ExitCode, Error> {
+    let written = installer.write_plugin(folder)?;
+    match written.is_empty() {
+        true => output.line("The plugin is there; nothing to do."),
+        false => written
+            .iter()
+            .for_each(|path| output.line(&format!("{} written", print::plain(&path.display().to_string())))),
+    }
+    output.line("In Claude Code:");
+    output.line(&format!("  /plugin marketplace add {}", print::plain(&folder.display().to_string())));
+    output.line("  /plugin install baton@baton-local");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows a plan, asks, and does it.
+pub(super) fn carry_out(plan: &Plan, is_dry: bool, is_agreed: bool, output: &Output) -> Result<ExitCode, Error> {
+    for change in &plan.changes {
+        show(change, output);
+    }
+    for remark in &plan.remarks {
+        output.line(&format!("{} {}", output.styled(Style::Warning, "note:"), print::plain(remark)));
+    }
+    if plan.changes.is_empty() {
+        output.line("Everything is as it should be; nothing to do.");
+        return Ok(ExitCode::SUCCESS);
+    }
+    if is_dry {
+        output.line("Nothing was changed.");
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !is_agreed && !is_terminal() {
+        return Err(Error::NotAgreed);
+    }
+    if !is_agreed && !ask("Do this?", output) {
+        output.line("Nothing was changed.");
+        return Ok(ExitCode::FAILURE);
+    }
+    let mut code = ExitCode::SUCCESS;
+    for change in &plan.changes {
+        match change.make() {
+            Ok(done) => output.line(&print::plain(&done)),
+            Err(error) => {
+                print::error(&error.to_string());
+                code = ExitCode::FAILURE;
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// The directory that this is called in.
+pub(super) fn here() -> Result<PathBuf, Error> {
+    std::env::current_dir().map_err(|error| Error::File {
+        path: ".".to_owned(),
+        reason: format!("{error}; change to a directory that is there"),
+    })
+}
+
+fn show(change: &Change, output: &Output) {
+    for line in change.shown().lines() {
+        let line = print::plain(line);
+        output.line(&match line.as_bytes().first() {
+            Some(b'+') => output.styled(Style::Good, &line),
+            Some(b'-') => output.styled(Style::Bad, &line),
+            Some(b'@') => output.styled(Style::Faint, &line),
+            _ => line.to_string(),
+        });
+    }
+}
+
+fn is_terminal() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+fn ask(question: &str, output: &Output) -> bool {
+    output.line(&format!("{} [y/N]", output.styled(Style::Strong, question)));
+    let mut answer = String::new();
+    // No answer is a no.
+    let _ = io::stdin().lock().read_line(&mut answer);
+    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+}

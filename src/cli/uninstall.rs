@@ -1,0 +1,35 @@
+//! `baton uninstall`: takes out what `baton install` put in, and nothing else.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::Error;
+use super::install::{carry_out, here};
+use crate::environment::Environment;
+use crate::install::{Installer, Scope};
+use crate::print::Output;
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(super) struct Typed {
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Whose settings: yours, or those of the project of this directory
+    #[arg(long, value_enum, default_value_t = Scope::User)]
+    scope: Scope,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+const AFTER_HELP: &str = "\
+Takes Baton's hooks out of Claude Code's settings, then the MCP server, then the block in CLAUDE.md. Everything else in
+these files stays byte for byte. Memory and log in BATON_HOME stay too. Do this before you remove the program: hooks that
+call one that is gone show a notice each time.";
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let plan = Installer::new(typed.scope, environment, &here()?)?.plan_removal()?;
+    carry_out(&plan, typed.dry_run, typed.yes, &Output::new())
+}

@@ -1,0 +1,377 @@
+//! Setting Baton up in Claude Code: hooks in its settings, the MCP server, a block of guidance, or all that as a plugin.
+//! Other people's files are changed here, so everything is planned and shown first, only what is ours is touched, and
+//! taking it out again leaves the files byte for byte as they were.
+
+pub(crate) mod call;
+pub(crate) mod document;
+mod guidance;
+pub(crate) mod hooks;
+pub(crate) mod place;
+mod plan;
+pub(crate) mod plugin;
+pub(crate) mod server;
+pub(crate) mod target;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::environment::Environment;
+use crate::program;
+use call::Caller;
+use document::Document;
+use hooks::Wanted;
+use place::{Place, Programs};
+use plan::Kind;
+use server::{Registered, Server};
+use target::Target;
+
+pub use place::Scope;
+pub use plan::{Change, Failed, Plan};
+
+/// Days after which Claude Code deletes transcripts if nobody says otherwise.
+pub(crate) const RETENTION_DAYS: u64 = 30;
+/// Fewer than these are remarked on: history goes before it is looked for.
+pub(crate) const RETENTION_DAYS_LOW: u64 = 30;
+
+/// Why nothing is planned.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file.
+    #[error(transparent)]
+    Target(#[from] target::Error),
+    /// A file is not what it must be.
+    #[error("{}: {source}; nothing was written: mend it, or put the hooks in by hand (`baton install --print`)", path.display())]
+    Content {
+        /// Which file.
+        path: PathBuf,
+        /// What is the matter.
+        source: Unfit,
+    },
+    /// Hooks in settings and in a plugin would each be called.
+    #[error(
+        "the plugin {0} is switched on in {path}, and brings the same hooks; both would be called: take it out first \
+         (`/plugin` in Claude Code), or leave everything to it",
+        path = .1.display()
+    )]
+    Plugin(String, PathBuf),
+    /// As above, the other way round.
+    #[error(
+        "{} has Baton's hooks already, and a plugin would bring them once more; run `baton uninstall{}` first",
+        .0.display(),
+        if *.1 { " --scope project" } else { "" }
+    )]
+    Settings(PathBuf, bool),
+    /// Our own path.
+    #[error("this program's own path cannot be found out: {0}")]
+    Own(#[source] std::io::Error),
+}
+
+/// What is the matter with a file's content.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Unfit(#[from] document::Error);
+
+/// What is set up, from where.
+pub struct Installer {
+    place: Place,
+    programs: Programs,
+    caller: Caller,
+    server: Server,
+    registries: Vec<PathBuf>,
+    claude: Option<PathBuf>,
+    other_places: Vec<(PathBuf, bool)>,
+}
+
+impl Installer {
+    /// For this scope, in the project that a directory lies in.
+    pub fn new(scope: Scope, environment: &Environment, directory: &Path) -> Result<Self, Error> {
+        let programs = Programs::own().map_err(Error::Own)?;
+        let home = place::other_home(environment);
+        let settings = |scope| (Place::of(scope, environment, directory).settings, scope == Scope::Project);
+        Ok(Self {
+            place: Place::of(scope, environment, directory),
+            caller: Caller::new(programs.hook.as_deref(), &programs.baton, home),
+            server: Server::new(&programs, home),
+            registries: place::registries(environment),
+            claude: program::find("claude"),
+            other_places: [Scope::User, Scope::Project].map(settings).into(),
+            programs,
+        })
+    }
+
+    /// What has to change so that everything is there.
+    pub fn plan(&self) -> Result<Plan, Error> {
+        let mut plan = Plan::default();
+        let target = Target::read(&self.place.settings)?;
+        let mut document = self.document(&target)?;
+        let value = document.value().map_err(|source| self.content(&target, source))?;
+        for (path, settings) in self.all_settings(&value) {
+            if let Some(plugin) = plugin::enabled(&settings).into_iter().next() {
+                return Err(Error::Plugin(plugin, path));
+            }
+            plan.remarks.extend(switched_off(&path, &settings));
+        }
+        if !document.is_strict() {
+            plan.remarks.push(format!(
+                "{} has comments or trailing commas, which stay; should Claude Code not take the file (`/doctor` there \
+                 says so), no hook runs",
+                target.path.display()
+            ));
+        }
+        plan.remarks.extend(retention(&value));
+        plan.remarks.extend(self.remarks_on_programs());
+        hooks::put_in(&mut document, &self.caller).map_err(|source| self.content(&target, source))?;
+        plan.changes.extend(write(target, document.text(), false));
+        self.plan_server(&mut plan)?;
+        Ok(plan)
+    }
+
+    /// The block for `CLAUDE.md`, if it is not there as it should be.
+    pub fn plan_guidance(&self) -> Result<Option<Change>, Error> {
+        let target = Target::read(&self.place.guidance)?;
+        let text = guidance::put_in(target.text());
+        Ok(write(target, text, false))
+    }
+
+    /// What has to change so that nothing is left.
+    pub fn plan_removal(&self) -> Result<Plan, Error> {
+        let mut plan = Plan::default();
+        let target = Target::read(&self.place.settings)?;
+        if target.text.is_some() {
+            let mut document = self.document(&target)?;
+            let had = document.text();
+            hooks::take_out(&mut document).map_err(|source| self.content(&target, source))?;
+            let again = |document: &mut Document| hooks::put_in(document, &self.caller);
+            if document.text() != had {
+                plan.changes.push(self.undone(target, document, &again, &hooks::take_out));
+            }
+        }
+        self.plan_server_removal(&mut plan)?;
+        let target = Target::read(&self.place.guidance)?;
+        if guidance::is_in(target.text()) {
+            let text = guidance::take_out(target.text());
+            let change = match text.is_empty() {
+                true => Kind::Remove { target, folder: None },
+                false => Kind::Write { target, text, is_undone: true },
+            };
+            plan.changes.push(Change(change));
+        }
+        Ok(plan)
+    }
+
+    /// What somebody puts in by hand: the hooks for `settings.json`, and how the server is registered.
+    pub fn printed(&self) -> Printed {
+        let hooks = json!({ "hooks": serde_json::to_value(Wanted(&self.caller)).unwrap_or_default() });
+        let servers = json!({ "mcpServers": { server::NAME: self.server } });
+        Printed {
+            settings: self.place.settings.clone(),
+            hooks: in_order(&hooks, &self.caller),
+            servers: serde_json::to_string_pretty(&servers).unwrap_or_default(),
+            command: server::command_line(&self.server.add()),
+        }
+    }
+
+    /// Writes a plugin folder; says which of its files are new.
+    pub fn write_plugin(&self, folder: &Path) -> Result<Vec<PathBuf>, Error> {
+        for (path, is_project) in &self.other_places {
+            let target = Target::read(path)?;
+            let value = Document::read(target.text()).and_then(|document| document.value());
+            if value.is_ok_and(|value| !hooks::found(&value).is_empty()) {
+                return Err(Error::Settings(path.clone(), *is_project));
+            }
+        }
+        Ok(plugin::write(folder, &self.caller, &self.server)?)
+    }
+
+    fn plan_server(&self, plan: &mut Plan) -> Result<(), Error> {
+        if let Some(path) = &self.place.servers {
+            let target = Target::read(path)?;
+            let mut document = self.document(&target)?;
+            let value = document.value().map_err(|source| self.content(&target, source))?;
+            if let Registered::Foreign(command) = self.server.in_file(&value) {
+                plan.remarks.push(server::foreign(&command));
+            }
+            self.server.put_in(&mut document).map_err(|source| self.content(&target, source))?;
+            plan.changes.extend(write(target, document.text(), false));
+            return Ok(());
+        }
+        let command = server::command_line(&self.server.add());
+        match (self.registered(), &self.claude) {
+            (Registered::This, _) => {}
+            (Registered::Foreign(command), _) => plan.remarks.push(server::foreign(&command)),
+            (_, Some(claude)) => {
+                plan.changes.push(Change(Kind::Register { server: self.server.clone(), claude: claude.clone() }));
+            }
+            (_, None) => plan
+                .remarks
+                .push(format!("`claude` is not on the path; to register the MCP server run, where it is: {command}")),
+        }
+        Ok(())
+    }
+
+    fn plan_server_removal(&self, plan: &mut Plan) -> Result<(), Error> {
+        if let Some(path) = &self.place.servers {
+            let target = Target::read(path)?;
+            if target.text.is_none() {
+                return Ok(());
+            }
+            let mut document = self.document(&target)?;
+            let had = document.text();
+            self.server.take_out(&mut document).map_err(|source| self.content(&target, source))?;
+            if document.text() != had {
+                let again = |document: &mut Document| self.server.put_in(document);
+                plan.changes.push(self.undone(target, document, &again, &|document| self.server.take_out(document)));
+            }
+            return Ok(());
+        }
+        match (self.registered(), &self.claude) {
+            (Registered::Foreign(_) | Registered::Nothing, _) => {}
+            (_, None) => plan.remarks.push(format!(
+                "`claude` is not on the path; to take the MCP server away run, where it is: {}",
+                server::command_line(&Server::remove())
+            )),
+            (_, Some(claude)) => {
+                plan.changes.push(Change(Kind::Unregister { server: self.server.clone(), claude: claude.clone() }));
+            }
+        }
+        Ok(())
+    }
+
+    /// What Claude Code's own file says, which is only read because running sessions rewrite it, or else its command.
+    fn registered(&self) -> Registered {
+        let read = |path: &PathBuf| serde_json::from_str::<Value>(&Target::read(path).ok()?.text?).ok();
+        let file = self.registries.iter().find_map(read);
+        match (file.map_or(Registered::Nothing, |file| self.server.in_file(&file)), &self.claude) {
+            // One that does not answer is told of when it is to do something.
+            (Registered::Nothing, Some(claude)) => self.server.told(claude).unwrap_or(Registered::Nothing),
+            (registered, _) => registered,
+        }
+    }
+
+    /// A file without what was ours: as a copy of it shows it was, gone where nothing was there, or else as it is.
+    fn undone(&self, target: Target, document: Document, put_in: Edit, take_out: Edit) -> Change {
+        let backups = target.backups();
+        // One that has nothing of ours, and would become what is there now, is what it was made from.
+        let origin = backups.iter().rev().find(|(_, copy)| {
+            let edited = |edit: Edit| Document::read(copy).and_then(|mut then| edit(&mut then).map(|()| then.text()));
+            edited(put_in).is_ok_and(|then| then == target.text()) && edited(take_out).is_ok_and(|then| then == *copy)
+        });
+        let is_empty = document.value().is_ok_and(|value| value == json!({}));
+        if let Some((_, copy)) = origin {
+            let text = copy.clone();
+            return Change(Kind::Write { target, text, is_undone: true });
+        }
+        let text = document.text();
+        let is_known = backups.iter().any(|(_, copy)| *copy == text);
+        if is_empty && !is_known && is_our_own_form(&target, put_in) {
+            let folder = target.path.parent().filter(|_| self.place.scope == Scope::Project);
+            let folder = folder.filter(|folder| folder.ends_with(".claude")).map(Path::to_owned);
+            return Change(Kind::Remove { target, folder });
+        }
+        Change(Kind::Write { target, text, is_undone: is_known })
+    }
+
+    /// The settings that matter here with what they say, the first of them as read before.
+    fn all_settings(&self, value: &Value) -> Vec<(PathBuf, Value)> {
+        let others = self.other_places.iter().map(|(path, _)| path.clone()).chain(self.place.overriding());
+        let others = others.filter(|path| *path != self.place.settings);
+        let read = |path: PathBuf| {
+            let text = Target::read(&path).ok()?.text?;
+            Some((path, Document::read(&text).ok()?.value().ok()?))
+        };
+        std::iter::once((self.place.settings.clone(), value.clone())).chain(others.filter_map(read)).collect()
+    }
+
+    fn remarks_on_programs(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if self.programs.hook.is_none() {
+            remarks.push(format!(
+                "there is no baton-hook beside {}: hooks will call `baton hook`, which does the same and takes longer",
+                self.programs.baton.display()
+            ));
+        }
+        if self.programs.are_built_here() {
+            remarks.push(format!(
+                "{} lies in a build folder: hooks fail when that is cleaned; `cargo install --path .` puts it where it stays",
+                self.caller.program()
+            ));
+        }
+        if self.place.scope == Scope::Project {
+            remarks.push(
+                "the paths are those of this machine: others of the project need the same, or their own set-up"
+                    .to_owned(),
+            );
+        }
+        remarks
+    }
+
+    fn document(&self, target: &Target) -> Result<Document, Error> {
+        Document::read(target.text()).map_err(|source| self.content(target, source))
+    }
+
+    fn content(&self, target: &Target, source: document::Error) -> Error {
+        Error::Content { path: target.path.clone(), source: Unfit(source) }
+    }
+}
+
+/// A change of a document.
+type Edit<'a> = &'a dyn Fn(&mut Document) -> Result<(), document::Error>;
+
+/// What somebody puts in by hand.
+pub struct Printed {
+    /// Where the hooks go.
+    pub settings: PathBuf,
+    /// The hooks, as JSON.
+    pub hooks: String,
+    /// The server, as JSON for `.mcp.json`.
+    pub servers: String,
+    /// The command that registers the server for a user.
+    pub command: String,
+}
+
+/// The hooks in the order in which they come.
+fn in_order(value: &Value, caller: &Caller) -> String {
+    let mut document =
+        Document::read("").and_then(|mut document| hooks::put_in(&mut document, caller).map(|()| document));
+    match &mut document {
+        Ok(document) => document.text().trim_end().to_owned(),
+        Err(_) => value.to_string(),
+    }
+}
+
+/// A change, unless the file is as it should be.
+fn write(target: Target, text: String, is_undone: bool) -> Option<Change> {
+    let is_different = target.text.as_deref().map_or(!text.is_empty(), |before| before != text);
+    is_different.then_some(Change(Kind::Write { target, text, is_undone }))
+}
+
+/// Whether a file is exactly what we would make where there is none.
+fn is_our_own_form(target: &Target, put_in: Edit) -> bool {
+    let made = Document::read("").and_then(|mut document| put_in(&mut document).map(|()| document.text()));
+    // What was made by another program of ours has other paths in it, and the same lines.
+    made.is_ok_and(|made| made.lines().count() == target.text().lines().count())
+}
+
+/// Switches that keep hooks from running.
+fn switched_off(path: &Path, settings: &Value) -> Option<String> {
+    let key = ["disableAllHooks", "allowManagedHooksOnly"].into_iter().find(|key| settings[*key] == true)?;
+    Some(format!("{} says {key}: hooks do not run until that is taken away", path.display()))
+}
+
+/// What happens to transcripts.
+pub(crate) fn retention(settings: &Value) -> Option<String> {
+    let kept = "what Baton has indexed stays, but can then no longer be read again or shown word for word";
+    match settings.get("cleanupPeriodDays") {
+        None => Some(format!(
+            "cleanupPeriodDays is not set: Claude Code deletes transcripts after {RETENTION_DAYS} days; {kept}"
+        )),
+        Some(days) if days.as_u64().is_some_and(|days| days < RETENTION_DAYS_LOW) => {
+            Some(format!("cleanupPeriodDays is {days}: Claude Code deletes transcripts after {days} days; {kept}"))
+        }
+        Some(days) if days.as_u64().is_none() => {
+            Some(format!("cleanupPeriodDays is {days}, and must be a number of days"))
+        }
+        Some(_) => None,
+    }
+}

@@ -1,0 +1,357 @@
+//! A JSON file that is changed by cutting and inserting, so that every byte outside of a change stays as it is: order,
+//! indentation, line ends, a byte order mark, comments, a trailing comma. What was inserted is taken away again without
+//! a trace.
+
+use std::ops::Range;
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::ast::Value as Node;
+use jsonc_parser::common::Ranged as _;
+use serde::Serialize;
+use serde_json::Value;
+
+/// What some editors put before the text.
+const MARK: &str = "\u{feff}";
+/// Indentation where the file shows none.
+const INDENT: &str = "  ";
+
+/// Why a text is not changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Error {
+    /// It cannot be read as JSON.
+    #[error("it is no valid JSON: {0}")]
+    Invalid(String),
+    /// Something else stands where an object or a list must be.
+    #[error("{place} is {found}, and must be {wanted}")]
+    Mistyped { place: String, found: &'static str, wanted: &'static str },
+}
+
+/// A step from a value into it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step<'a> {
+    /// A member of an object; of several with one name the last, as JavaScript takes them.
+    Key(&'a str),
+    /// An element of a list, from 0.
+    At(usize),
+}
+
+/// A text that holds one JSON object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Document {
+    text: String,
+    is_marked: bool,
+}
+
+/// Where a value lies, and what lies in it.
+struct Spot {
+    range: Range<usize>,
+    children: Vec<Range<usize>>,
+    kind: &'static str,
+}
+
+impl Document {
+    /// Reads a text. One without anything in it is an object without members.
+    pub(crate) fn read(text: &str) -> Result<Self, Error> {
+        let (text, is_marked) = text.strip_prefix(MARK).map_or((text, false), |rest| (rest, true));
+        let text = if text.trim().is_empty() { "{}\n" } else { text };
+        let document = Self { text: text.to_owned(), is_marked };
+        document.spot(&[])?.must_be(OBJECT, "the file")?;
+        Ok(document)
+    }
+
+    /// The text as it is now.
+    pub(crate) fn text(&self) -> String {
+        if self.is_marked { format!("{MARK}{}", self.text) } else { self.text.clone() }
+    }
+
+    /// What it says.
+    pub(crate) fn value(&self) -> Result<Value, Error> {
+        self.at(&[], value)
+    }
+
+    /// Whether it is JSON and no more: without comments and trailing commas.
+    pub(crate) fn is_strict(&self) -> bool {
+        serde_json::from_str::<serde::de::IgnoredAny>(&self.text).is_ok()
+    }
+
+    /// Adds a member to an object, as its last.
+    pub(crate) fn insert(&mut self, path: &[Step], key: &str, value: &impl Serialize) -> Result<(), Error> {
+        let spot = self.spot(path)?.must_be(OBJECT, &name(path))?;
+        let key = serde_json::to_string(key).map_err(|error| Error::Invalid(error.to_string()))?;
+        self.add(&spot, &format!("{key}: "), value)
+    }
+
+    /// Adds an element to a list, as its last.
+    pub(crate) fn push(&mut self, path: &[Step], value: &impl Serialize) -> Result<(), Error> {
+        let spot = self.spot(path)?.must_be(LIST, &name(path))?;
+        self.add(&spot, "", value)
+    }
+
+    /// Puts another value in the place of one.
+    pub(crate) fn replace(&mut self, path: &[Step], value: &impl Serialize) -> Result<(), Error> {
+        let range = self.spot(path)?.range;
+        let text = self.pretty(value, &self.indentation(range.start))?;
+        self.text.replace_range(range, &text);
+        Ok(())
+    }
+
+    /// Takes a member or an element away, with its comma and its line.
+    pub(crate) fn remove(&mut self, path: &[Step]) -> Result<(), Error> {
+        let Some((last, parent)) = path.split_last() else { return Ok(()) };
+        let spot = self.spot(parent)?;
+        let index = match last {
+            Step::At(index) => *index,
+            Step::Key(key) => self.index(parent, key)?,
+        };
+        let Some(child) = spot.children.get(index).cloned() else {
+            return Err(Error::Mistyped { place: name(path), found: "not there", wanted: "a value" });
+        };
+        let next = spot.children.get(index + 1).map_or(spot.range.end - 1, |next| next.start);
+        let following = self.comma(child.end..next);
+        let preceding = match index.checked_sub(1).and_then(|before| spot.children.get(before)) {
+            Some(before) if following.is_none() => self.comma(before.end..child.start),
+            _ => None,
+        };
+        let start = self.text[..child.start].trim_end().len();
+        // From the back, so that what lies before keeps its place.
+        if let Some(comma) = following {
+            self.text.remove(comma);
+        }
+        self.text.replace_range(start..child.end, "");
+        if let Some(comma) = preceding {
+            self.text.remove(comma);
+        }
+        if spot.children.len() == 1 {
+            self.close_up(parent)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses anything but an object at this place.
+    pub(crate) fn must_be_object(&self, path: &[Step]) -> Result<(), Error> {
+        self.spot(path)?.must_be(OBJECT, &name(path)).map(|_| ())
+    }
+
+    /// Whether there is a value at this place.
+    pub(crate) fn has(&self, path: &[Step]) -> bool {
+        self.spot(path).is_ok()
+    }
+
+    /// After the only child has gone: the line that it had opened goes too.
+    fn close_up(&mut self, path: &[Step]) -> Result<(), Error> {
+        let range = self.spot(path)?.range;
+        let inner = range.start + 1..range.end - 1;
+        let line = format!("{}{}", self.newline(), self.indentation(range.start));
+        if self.text[inner.clone()] == line {
+            self.text.replace_range(inner, "");
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, spot: &Spot, before: &str, value: &impl Serialize) -> Result<(), Error> {
+        let newline = self.newline();
+        let outer = self.indentation(spot.range.start);
+        let indentation = match spot.children.first() {
+            Some(child) if self.begins_line(child.start) => self.indentation(child.start),
+            _ => format!("{outer}{}", self.unit()),
+        };
+        let text = format!("{newline}{indentation}{before}{}", self.pretty(value, &indentation)?);
+        let Some(last) = spot.children.last() else {
+            let open = spot.range.start + 1;
+            let is_closed_on_its_line = !self.text[open..spot.range.end - 1].contains('\n');
+            let end = if is_closed_on_its_line { format!("{newline}{outer}") } else { String::new() };
+            self.text.insert_str(open, &format!("{text}{end}"));
+            return Ok(());
+        };
+        let rest = last.end..spot.range.end - 1;
+        match self.comma(rest.clone()) {
+            Some(comma) => {
+                let place = self.end_of_remarks(comma + 1..rest.end);
+                self.text.insert_str(place, &format!("{text},"));
+            }
+            None => {
+                let place = self.end_of_remarks(rest.clone());
+                self.text.insert_str(place, &text);
+                self.text.insert(rest.start, ',');
+            }
+        }
+        Ok(())
+    }
+
+    /// A value over several lines, all but its first indented like this.
+    fn pretty(&self, value: &impl Serialize, indentation: &str) -> Result<String, Error> {
+        let unit = self.unit();
+        let mut bytes = Vec::new();
+        let formatter = serde_json::ser::PrettyFormatter::with_indent(unit.as_bytes());
+        let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
+        let written = value.serialize(&mut serializer).map_err(|error| error.to_string());
+        let text = written.and_then(|()| String::from_utf8(bytes).map_err(|error| error.to_string()));
+        // Line ends within strings are escaped: these are those between values.
+        text.map(|text| text.replace('\n', &format!("{}{indentation}", self.newline()))).map_err(Error::Invalid)
+    }
+
+    fn newline(&self) -> &'static str {
+        match self.text.find('\n') {
+            Some(at) if self.text[..at].ends_with('\r') => "\r\n",
+            _ => "\n",
+        }
+    }
+
+    /// One level of indentation: what the first indented line has.
+    fn unit(&self) -> String {
+        let mut lines = self.text.lines().skip(1);
+        let blank = |line: &str| line[..line.len() - line.trim_start().len()].to_owned();
+        lines.find(|line| line.starts_with([' ', '\t']) && !line.trim().is_empty()).map_or(INDENT.to_owned(), blank)
+    }
+
+    /// What the line of this place begins with.
+    fn indentation(&self, place: usize) -> String {
+        let line = &self.text[self.text[..place].rfind('\n').map_or(0, |at| at + 1)..];
+        line.chars().take_while(|letter| matches!(letter, ' ' | '\t')).collect()
+    }
+
+    fn begins_line(&self, place: usize) -> bool {
+        self.text[..place].trim_end_matches([' ', '\t']).ends_with('\n')
+    }
+
+    /// The comma in what lies between values: white space and remarks besides.
+    fn comma(&self, range: Range<usize>) -> Option<usize> {
+        let text = &self.text[range.clone()];
+        let mut at = 0;
+        while let Some(letter) = text[at..].chars().next() {
+            if letter == ',' {
+                return Some(range.start + at);
+            }
+            at += remark(&text[at..]).unwrap_or(letter.len_utf8());
+        }
+        None
+    }
+
+    /// Where the remarks end that follow on the same line.
+    fn end_of_remarks(&self, range: Range<usize>) -> usize {
+        let text = &self.text[range.clone()];
+        let (mut at, mut end) = (0, 0);
+        while let Some(letter) = text[at..].chars().next() {
+            match remark(&text[at..]) {
+                Some(length) => {
+                    at += length;
+                    end = at;
+                }
+                None if matches!(letter, ' ' | '\t') => at += 1,
+                None => break,
+            }
+        }
+        range.start + end
+    }
+
+    fn index(&self, path: &[Step], key: &str) -> Result<usize, Error> {
+        let missing = || Error::Mistyped { place: key.to_owned(), found: "not there", wanted: "a value" };
+        self.at(path, |node| {
+            let members = node.as_object().map(|object| &object.properties);
+            members.and_then(|members| members.iter().rposition(|member| member.name.as_str() == key))
+        })?
+        .ok_or_else(missing)
+    }
+
+    fn spot(&self, path: &[Step]) -> Result<Spot, Error> {
+        self.at(path, |node| {
+            let (kind, children) = match node {
+                Node::Object(object) => (OBJECT, object.properties.iter().map(|member| range(&member.range)).collect()),
+                Node::Array(list) => (LIST, list.elements.iter().map(|element| range(&element.range())).collect()),
+                Node::StringLit(_) => ("a string", Vec::new()),
+                Node::NumberLit(_) => ("a number", Vec::new()),
+                Node::BooleanLit(_) => ("true or false", Vec::new()),
+                Node::NullKeyword(_) => ("null", Vec::new()),
+            };
+            Spot { range: range(&node.range()), children, kind }
+        })
+    }
+
+    fn at<T>(&self, path: &[Step], take: impl FnOnce(&Node) -> T) -> Result<T, Error> {
+        let parsed = jsonc_parser::parse_to_ast(&self.text, &Default::default(), &options());
+        let root = parsed.map_err(|error| Error::Invalid(error.to_string()))?.value;
+        let mut node = root.as_ref();
+        for step in path {
+            node = match (node, step) {
+                (Some(Node::Object(object)), Step::Key(key)) => {
+                    object.properties.iter().rfind(|member| member.name.as_str() == *key).map(|member| &member.value)
+                }
+                (Some(Node::Array(list)), Step::At(index)) => list.elements.get(*index),
+                _ => None,
+            };
+        }
+        let missing = || Error::Mistyped { place: name(path), found: "not there", wanted: "a value" };
+        node.map(take).ok_or_else(missing)
+    }
+}
+
+const OBJECT: &str = "an object";
+const LIST: &str = "a list";
+
+impl Spot {
+    fn must_be(self, wanted: &'static str, place: &str) -> Result<Self, Error> {
+        if self.kind == wanted {
+            return Ok(self);
+        }
+        Err(Error::Mistyped { place: place.to_owned(), found: self.kind, wanted })
+    }
+}
+
+/// JSON with remarks and trailing commas, and nothing else besides.
+fn options() -> ParseOptions {
+    ParseOptions {
+        allow_comments: true,
+        allow_loose_object_property_names: false,
+        allow_trailing_commas: true,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    }
+}
+
+fn range(range: &jsonc_parser::common::Range) -> Range<usize> {
+    range.start..range.end
+}
+
+/// What a value says. A number that is too large for this is none of ours.
+fn value(node: &Node) -> Value {
+    match node {
+        Node::StringLit(text) => Value::String(text.value.to_string()),
+        Node::NumberLit(number) => serde_json::from_str(number.value).unwrap_or_default(),
+        Node::BooleanLit(truth) => Value::Bool(truth.value),
+        Node::NullKeyword(_) => Value::Null,
+        Node::Array(list) => Value::Array(list.elements.iter().map(value).collect()),
+        Node::Object(object) => {
+            let members = object.properties.iter();
+            Value::Object(members.map(|member| (member.name.as_str().to_owned(), value(&member.value))).collect())
+        }
+    }
+}
+
+/// The length of the remark that a text begins with. A line's end is no part of it.
+fn remark(text: &str) -> Option<usize> {
+    if text.starts_with("//") {
+        return Some(text.find(['\r', '\n']).unwrap_or(text.len()));
+    }
+    text.starts_with("/*").then(|| text.find("*/").map_or(text.len(), |end| end + 2))
+}
+
+/// A place for a person: `hooks.Stop[0]`.
+fn name(path: &[Step]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Step::Key(key) if text.is_empty() => text.push_str(key),
+            Step::Key(key) => text.push_str(&format!(".{key}")),
+            Step::At(index) => text.push_str(&format!("[{index}]")),
+        }
+    }
+    if text.is_empty() { "the file".to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! The block for `CLAUDE.md` that tells agents when to close a session and where to look for earlier ones.
+
+/// What the block begins with, to be found again. The rest of the line is for people.
+const BEGIN: &str = "<!-- baton:begin";
+const END: &str = "<!-- baton:end -->";
+
+/// What Baton really does, as plain facts and three steps.
+const BLOCK: &str = "\
+<!-- baton:begin (put in by `baton install`, taken out by `baton uninstall`) -->
+## Session Handoff Best Practice
+
+Baton keeps what earlier sessions asked, did, decided and left open, and tells the next session what concerns it.
+
+Before you turn to another task, another context or another agent:
+
+1. Call the MCP tool `session_tracking_close` with a `reason` such as \"task_complete\". It returns when this session's
+   episode can be found.
+2. The next agent then finds this work at once, with `search_memory_nodes`, `search_memory_facts` and `get_episodes`.
+3. Unchanged content is recognised by its hash: a close with nothing new to say costs nothing.
+
+Without a close nothing is lost: `/clear`, the end of a session, a search and 30 minutes of silence index it as well.
+<!-- baton:end -->
+";
+
+/// The text with the block at its end, or the block in the place of an older one.
+pub(crate) fn put_in(text: &str) -> String {
+    let newline = newline(text);
+    let block = BLOCK.replace('\n', newline);
+    if let Some((start, end)) = place(text) {
+        return format!("{}{block}{}", &text[..start], &text[end..]);
+    }
+    match text {
+        "" => block,
+        // One empty line between; where the last line was not ended none, so that it can be told when it is taken out.
+        _ => format!("{text}{newline}{block}"),
+    }
+}
+
+/// The text without the block, exactly as it was before it was put in.
+pub(crate) fn take_out(text: &str) -> String {
+    let Some((start, end)) = place(text) else { return text.to_owned() };
+    let before = &text[..start];
+    let before = before.strip_suffix(newline(text)).unwrap_or(before);
+    format!("{before}{}", &text[end..])
+}
+
+/// Whether the block is there.
+pub(crate) fn is_in(text: &str) -> bool {
+    place(text).is_some()
+}
+
+/// From the beginning of the block's first line to behind its last.
+fn place(text: &str) -> Option<(usize, usize)> {
+    let (end, line) = lines(text).find(|(_, line)| line.trim_end() == END)?;
+    let start = lines(text).take_while(|(at, _)| *at < end).filter(|(_, line)| line.starts_with(BEGIN)).last()?.0;
+    Some((start, end + line.len()))
+}
+
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    text.split_inclusive('\n').map(move |line| {
+        at += line.len();
+        (at - line.len(), line)
+    })
+}
+
+fn newline(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_block_goes_as_it_came() {
+        for before in
+            ["", "\n", "# Mine", "# Mine\n", "# Mine\n\n", "a\r\nb\r\n", "a\r\nb", "<!-- baton:begin\nbut no end\n"]
+        {
+            let after = put_in(before);
+            assert!(is_in(&after), "{after}");
+            assert_eq!(put_in(&after), after, "{before:?}");
+            assert_eq!(take_out(&after), before);
+            assert_eq!(take_out(before), before);
+            assert_eq!(before.contains("\r\n"), after.contains("\r\n"));
+        }
+        let written_below = format!("{}\nmore\n", put_in("# Mine\n"));
+        assert_eq!(take_out(&written_below), "# Mine\n\nmore\n");
+    }
+
+    #[test]
+    fn an_older_block_is_replaced_where_it_stands() {
+        let older = "a\n\n<!-- baton:begin v0 -->\nold\n<!-- baton:end -->\nb\n";
+        let newer = put_in(older);
+        assert!(
+            newer.starts_with("a\n\n<!-- baton:begin (") && newer.ends_with("end -->\nb\n") && !newer.contains("old\n")
+        );
+    }
+}

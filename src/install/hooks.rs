@@ -1,0 +1,207 @@
+//! Baton's hooks in a settings file of Claude Code: which there are, how they are put in, mended and taken out. Hooks of
+//! others stay as they are.
+
+use serde::Serialize;
+use serde::ser::{SerializeMap as _, Serializer};
+use serde_json::Value;
+
+use super::call::{Caller, Own};
+use super::document::{Document, Error, Step};
+
+/// The events that are listened to, with the seconds after which Claude Code gives up. The hook ends by itself long
+/// before; a session's end has none, because an exit would wait for it.
+pub(crate) const EVENTS: [(&str, Option<u64>); 7] = [
+    ("SessionStart", Some(TIMEOUT_S)),
+    ("UserPromptSubmit", Some(TIMEOUT_S)),
+    ("Stop", Some(TIMEOUT_S)),
+    ("PreCompact", Some(TIMEOUT_S)),
+    ("PostCompact", Some(TIMEOUT_S)),
+    ("SubagentStop", Some(TIMEOUT_S)),
+    ("SessionEnd", None),
+];
+const TIMEOUT_S: u64 = 5;
+/// A timeout that somebody has set by hand stays up to this one; above, milliseconds were meant.
+pub(crate) const TIMEOUT_S_MAX: u64 = 60;
+
+const HOOKS: Step = Step::Key("hooks");
+
+/// Where hooks go in the file, as Claude Code reads it.
+#[derive(Debug, Clone, Serialize)]
+struct Group {
+    hooks: [Handler; 1],
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Handler {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    command: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout: Option<u64>,
+}
+
+/// All hooks, as the value of `hooks`.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted<'a>(pub(crate) &'a Caller);
+
+impl Wanted<'_> {
+    fn group(&self, event: &str, timeout: Option<u64>) -> Group {
+        Group { hooks: [Handler { kind: "command", command: self.0.line(event), timeout }] }
+    }
+}
+
+impl Serialize for Wanted<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(EVENTS.len()))?;
+        for (event, timeout) in EVENTS {
+            map.serialize_entry(event, &[self.group(event, timeout)])?;
+        }
+        map.end()
+    }
+}
+
+/// A hook of Baton as it stands in a file.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Found {
+    /// The event it is called for.
+    pub(crate) event: String,
+    /// What it calls.
+    pub(crate) own: Own,
+    /// The whole command line.
+    pub(crate) line: String,
+    /// As it stands there.
+    pub(crate) timeout: Option<Value>,
+    /// Which of the event's occasions it is limited to.
+    pub(crate) matcher: Option<String>,
+    /// Whether it is anything but a plain command that is waited for.
+    pub(crate) is_odd: bool,
+    group: usize,
+    at: usize,
+}
+
+impl Found {
+    /// Whether it does what the event needs.
+    pub(crate) fn is_sound(&self) -> bool {
+        let timeout = match (&self.timeout, is_end(&self.event)) {
+            (None, _) => true,
+            (Some(_), true) => false,
+            (Some(value), false) => value.as_u64().is_some_and(|seconds| (1..=TIMEOUT_S_MAX).contains(&seconds)),
+        };
+        timeout && !self.is_odd && matches!(self.matcher.as_deref(), None | Some("" | "*"))
+    }
+}
+
+fn is_end(event: &str) -> bool {
+    event == "SessionEnd"
+}
+
+/// Baton's hooks in a file, whatever else is wrong with it.
+pub(crate) fn found(settings: &Value) -> Vec<Found> {
+    let Some(events) = settings.get("hooks").and_then(Value::as_object) else { return Vec::new() };
+    let mut found = Vec::new();
+    for (event, groups) in events {
+        for (group, value) in groups.as_array().into_iter().flatten().enumerate() {
+            let handlers = value.get("hooks").and_then(Value::as_array);
+            let matcher = value.get("matcher").map(|value| value.as_str().map_or(value.to_string(), str::to_owned));
+            for (at, handler) in handlers.into_iter().flatten().enumerate() {
+                let Some(line) = line(handler) else { continue };
+                let Some(own) = Own::read(&line) else { continue };
+                let kind = handler.get("type").and_then(Value::as_str);
+                let odd = ["args", "async", "asyncRewake", "shell", "if", "once"];
+                found.push(Found {
+                    event: event.clone(),
+                    own,
+                    line,
+                    timeout: handler.get("timeout").cloned(),
+                    matcher: matcher.clone(),
+                    is_odd: kind != Some("command") || odd.iter().any(|key| handler.get(key).is_some()),
+                    group,
+                    at,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// The command line of a handler, with the arguments that are given apart.
+fn line(handler: &Value) -> Option<String> {
+    let command = handler.get("command")?.as_str()?;
+    let Some(arguments) = handler.get("args").and_then(Value::as_array) else { return Some(command.to_owned()) };
+    let words = std::iter::once(super::call::quoted(command));
+    Some(words.chain(arguments.iter().filter_map(Value::as_str).map(super::call::quoted)).collect::<Vec<_>>().join(" "))
+}
+
+/// Puts in what is missing and mends what is not as it should be.
+pub(crate) fn put_in(document: &mut Document, caller: &Caller) -> Result<(), Error> {
+    let wanted = Wanted(caller);
+    let before = document.value()?;
+    match before.get("hooks") {
+        None => return document.insert(&[], "hooks", &wanted),
+        Some(Value::Object(_)) => {}
+        Some(_) => document.must_be_object(&[HOOKS])?,
+    }
+    for (event, timeout) in EVENTS {
+        let path = [HOOKS, Step::Key(event)];
+        let line = caller.line(event);
+        // The first that is as it should be stays, or else the first one is mended; each other one goes.
+        let own = of_event(document, event)?;
+        let kept = own.iter().position(|found| found.line == line && found.is_sound()).unwrap_or(0);
+        // From the back, so that those before keep their places.
+        for (_, surplus) in own.iter().enumerate().rev().filter(|(index, _)| *index != kept) {
+            take_one(document, surplus)?;
+        }
+        let own = of_event(document, event)?;
+        let group = wanted.group(event, timeout);
+        match own.first() {
+            Some(found) if found.line == line && found.is_sound() => {}
+            Some(found) if is_alone(&document.value()?, found) => {
+                document.replace(&[path[0], path[1], Step::At(found.group)], &group)?;
+            }
+            Some(found) => {
+                take_one(document, found)?;
+                document.push(&path, &group)?;
+            }
+            None if document.has(&path) => document.push(&path, &group)?,
+            None => document.insert(&[HOOKS], event, &[group])?,
+        }
+    }
+    Ok(())
+}
+
+/// Takes all of Baton's out, and what has become empty by that.
+pub(crate) fn take_out(document: &mut Document) -> Result<(), Error> {
+    // Each round takes one away.
+    while let Some(last) = found(&document.value()?).pop() {
+        take_one(document, &last)?;
+        let value = document.value()?;
+        let hooks = &value["hooks"];
+        if hooks[&last.event].as_array().is_some_and(Vec::is_empty) {
+            document.remove(&[HOOKS, Step::Key(&last.event)])?;
+            if hooks.as_object().is_some_and(|hooks| hooks.len() == 1) {
+                document.remove(&[HOOKS])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn of_event(document: &Document, event: &str) -> Result<Vec<Found>, Error> {
+    Ok(found(&document.value()?).into_iter().filter(|found| found.event == event).collect())
+}
+
+/// Whether nothing else stands in its group.
+fn is_alone(settings: &Value, found: &Found) -> bool {
+    settings["hooks"][&found.event][found.group]["hooks"].as_array().is_some_and(|handlers| handlers.len() == 1)
+}
+
+fn take_one(document: &mut Document, found: &Found) -> Result<(), Error> {
+    let group = [HOOKS, Step::Key(&found.event), Step::At(found.group)];
+    if is_alone(&document.value()?, found) {
+        return document.remove(&group);
+    }
+    document.remove(&[group[0], group[1], group[2], Step::Key("hooks"), Step::At(found.at)])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! Where Claude Code keeps what is changed, and where our own programs lie.
+
+use std::path::{Path, PathBuf};
+
+use crate::environment::Environment;
+use crate::program;
+
+/// For whom something is set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Scope {
+    /// For you, in all projects
+    User,
+    /// For everybody who works in this project
+    Project,
+}
+
+/// The files of one scope.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) scope: Scope,
+    /// `settings.json`.
+    pub(crate) settings: PathBuf,
+    /// `CLAUDE.md`.
+    pub(crate) guidance: PathBuf,
+    /// `.mcp.json` of a project. For a user `~/.claude.json` is the place, which running sessions rewrite.
+    pub(crate) servers: Option<PathBuf>,
+}
+
+impl Place {
+    /// Where the scope's files lie, seen from a directory.
+    pub(crate) fn of(scope: Scope, environment: &Environment, directory: &Path) -> Self {
+        match scope {
+            Scope::User => {
+                let folder = &environment.claude_config_dir;
+                let (settings, guidance) = (folder.join("settings.json"), folder.join("CLAUDE.md"));
+                Self { scope, settings, guidance, servers: None }
+            }
+            Scope::Project => {
+                let top = top(directory);
+                Self {
+                    scope,
+                    settings: top.join(".claude").join("settings.json"),
+                    guidance: top.join("CLAUDE.md"),
+                    servers: Some(top.join(".mcp.json")),
+                }
+            }
+        }
+    }
+
+    /// The other files that say something about hooks here: what overrides the settings, and what rules them all.
+    pub(crate) fn overriding(&self) -> Vec<PathBuf> {
+        let managed = match std::env::consts::OS {
+            "macos" => "/Library/Application Support/ClaudeCode/managed-settings.json",
+            "windows" => "C:/Program Files/ClaudeCode/managed-settings.json",
+            _ => "/etc/claude-code/managed-settings.json",
+        };
+        vec![self.settings.with_file_name("settings.local.json"), PathBuf::from(managed)]
+    }
+}
+
+/// Where Claude Code names its servers for a user; the first that is there counts.
+pub(crate) fn registries(environment: &Environment) -> Vec<PathBuf> {
+    let home = std::env::home_dir().map(|home| home.join(".claude.json"));
+    std::iter::once(environment.claude_config_dir.join(".claude.json")).chain(home).collect()
+}
+
+/// The top of the work tree that a directory lies in, or the directory.
+fn top(directory: &Path) -> PathBuf {
+    directory.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(directory).to_owned()
+}
+
+/// Our own programs, by their whole paths.
+#[derive(Debug, Clone)]
+pub(crate) struct Programs {
+    /// `baton`.
+    pub(crate) baton: PathBuf,
+    /// `baton-hook` beside it, if it is there.
+    pub(crate) hook: Option<PathBuf>,
+}
+
+impl Programs {
+    /// Those of this process.
+    pub(crate) fn own() -> std::io::Result<Self> {
+        let baton = std::env::current_exe()?;
+        let hook = baton.with_file_name(format!("baton-hook{}", std::env::consts::EXE_SUFFIX));
+        let hook = Some(hook).filter(|hook| program::is_program(hook));
+        Ok(Self { baton, hook })
+    }
+
+    /// Whether they lie where a build puts them, and the next clean takes them away.
+    pub(crate) fn are_built_here(&self) -> bool {
+        self.baton.parent().is_some_and(|folder| folder.join("deps").is_dir() && folder.join(".fingerprint").is_dir())
+    }
+}
+
+/// `BATON_HOME`, where it is not what a program without it would take.
+pub(crate) fn other_home(environment: &Environment) -> Option<&Path> {
+    let usual = std::env::home_dir().map(|home| home.join(".baton"));
+    Some(environment.home.as_path()).filter(|home| usual.as_deref() != Some(home))
+}

@@ -1,0 +1,117 @@
+//! What is to be changed, before anything is: shown, asked for, done in order.
+
+use std::path::{Path, PathBuf};
+
+use similar::TextDiff;
+
+use super::server::{Server, command_line};
+use super::target::{self, Target};
+
+/// Lines around a change that are shown.
+const CONTEXT: usize = 3;
+
+/// Everything that is to be done, and what a person should know.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// In this order.
+    pub changes: Vec<Change>,
+    /// What is not changed, and may matter. Sentences.
+    pub remarks: Vec<String>,
+}
+
+/// One thing to do.
+#[derive(Debug)]
+pub struct Change(pub(super) Kind);
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    /// Puts a text in a file's place.
+    Write {
+        target: Target,
+        text: String,
+        /// Whether the copies that were made of it are of no use any more.
+        is_undone: bool,
+    },
+    /// Takes away a file that we had made, and its folder where that was made for it.
+    Remove { target: Target, folder: Option<PathBuf> },
+    /// Has Claude Code register the server.
+    Register { server: Server, claude: PathBuf },
+    /// Has Claude Code forget the server.
+    Unregister { server: Server, claude: PathBuf },
+}
+
+/// Why a change was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum Failed {
+    /// A file.
+    #[error(transparent)]
+    Target(#[from] target::Error),
+    /// Another program; says what it was to do.
+    #[error("{0}")]
+    Program(String),
+}
+
+impl Change {
+    /// What it would do: for a file the lines that change, as `diff -u` shows them.
+    pub fn shown(&self) -> String {
+        match &self.0 {
+            Kind::Write { target, text, .. } => difference(&target.path, target.text.as_deref(), Some(text)),
+            Kind::Remove { target, .. } => difference(&target.path, target.text.as_deref(), None),
+            Kind::Register { server, .. } => format!("run: {}\n", command_line(&server.add())),
+            Kind::Unregister { .. } => format!("run: {}\n", command_line(&Server::remove())),
+        }
+    }
+
+    /// Does it, and says what was done.
+    pub fn make(&self) -> Result<String, Failed> {
+        match &self.0 {
+            Kind::Write { target, text, is_undone } => {
+                target.write(text)?;
+                if *is_undone {
+                    target.forget_backups();
+                    return Ok(format!("{} is as it was before", target.path.display()));
+                }
+                Ok(match target.backups().into_iter().rfind(|(_, copy)| Some(copy) == target.text.as_ref()) {
+                    Some((copy, _)) => format!("{} written; before: {}", target.path.display(), copy.display()),
+                    None => format!("{} written", target.path.display()),
+                })
+            }
+            Kind::Remove { target, folder } => {
+                target.remove()?;
+                target.forget_backups();
+                // Goes only if nothing else lies in it.
+                let _ = folder.as_ref().map(std::fs::remove_dir);
+                Ok(format!("{} removed", target.path.display()))
+            }
+            Kind::Register { server, claude } => {
+                server.register(claude).map_err(Failed::Program)?;
+                Ok("MCP server registered; sessions that run see it after a restart or `/mcp`".to_owned())
+            }
+            Kind::Unregister { server, claude } => {
+                server.unregister(claude).map_err(Failed::Program)?;
+                Ok("MCP server no longer registered".to_owned())
+            }
+        }
+    }
+}
+
+fn difference(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
+    let name = |text: Option<&str>| text.map_or("/dev/null".to_owned(), |_| path.display().to_string());
+    let (from, to) = (name(before), name(after));
+    let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
+    diff.unified_diff().context_radius(CONTEXT).header(&from, &to).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_shows_what_changes_and_little_else() {
+        let before: String = (0..100).map(|line| format!("{line}\n")).collect();
+        let shown = difference(Path::new("/f"), Some(&before), Some(&before.replace("50\n", "fifty\n")));
+        assert!(shown.starts_with("--- /f\n+++ /f\n@@ ") && shown.contains("\n-50\n+fifty\n"), "{shown}");
+        assert_eq!(shown.lines().count(), 2 + 1 + 3 + 2 + 3);
+        assert!(difference(Path::new("/f"), None, Some("a\n")).starts_with("--- /dev/null\n+++ /f\n"));
+    }
+}

@@ -1,0 +1,103 @@
+//! Baton as a plugin of Claude Code, with the marketplace that offers it: a folder that is added by its path.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::call::Caller;
+use super::hooks::Wanted;
+use super::server::{NAME, Server};
+use super::target::{Error, Target};
+
+/// The marketplace's name, as in `baton@baton-local`.
+pub(crate) const MARKETPLACE: &str = "baton-local";
+/// The file by which a folder is recognised as one of ours.
+const MARKET_FILE: &str = ".claude-plugin/marketplace.json";
+
+/// Plugins of Baton that settings have switched on.
+pub(crate) fn enabled(settings: &Value) -> Vec<String> {
+    let plugins = settings.get("enabledPlugins").and_then(Value::as_object);
+    let is_on = |value: &Value| !matches!(value, Value::Bool(false) | Value::Null);
+    let own = |name: &str| name.split('@').next() == Some(NAME);
+    plugins
+        .into_iter()
+        .flatten()
+        .filter(|(name, value)| own(name) && is_on(value))
+        .map(|(name, _)| name.clone())
+        .collect()
+}
+
+/// Writes the folder; files that are as they should be stay. Refused where something else lies.
+pub(crate) fn write(folder: &Path, caller: &Caller, server: &Server) -> Result<Vec<PathBuf>, Error> {
+    let unfit = |why: &str| Error::Unfit { path: folder.to_owned(), why: why.to_owned() };
+    let io = |source| Error::Io { what: "read", path: folder.to_owned(), source };
+    let is_used = match std::fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+        Err(error) => return Err(io(error)),
+    };
+    if is_used && !is_ours(folder) {
+        return Err(unfit("holds something else: name a new folder, or an empty one"));
+    }
+    let mut written = Vec::new();
+    for (name, value) in files(caller, server) {
+        let path = folder.join(name);
+        let target = Target::read(&path)?;
+        let text = serde_json::to_string_pretty(&value).map_err(|error| unfit(&error.to_string()))? + "\n";
+        if target.text.as_deref() != Some(&text) {
+            target.replace(&text)?;
+            written.push(path);
+        }
+    }
+    Ok(written)
+}
+
+fn is_ours(folder: &Path) -> bool {
+    let market = Target::read(&folder.join(MARKET_FILE)).ok().and_then(|target| target.text);
+    let market: Option<Value> = market.and_then(|text| serde_json::from_str(&text).ok());
+    market.is_some_and(|market| market["name"] == MARKETPLACE)
+}
+
+fn files(caller: &Caller, server: &Server) -> [(&'static str, Value); 4] {
+    let description = "Session memory: every session becomes one episode, and the next one is told what concerns it";
+    let hooks = serde_json::to_value(Wanted(caller)).unwrap_or_default();
+    [
+        (
+            MARKET_FILE,
+            json!({
+                "name": MARKETPLACE,
+                "owner": {"name": "Baton"},
+                "plugins": [{"name": NAME, "source": "./baton", "description": description}],
+            }),
+        ),
+        (
+            "baton/.claude-plugin/plugin.json",
+            json!({
+                "name": NAME,
+                "version": env!("CARGO_PKG_VERSION"),
+                "description": description,
+                "author": {"name": "Baton"},
+            }),
+        ),
+        ("baton/hooks/hooks.json", json!({"description": "What Baton is told of a session", "hooks": hooks})),
+        ("baton/.mcp.json", json!({"mcpServers": {NAME: server}})),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plugin_of_baton_that_is_on_counts() {
+        for (settings, expected) in [
+            (json!({}), &[][..]),
+            (json!({"enabledPlugins": []}), &[]),
+            (json!({"enabledPlugins": {"baton@x": true, "other@baton": true}}), &["baton@x"]),
+            (json!({"enabledPlugins": {"baton@x": false, "batons@x": true}}), &[]),
+            (json!({"enabledPlugins": {"baton@a": ["1.0"], "baton": true}}), &["baton", "baton@a"]),
+        ] {
+            assert_eq!(enabled(&settings), expected, "{settings}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! A file that belongs to somebody else and is changed by us: read once, compared before it is written, put in place as a
+//! whole, with a copy of what was there.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Largest file that is changed, in bytes: nobody's settings are a tenth of it.
+const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
+/// Copies that are kept: the first, and the last few.
+const BACKUPS_MAX: usize = 5;
+/// How often a link may lead to another link.
+const LINKS_MAX: usize = 32;
+
+/// Why a file is not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be read or written.
+    #[error("cannot {what} {}: {source}", path.display())]
+    Io {
+        /// `read` or `write`.
+        what: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is nothing that can be changed.
+    #[error("{} {why}; nothing was written", path.display())]
+    Unfit {
+        /// Which file.
+        path: PathBuf,
+        /// What is the matter, and what to do.
+        why: String,
+    },
+}
+
+/// A file as it was read, or as nothing where it is not there.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// As it is named.
+    pub(crate) path: PathBuf,
+    /// Where the links lead.
+    real: PathBuf,
+    /// What it holds; `None`: it is not there.
+    pub(crate) text: Option<String>,
+    metadata: Option<Metadata>,
+}
+
+impl Target {
+    /// Reads a file.
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+        let real = resolve(path).map_err(|source| Error::Io { what: "read", path: path.to_owned(), source })?;
+        let (text, metadata) = match content(&real, path)? {
+            Some((text, metadata)) => (Some(text), Some(metadata)),
+            None => (None, None),
+        };
+        Ok(Self { path: path.to_owned(), real, text, metadata })
+    }
+
+    /// What is there, or nothing.
+    pub(crate) fn text(&self) -> &str {
+        self.text.as_deref().unwrap_or_default()
+    }
+
+    /// Puts this in the file's place, with its mode, keeping a copy of what was there unless there is one. Refused if the
+    /// file is no longer what was read.
+    pub(crate) fn write(&self, text: &str) -> Result<(), Error> {
+        self.is_unchanged()?;
+        if self.metadata.as_ref().is_some_and(|metadata| metadata.permissions().readonly()) {
+            return Err(self.unfit("is read-only: make it writable for you (chmod u+w) and run the command again"));
+        }
+        self.keep_copy()?;
+        self.put(&self.real, text.as_bytes(), true).map_err(|source| self.failed(source))
+    }
+
+    /// Puts this in the place of a file that is ours.
+    pub(crate) fn replace(&self, text: &str) -> Result<(), Error> {
+        self.put(&self.real, text.as_bytes(), true).map_err(|source| self.failed(source))
+    }
+
+    /// Takes the file away, which we had made.
+    pub(crate) fn remove(&self) -> Result<(), Error> {
+        self.is_unchanged()?;
+        fs::remove_file(&self.real).map_err(|source| self.failed(source))
+    }
+
+    /// Copies that were made of it, the oldest first, with what they hold.
+    pub(crate) fn backups(&self) -> Vec<(PathBuf, String)> {
+        let read = |(_, path): (u64, PathBuf)| {
+            let text = content(&path, &path).ok().flatten()?.0;
+            Some((path, text))
+        };
+        self.numbered().into_iter().filter_map(read).collect()
+    }
+
+    /// Takes the copies away: the file is again what it was before us.
+    pub(crate) fn forget_backups(&self) {
+        for (_, path) in self.numbered() {
+            // One that stays does no harm.
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    fn is_unchanged(&self) -> Result<(), Error> {
+        let now = content(&self.real, &self.path)?.map(|(text, _)| text);
+        if now == self.text {
+            return Ok(());
+        }
+        Err(self.unfit("was changed by somebody else in the meantime: run the command again"))
+    }
+
+    fn keep_copy(&self) -> Result<(), Error> {
+        let Some(text) = &self.text else { return Ok(()) };
+        let copies = self.backups();
+        if copies.iter().any(|(_, copy)| copy == text) {
+            return Ok(());
+        }
+        let number = self.numbered().last().map_or(1, |(number, _)| number.saturating_add(1));
+        let path = self.path.with_file_name(format!("{}{number}", self.backup_name()));
+        self.put(&path, text.as_bytes(), false).map_err(|source| Error::Io { what: "write", path, source })?;
+        let numbered = self.numbered();
+        // The first is what was there before us.
+        for (_, path) in numbered.iter().skip(1).take(numbered.len().saturating_sub(BACKUPS_MAX)) {
+            let _ = fs::remove_file(path);
+        }
+        Ok(())
+    }
+
+    fn backup_name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        format!("{name}.baton-backup-")
+    }
+
+    fn numbered(&self) -> Vec<(u64, PathBuf)> {
+        let name = self.backup_name();
+        let Some(Ok(entries)) = self.path.parent().map(fs::read_dir) else { return Vec::new() };
+        let mut numbered: Vec<(u64, PathBuf)> = entries
+            .flatten()
+            .filter_map(|entry| {
+                let number = entry.file_name().to_str()?.strip_prefix(&name)?.parse().ok()?;
+                Some((number, entry.path()))
+            })
+            .collect();
+        numbered.sort();
+        numbered
+    }
+
+    /// Writes beside and renames: readers see all of it or nothing.
+    fn put(&self, path: &Path, bytes: &[u8], has_mode: bool) -> io::Result<()> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        // Private until it is in place.
+        let mut file = tempfile::Builder::new().prefix(".baton-").tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        if has_mode {
+            take_after(file.as_file(), self.metadata.as_ref())?;
+        }
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|error| error.error)?;
+        sync_folder(folder);
+        Ok(())
+    }
+
+    fn unfit(&self, why: &str) -> Error {
+        Error::Unfit { path: self.path.clone(), why: why.to_owned() }
+    }
+
+    fn failed(&self, source: io::Error) -> Error {
+        Error::Io { what: "write", path: self.path.clone(), source }
+    }
+}
+
+/// What a regular file of a reasonable size holds.
+fn content(real: &Path, path: &Path) -> Result<Option<(String, Metadata)>, Error> {
+    let failed = |source| Error::Io { what: "read", path: path.to_owned(), source };
+    let unfit = |why: &str| Error::Unfit { path: path.to_owned(), why: why.to_owned() };
+    match fs::metadata(real) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+        // Looked at before it is opened: a pipe would wait for its writer.
+        Ok(metadata) if !metadata.is_file() => return Err(unfit("is no file")),
+        Ok(_) => {}
+    }
+    let file = OpenOptions::new().read(true).open(real).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(unfit("is larger than 8 MB, which no such file is"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| unfit("is not written in UTF-8"))?;
+    Ok(Some((text, metadata)))
+}
+
+/// Where the links lead, also if there is nothing.
+fn resolve(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        match fs::read_link(&path) {
+            Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many links"))
+}
+
+/// The new file gets the old one's mode and, where that is allowed, its owner.
+#[cfg(unix)]
+fn take_after(file: &File, old: Option<&Metadata>) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let Some(old) = old else {
+        // Settings may come to hold keys.
+        return file.set_permissions(fs::Permissions::from_mode(0o600));
+    };
+    if old.uid() != rustix::process::geteuid().as_raw() || old.gid() != rustix::process::getegid().as_raw() {
+        let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
+    }
+    file.set_permissions(fs::Permissions::from_mode(old.mode() & 0o7777))
+}
+
+#[cfg(not(unix))]
+fn take_after(_: &File, _: Option<&Metadata>) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn sync_folder(folder: &Path) {
+    // The rename is done; at worst a power cut undoes it.
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) {}

@@ -1,0 +1,104 @@
+//! Other programs that a command calls: found on the path, run without a shell, never longer than they are given.
+
+use std::fs::Metadata;
+use std::io::{self, Read as _, Seek as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use baton_events::protocol::OWN_CHILD;
+
+/// Most that is kept of what a program says, in bytes.
+const OUTPUT_BYTES_MAX: u64 = 64 * 1024;
+/// How often it is looked whether it has ended.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What became of a program.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// Whether it says that it did what it was to do.
+    pub(crate) is_ok: bool,
+    /// Its words, also those on standard error.
+    pub(crate) said: String,
+}
+
+impl Ran {
+    /// Its last line: why it failed.
+    pub(crate) fn reason(&self) -> &str {
+        self.said.trim().lines().last().unwrap_or("it does not say why")
+    }
+}
+
+/// The program of this name on the path.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
+    let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ""] } else { &[""] };
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
+    let candidates =
+        folders.iter().flat_map(|folder| endings.iter().map(move |ending| folder.join(format!("{name}{ending}"))));
+    candidates.into_iter().find(|path| is_program(path))
+}
+
+/// Whether a file can be run.
+pub(crate) fn is_program(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && is_executable(&metadata))
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &Metadata) -> bool {
+    true
+}
+
+/// Runs a program with nothing to read. It is ended when its time is up, and that is an error.
+pub(crate) fn run(program: &Path, arguments: &[String], wait: Duration) -> io::Result<Ran> {
+    // A file and no pipe: what the program may leave behind cannot hold us up.
+    let mut said = tempfile::tempfile()?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .env(OWN_CHILD, "1")
+        .stdin(Stdio::null())
+        .stdout(said.try_clone()?)
+        .stderr(said.try_clone()?)
+        .spawn()?;
+    let until = Instant::now() + wait;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if Instant::now() >= until {
+            child.kill()?;
+            child.wait()?;
+            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", wait.as_secs())));
+        }
+        std::thread::sleep(LOOK);
+    };
+    let mut bytes = Vec::new();
+    said.rewind()?;
+    said.take(OUTPUT_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(Ran { is_ok: status.success(), said: String::from_utf8_lossy(&bytes).into_owned() })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str, wait: Duration) -> io::Result<Ran> {
+        run(Path::new("/bin/sh"), &["-c".to_owned(), script.to_owned()], wait)
+    }
+
+    #[test]
+    fn a_program_is_given_its_time_and_no_more() {
+        let ran = sh("echo one; echo two >&2; exit 3", Duration::from_secs(30)).unwrap();
+        assert!(!ran.is_ok && ran.said == "one\ntwo\n" && ran.reason() == "two");
+        assert!(sh("test -n \"$BATON_CHILD\" && cat", Duration::from_secs(30)).unwrap().is_ok);
+        let error = sh("exec sleep 600", Duration::from_millis(1)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(run(Path::new("/nowhere/program"), &[], Duration::from_secs(1)).is_err());
+    }
+}
