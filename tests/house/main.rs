@@ -12,6 +12,7 @@ mod faults;
 mod held;
 mod outage;
 mod seed;
+mod signals;
 mod sim;
 mod story;
 mod supervision;

@@ -161,7 +161,7 @@ async fn call(home: &Path, name: &str, mut seed: Seed, answers: &Answers) {
     let Ok(mut client) = Client::connect(home).await else { return };
     for number in 0..CALLS {
         let session = SessionId::new(&format!("s{}", seed.index(SESSIONS))).unwrap();
-        let answered = match seed.below(12) {
+        let answered = match seed.below(15) {
             0..6 => {
                 let command = format!("{name}-{number}");
                 let params = json!({"session": session.as_str(), "command_id": command, "deadline_ms": 5_000});
@@ -177,6 +177,17 @@ async fn call(home: &Path, name: &str, mut seed: Seed, answers: &Answers) {
             6..9 => client.call("search", json!({"query": "word"})).await,
             9 => client.call("untrack", json!({"session": session.as_str()})).await,
             10 => client.call("track", json!({"session": session.as_str()})).await,
+            11..14 => {
+                let command = format!("{name}-{number}");
+                let hook = hook(home, &session, &command, &mut seed);
+                let told = client.call("hook", hook.clone()).await;
+                // Whoever got no answer leaves it in the spool, and it comes again.
+                let told = if told.is_err() || seed.one_in(4) { client.call("hook", hook).await } else { told };
+                if told.as_ref().is_ok_and(|told| told["status"] == "recorded" || told["status"] == "known") {
+                    answers.lock().unwrap().push(Acknowledged { session, command, episode: None });
+                }
+                told
+            }
             _ => client.call("status", json!({})).await,
         };
         // A daemon that was torn away answers nobody.
@@ -184,6 +195,26 @@ async fn call(home: &Path, name: &str, mut seed: Seed, answers: &Answers) {
             return;
         }
     }
+}
+
+/// What a hook says: that the agent has come, left, or goes on after a compaction.
+fn hook(home: &Path, session: &SessionId, id: &str, seed: &mut Seed) -> serde_json::Value {
+    let told = [
+        ("SessionEnd", "clear"),
+        ("SessionEnd", "prompt_input_exit"),
+        ("SessionEnd", "other"),
+        ("SessionStart", "resume"),
+        ("PreCompact", "auto"),
+        ("PostCompact", "auto"),
+    ];
+    let (event, detail) = told[seed.index(told.len())];
+    let projects = home.parent().unwrap().join("claude/projects");
+    let transcript = projects.join("-srv-house").join(format!("{session}.jsonl"));
+    let at = crate::world::NOW.0 + i64::try_from(seed.below(4_000)).unwrap() * 1_000;
+    json!({
+        "id": id, "event": event, "detail": detail, "session_id": session.as_str(), "at": at, "cwd": "/srv/house",
+        "transcript_path": transcript, "wait_ms": 100,
+    })
 }
 
 /// Nothing goes wrong any more: until everything that was said is indexed and nothing is owed.

@@ -97,6 +97,8 @@ fn answer(
     let (answer, submitted) = match submitted {
         Ok(Ok(())) => (Signalled::Recorded, Ok(())),
         Ok(Err(rejection)) => (Signalled::Refused(rejection), Ok(())),
+        // The next incarnation is asked, which knows what this one does not.
+        Err(error @ AppendError::Conflict { .. }) => return Err(error),
         Err(error) => (Signalled::Failed { reason: error.to_string() }, Err(error)),
     };
     let _ = reply.send(answer);
