@@ -83,6 +83,8 @@ pub struct Services {
     pub watcher: watcher::Handle,
     /// Searches.
     pub indexer: indexer::Handle,
+    /// Where the configuration had this daemon listen when it was started, if not in its home.
+    pub socket_path: Option<PathBuf>,
     /// What hooks say.
     pub hooks: Arc<Hooks>,
     /// How far the backlog is.

@@ -4,9 +4,13 @@
 //! compactions are recorded before they are acknowledged; that somebody is at work only has the transcript looked at, and
 //! is recorded at most once per check interval. Whatever is not of a transcript that is read here is ignored and counted.
 
+mod closes;
+mod drain;
 mod intake;
-mod lineage;
+pub(crate) mod lineage;
+mod presence;
 mod recent;
+mod spool;
 mod statistics;
 mod whereabouts;
 
@@ -14,9 +18,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_events::protocol::HookParams;
+use baton_events::protocol::answer::HookStats;
+use baton_events::protocol::{HookParams, Took};
 use baton_events::record::{CommandId, SessionId, Timestamp};
 use baton_events::session::{CloseReason, Place, Signal, SignalDetail, SignalKind};
+use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::roots::Roots;
@@ -26,9 +32,14 @@ use crate::supervisor;
 use crate::table::TableReader;
 use crate::watcher;
 
+use drain::Drained;
+pub(crate) use drain::watch;
 pub use intake::Ignored;
 use lineage::{Lineage, Start};
+use presence::Presences;
+pub use presence::Present;
 use recent::Recent;
+use spool::Spool;
 use statistics::Statistics;
 
 /// How long a signal may take to become durable before its hook is told that it is not.
@@ -50,6 +61,8 @@ pub struct Options {
     pub supervisor: supervisor::Handle,
     /// Is told which transcripts to look at.
     pub watcher: watcher::Handle,
+    /// Whether the daemon is stopping.
+    pub stopping: watch::Receiver<bool>,
 }
 
 /// See the module.
@@ -58,6 +71,9 @@ pub struct Hooks {
     lineage: Lineage,
     recent: Recent,
     statistics: Statistics,
+    spool: Arc<Spool>,
+    draining: tokio::sync::Mutex<Drained>,
+    presences: Presences,
 }
 
 /// What became of a hook.
@@ -95,19 +111,28 @@ pub struct Told {
 }
 
 impl Hooks {
-    /// Nothing has been said yet.
-    pub fn new(options: Options) -> Self {
-        let since = options.clock.now();
-        Self { options, lineage: Lineage::default(), recent: Recent::default(), statistics: Statistics::new(since) }
+    /// Nothing has been said yet; what was counted before is read. Blocks for a short read.
+    pub fn open(options: Options) -> Self {
+        Self {
+            lineage: Lineage::default(),
+            recent: Recent::default(),
+            statistics: Statistics::open(&options.home, options.clock.now()),
+            spool: Arc::new(Spool::of(&options.home)),
+            draining: tokio::sync::Mutex::default(),
+            presences: Presences::default(),
+            options,
+        }
     }
 
     /// Takes in what a hook says.
     pub async fn take(&self, hook: &HookParams) -> Taken {
-        self.statistics.called(&hook.event, hook.at.min(self.options.clock.now().0));
         let taken = match self.examine(hook).await {
             Ok(told) => self.follow(&hook.id, told).await,
             Err(ignored) => Taken::Ignored(ignored),
         };
+        if !matches!(taken, Taken::Known(_) | Taken::Failed(_)) {
+            self.statistics.called(&hook.event, hook.at.clamp(0, self.options.clock.now().0.max(0)));
+        }
         match &taken {
             Taken::Ignored(why) => {
                 self.statistics.ignored(why.as_str());
@@ -119,12 +144,35 @@ impl Hooks {
         taken
     }
 
+    /// How long a hook took, as it says itself.
+    pub fn took(&self, took: &Took) {
+        self.statistics.took(took);
+    }
+
     /// How fast hooks are answered, and what became of them.
-    pub fn statistics(&self) -> &Statistics {
-        &self.statistics
+    pub async fn shown(&self) -> HookStats {
+        let (spooled, dropped) = self.blocking(Spool::waiting).await.unwrap_or_default();
+        let counted = self.statistics.shown();
+        HookStats { spooled, dropped: counted.dropped + dropped, ..counted }
+    }
+
+    /// Keeps what was counted: if some time has passed since it was last kept, or `now`.
+    pub async fn save(&self, now: bool) {
+        if let Some(kept) = self.statistics.to_keep(now) {
+            let home = self.options.home.clone();
+            let _ = tokio::task::spawn_blocking(move || statistics::keep(&home, &kept)).await;
+        }
+    }
+
+    /// Where hooks of a session were called, for one whose transcript has not said it yet.
+    pub fn place(&self, session: &SessionId) -> Option<Place> {
+        self.recent.place(session)
     }
 
     async fn follow(&self, id: &str, told: Told) -> Taken {
+        if let Some(place) = &told.place {
+            self.recent.works_in(&told.session, place);
+        }
         if self.recent.has(id) {
             return Taken::Known(told);
         }

@@ -3,12 +3,12 @@
 pub mod pattern;
 mod switches;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use baton_events::digest::Show;
-use baton_events::session::{Phase, Policy, State, Why};
+use baton_events::session::{Phase, Place, Policy, State, Why};
 use tokio::sync::watch;
 
 use crate::imported::Imported;
@@ -38,6 +38,8 @@ pub struct Settings {
     pub filtering: Show,
     /// Which sessions came from another home.
     pub imported: Imported,
+    /// The home, without links: what works in there is Baton's own doing, and no session.
+    pub home: Option<PathBuf>,
 }
 
 /// What is done with what hooks say.
@@ -68,6 +70,7 @@ impl Default for Settings {
             handoff_bytes: 2048,
             filtering: Show::default(),
             imported: Imported::default(),
+            home: None,
         }
     }
 }
@@ -96,18 +99,39 @@ impl Settings {
 
     /// Whether a session must be neither read nor shown, because its project is excluded.
     pub fn excludes(&self, state: &State) -> bool {
-        state.place.as_ref().is_some_and(|place| self.switches.excludes(place).is_some())
+        state.place.as_ref().is_some_and(|place| self.is_own(place) || self.switches.excludes(place).is_some())
+    }
+
+    /// Whether what works there is what Baton itself has started.
+    pub fn is_own(&self, place: &Place) -> bool {
+        let within = |home: &PathBuf| [&place.cwd, &place.project].iter().any(|path| Path::new(path).starts_with(home));
+        self.home.as_ref().is_some_and(within)
+    }
+
+    /// Whether where a session works decides whether it is read, so that the head of its transcript is looked at first.
+    pub fn depend_on_project(&self, transcript: &str) -> bool {
+        // An agent names the folder of a project by its path, with a hyphen for most characters.
+        let named =
+            |text: &str| text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect::<String>();
+        let is_ours = |home: &PathBuf| {
+            let home = named(&home.to_string_lossy());
+            Path::new(transcript).components().any(|part| named(&part.as_os_str().to_string_lossy()).starts_with(&home))
+        };
+        self.switches.depend_on_project() || self.home.as_ref().is_some_and(is_ours)
     }
 
     /// What of the configuration stops a session, if anything does. A session that was forced is stopped by an
     /// exclusion only, or because it is another home's: what its file's path says here is not of it.
     pub fn stop_of(&self, state: &State) -> Option<Stop> {
+        if state.place.as_ref().is_some_and(|place| self.is_own(place)) {
+            return Some(Stop::Own);
+        }
         let is_elsewhere = |path: &str| self.imported.is_elsewhere(path, self.watch_directories.as_deref());
         if let Some(transcript) = state.transcript.as_ref().filter(|transcript| is_elsewhere(&transcript.path)) {
             return Some(Stop::Elsewhere { transcript: transcript.path.clone() });
         }
         let stop = self.switches.stop_of(state.place.as_ref(), self.policy.tracked);
-        stop.filter(|stop| !state.forced || matches!(stop, Stop::Excluded { .. }))
+        stop.filter(|stop| !state.forced || !stop.is_lifted_by_force())
     }
 
     /// Whether a session may be read and indexed at all: by what is configured, and by what was said of itself.
@@ -142,6 +166,29 @@ mod tests {
         assert!(settings.excludes(&state) && !settings.policy_for(&state).tracked);
         state.place = None;
         assert!(!settings.excludes(&state), "nobody knows yet where it works");
+    }
+
+    #[test]
+    fn what_works_in_the_home_is_no_session() {
+        let settings = Settings { home: Some("/home/u/.baton".into()), ..Settings::default() };
+        for (cwd, own) in [
+            ("/home/u/.baton", true),
+            ("/home/u/.baton/llm/run", true),
+            ("/home/u/.baton-notes", false),
+            ("/home/u", false),
+        ] {
+            let place = Place { cwd: cwd.to_owned(), project: cwd.to_owned() };
+            let state = State { place: Some(place), forced: true, ..State::default() };
+            assert_eq!(settings.stop_of(&state) == Some(Stop::Own), own, "{cwd}");
+            assert_eq!((settings.excludes(&state), settings.reads(&state)), (own, !own), "{cwd}");
+        }
+        for (transcript, looked_at) in [
+            ("/home/u/.claude/projects/-home-u--baton/s.jsonl", true),
+            ("/home/u/.claude/projects/-home-u--baton-llm/s.jsonl", true),
+            ("/home/u/.claude/projects/-home-u-work/s.jsonl", false),
+        ] {
+            assert_eq!(settings.depend_on_project(transcript), looked_at, "{transcript}");
+        }
     }
 
     #[test]

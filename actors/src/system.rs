@@ -135,7 +135,9 @@ impl System {
         });
         let imported =
             Imported::read(&home.join("log")).map_err(|source| StartError::Imported { home: home.clone(), source })?;
-        let base = Settings { imported, ..Settings::clone(&settings.borrow()) };
+        // What works in there is what Baton itself has started.
+        let own_home = std::fs::canonicalize(&home).unwrap_or_else(|_| home.clone());
+        let base = Settings { imported, home: Some(own_home), ..Settings::clone(&settings.borrow()) };
         let own: Vec<PathBuf> = roots.iter().map(|root| root.projects.clone()).collect();
         let configuration = Arc::new(Configuration::open(&home, base, own));
         let settings = configuration.settings();
@@ -148,7 +150,9 @@ impl System {
         let (progress, degraded) = (watch::Sender::new(Progress::default()), watch::Sender::new(Vec::new()));
         let processors = std::thread::available_parallelism().map_or(1, usize::from).min(4);
         let (pace, outage) = (Pace::new(processors), Outage::default());
-        let hooks = Arc::new(Hooks::new(hooks::Options {
+        let socket_path = settings.borrow().hooks.socket_path.clone();
+        let stop = watch::Sender::new(false);
+        let hooks = Arc::new(Hooks::open(hooks::Options {
             home: home.clone(),
             roots: roots.clone(),
             settings: settings.clone(),
@@ -156,6 +160,7 @@ impl System {
             clock: clock.clone(),
             supervisor: supervisor.clone(),
             watcher: watcher.clone(),
+            stopping: stop.subscribe(),
         }));
         let services = Services {
             home: home.clone(),
@@ -171,6 +176,7 @@ impl System {
             supervisor: supervisor.clone(),
             watcher: watcher.clone(),
             indexer: indexer.clone(),
+            socket_path: socket_path.clone(),
             hooks,
             progress: progress.subscribe(),
             pace: pace.clone(),
@@ -180,7 +186,7 @@ impl System {
             exporting: Arc::new(Trouble::new(export::TROUBLE)),
             scale: Arc::default(),
             verifying: Arc::new(Semaphore::new(1)),
-            stop: watch::Sender::new(false),
+            stop,
         };
         let sessions = session::Options {
             journal: journal.clone(),
@@ -209,10 +215,11 @@ impl System {
             supervisor: supervisor.clone(),
             markers: home.join("watch"),
         };
+        let endpoint = socket_path.map_or_else(|| Endpoint::of(&home), Endpoint::at);
         let children = supervisor::Children {
             indexer: (indexer.clone(), memory),
             watcher: (watcher, watching),
-            gateway: (gateway.clone(), services.clone(), Endpoint::of(&home)),
+            gateway: (gateway.clone(), services.clone(), endpoint),
         };
         let options = supervisor::Options { sessions, table, progress, degraded, children };
         let (actor, ended) = Actor::spawn(None, SupervisorActor, (options, supervisor))
@@ -220,6 +227,7 @@ impl System {
             .map_err(|error| StartError::Actors { reason: error.to_string() })?;
         tokio::spawn(end_with(ended, services.stop.clone()));
         tracing::info!(home = %home.display(), sessions = services.table.borrow().len(), "daemon started");
+        tokio::spawn(hooks::watch(Arc::downgrade(&services.hooks), services.stop.subscribe()));
         let exporter = Exporter::start(Arc::new(services.clone()));
         let upkeep = Upkeep::start(services.clone());
         Ok(Self { upkeep, services, gateway, journal, supervisor: actor, exporter, lock })
@@ -250,6 +258,7 @@ impl System {
         self.services.indexer.close().await;
         self.supervisor.stop(None);
         let _ = self.supervisor.wait(Some(limits::DRAIN)).await;
+        self.services.hooks.save(true).await;
         self.exporter.finish().await;
         let journal = self.journal.clone();
         let _ = tokio::task::spawn_blocking(move || journal.close()).await;

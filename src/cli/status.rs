@@ -89,6 +89,18 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         };
         fact("disk", format!("{}{aside}", told.join(", ")));
     }
+    let hooks = &status.hooks;
+    let ignored: u64 = hooks.ignored.values().sum();
+    let counted = [(ignored, "ignored"), (hooks.spooled, "waiting"), (hooks.dropped, "lost")];
+    let told = counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}"));
+    fact(
+        "hooks",
+        match (&hooks.last_at, hooks.enabled) {
+            (_, false) => "switched off in config.json".to_owned(),
+            (Some(at), true) => format!("{} calls, the last at {at}{}", hooks.calls, told.collect::<String>()),
+            (None, true) => format!("none has come{}", told.collect::<String>()),
+        },
+    );
     for problem in &status.problems {
         output.line("");
         output.line(&output.styled(Style::Bad, &print::plain(&problem.what)));

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::sockets::Raw;
 use crate::transcript::now;
-use crate::world::{World, id, text};
+use crate::world::{World, files_below, id, text, wait};
 
 /// Says an event of a session as its hook would; the fields beside those are `more`.
 fn hook(raw: &mut Raw, world: &World, event: &str, session: &str, more: Value) -> Value {
@@ -75,4 +75,154 @@ fn what_is_of_no_transcript_that_is_read_is_ignored_and_counted() {
     assert_eq!(stats["ignored"]["outside_roots"], 4, "{stats}");
     assert_eq!(stats["events"]["SessionEnd"]["calls"], 5, "{stats}");
     assert_eq!(world.sessions().len(), 1, "none of them has become a session");
+}
+
+/// Leaves in the spool what a hook leaves that nobody has answered.
+fn spool(world: &World, name: &str, text: &str) {
+    std::fs::create_dir_all(world.home().join("spool")).unwrap();
+    std::fs::write(world.home().join("spool").join(name), text).unwrap();
+}
+
+fn spooled(world: &World, event: &str, session: &str, at: i64, detail: &str) -> String {
+    let path = world.projects().join("-work-one").join(format!("{session}.jsonl"));
+    let hook = json!({
+        "id": format!("{event}-{session}"), "event": event, "at": at, "session_id": session, "cwd": "/srv/-work-one",
+        "transcript_path": path, "detail": detail,
+    });
+    json!({"v": 1, "why": "absent", "took_us": 900, "hook": hook}).to_string()
+}
+
+#[test]
+fn what_hooks_left_is_taken_in_once_and_in_order() {
+    let world = World::new();
+    world.transcript("-work-one", &id(1)).prompt("the unmoved sloth").reply("noted");
+    world.ok(&["status"]);
+    world.stop();
+    let at = now().0 - 5_000;
+    spool(&world, &format!("{}-b.json", at + 1), &spooled(&world, "SessionStart", &id(2), at + 1, "clear"));
+    spool(&world, &format!("{at}-a.json"), &spooled(&world, "SessionEnd", &id(1), at, "clear"));
+    spool(&world, &format!("activity-{}.json", id(1)), &spooled(&world, "Stop", &id(1), at, ""));
+    spool(&world, &format!("{}-c.json", at + 2), "{\"v\": 1, \"hook\": {\"sess");
+    spool(&world, "dropped", "..");
+    std::os::unix::fs::symlink("/etc/passwd", world.home().join("spool").join(format!("{}-d.json", at + 3))).unwrap();
+    // The same came by the socket as well.
+    let raw = &mut {
+        world.ok(&["status"]);
+        Raw::greeted(&world)
+    };
+    let known = hook(raw, &world, "SessionEnd", &id(1), json!({"at": at, "detail": "clear"}));
+    assert_eq!(known["status"], "known", "{known}");
+    let emptied = wait(|| stats(raw)["spooled"] == 0);
+    assert!(emptied, "{}", world.log());
+    let told = world.ok(&["explain", &id(1)]).out;
+    assert_eq!(told.matches("session_end (clear)").count(), 1, "{told}");
+    let told = world.ok(&["explain", &id(2)]).out;
+    assert!(told.contains(&format!("after {}", id(1))), "the one follows the other: {told}");
+    let stats = stats(raw);
+    assert_eq!((&stats["unreadable"], &stats["dropped"]), (&json!(2), &json!(2)), "{stats}");
+    assert_eq!(stats["events"]["SessionEnd"]["failures"], json!({"absent": 1}), "{stats}");
+    let left: Vec<_> = files_below(&world.home().join("spool"));
+    assert!(left.iter().all(|path| path.starts_with(world.home().join("spool/unreadable"))), "{left:?}");
+    // While the daemon runs as well, and what was counted is still known after a restart.
+    spool(&world, &format!("{}-e.json", at + 4), &spooled(&world, "PostCompact", &id(1), at + 4, "auto"));
+    assert!(wait(|| world.ok(&["explain", &id(1)]).out.contains("post_compact (auto)")), "{}", world.log());
+    world.stop();
+    world.ok(&["status"]);
+    assert_eq!(world.json(&["status"])["hooks"]["dropped"], 2);
+}
+
+#[test]
+fn whoever_was_started_in_a_session_works_in_the_one_that_took_its_place() {
+    let world = World::new();
+    world.transcript("-work-one", &id(1)).prompt("the unmoved sloth").reply("noted");
+    world.transcript("-work-one", &id(3)).prompt("another terminal");
+    world.ok(&["status"]);
+    let raw = &mut Raw::greeted(&world);
+    let since = now().0;
+    let close = |raw: &mut Raw, caller: Value| {
+        let params = json!({"caller": caller});
+        let answer = raw.call(&json!({"jsonrpc": "2.0", "id": 9, "method": "close", "params": params}));
+        (answer["result"]["session_id"].clone(), text(&answer["result"]["message"]))
+    };
+    hook(raw, &world, "SessionStart", &id(1), json!({"detail": "startup"}));
+    hook(raw, &world, "SessionEnd", &id(1), json!({"detail": "clear"}));
+    hook(raw, &world, "SessionStart", &id(2), json!({"detail": "clear"}));
+    assert!(
+        world.sessions().iter().all(|row| row["session_id"] != id(2).as_str()),
+        "nothing is known of it but a hook"
+    );
+    let caller =
+        |session: &str, since: i64| json!({"agent_session": session, "directory": "/srv/-work-one", "since": since});
+    let (session, message) = close(raw, caller(&id(1), since));
+    assert_eq!(session, id(2).as_str(), "{message}");
+    assert!(message.contains("nothing is written"), "{message}");
+    world.transcript("-work-one", &id(2)).prompt("the spotted newt").reply("noted");
+    let (session, message) = close(raw, caller(&id(1), since));
+    assert_eq!(session, id(2).as_str(), "{message}");
+    assert!(message.contains("closed and indexed"), "{message}");
+    // One that was started later in the old session means the old one.
+    assert_eq!(close(raw, caller(&id(1), now().0 + 60_000)).0, id(1).as_str());
+    // An id that nobody knows says nothing; the directory does, if only one session is open there.
+    let (session, message) = close(raw, caller(&id(9), since));
+    assert_eq!(session, id(3).as_str(), "{message}");
+}
+
+#[test]
+fn the_end_of_the_last_connection_of_a_session_is_noticed() {
+    let world = World::new();
+    world.transcript("-work-one", &id(1)).prompt("the unmoved sloth");
+    world.ok(&["status"]);
+    let arrive = |session: &str| {
+        let mut raw = Raw::greeted(&world);
+        let params = json!({"caller": {"agent_session": session, "since": now().0}});
+        let answer = raw.call(&json!({"jsonrpc": "2.0", "id": 2, "method": "presence", "params": params}));
+        assert_eq!(answer["result"]["present"], true, "{answer}");
+        raw
+    };
+    let told = || world.ok(&["explain", &id(1)]).out.matches("mcp_disconnect").count();
+    let (one, two, other) = (arrive(&id(1)), arrive(&id(1)), arrive(&id(7)));
+    drop(one);
+    drop(other);
+    // Whatever would be recorded of the first is so when this is answered: a hook of the same session comes after it.
+    hook(&mut Raw::greeted(&world), &world, "PreCompact", &id(1), json!({"detail": "auto"}));
+    assert_eq!(told(), 0, "another server still serves it");
+    drop(two);
+    assert!(wait(|| told() == 1), "{}", world.log());
+    // One that comes back takes it back, and a daemon that stops says nothing of its clients.
+    let three = arrive(&id(1));
+    assert!(wait(|| world.ok(&["explain", &id(1)]).out.contains("told by other")), "{}", world.log());
+    world.stop();
+    drop(three);
+    assert_eq!(told(), 1);
+}
+
+#[test]
+fn what_works_in_the_home_is_no_session() {
+    let world = World::new();
+    let cwd = world.home().join("model").display().to_string();
+    let slug: String = cwd.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    world.transcript(&slug, &id(1)).in_directory(&cwd).prompt("summarise this");
+    world.transcript("-work-one", &id(2)).prompt("the unmoved sloth");
+    assert_eq!(world.found("sloth"), [id(2)]);
+    assert!(world.found("summarise").is_empty());
+    assert_eq!(world.sessions().len(), 1);
+    assert_eq!(world.json(&["log", "stats"])["sessions"].as_u64().unwrap_or(1), 1);
+    let forced = world.run(&["explain", &id(1)]);
+    assert_ne!(forced.code, 0, "it was never discovered: {}", forced.out);
+}
+
+#[test]
+fn hooks_may_be_switched_off_and_the_socket_lie_elsewhere() {
+    let world = World::new();
+    world.transcript("-work-one", &id(1)).prompt("the unmoved sloth");
+    world.ok(&["status"]);
+    let raw = &mut Raw::greeted(&world);
+    std::fs::write(world.home().join("config.json"), "{\"hooks\": {\"enabled\": false}}").unwrap();
+    let answer = hook(raw, &world, "SessionEnd", &id(1), json!({"detail": "clear"}));
+    assert_eq!((&answer["status"], &answer["why"]), (&json!("ignored"), &json!("switched_off")), "{answer}");
+    let elsewhere = world.path("run/baton.sock");
+    std::fs::write(world.home().join("config.json"), json!({"hooks": {"socket_path": elsewhere}}).to_string()).unwrap();
+    let status = raw.call(&json!({"jsonrpc": "2.0", "id": 2, "method": "status"}));
+    let problems = status["result"]["problems"].to_string();
+    assert!(problems.contains("hooks.socket_path says") && problems.contains("baton stop"), "{status}");
 }

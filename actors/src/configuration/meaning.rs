@@ -85,6 +85,7 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
                 .unwrap_or(shown.max_output_summary_chars),
         },
         imported: base.imported.clone(),
+        home: base.home.clone(),
     }
 }
 

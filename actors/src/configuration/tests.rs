@@ -70,13 +70,17 @@ fn every_key_reaches_the_settings() {
             "check_interval": 7, "projects": {"/srv/a": {"enabled": true}}, "exclude": ["/srv/b"],
             "filtering": {"keep_user_messages": false, "keep_agent_responses": false, "keep_tool_structure": false,
                           "omit_tool_outputs": false, "max_output_summary_chars": 9},
-            "lazy_index": {"budget_ms": 11}}}"#,
+            "lazy_index": {"budget_ms": 11}},
+            "hooks": {"enabled": false, "socket_path": "/run/b.sock", "timeout_ms": 12}, "handoff": {"max_bytes": 300}}"#,
     );
     let configuration = world.open();
     let settings = configuration.settings().borrow().clone();
     assert!(!settings.policy.tracked && settings.policy.timeout_disabled());
     assert_eq!(settings.policy.check_interval_ms, 7_000);
     assert_eq!(settings.lazy_budget, Duration::from_millis(11));
+    let hooks =
+        crate::settings::Hooks { enabled: false, socket_path: Some("/run/b.sock".into()), timeout_ms: Some(12) };
+    assert_eq!((&settings.hooks, settings.handoff_bytes), (&hooks, 300));
     assert_eq!(settings.watch_directories, Some(vec![PathBuf::from("/home/u/t")]));
     assert_eq!(settings.switches.projects().collect::<Vec<_>>(), [("/srv/a", true)]);
     assert_eq!(settings.switches.exclude().collect::<Vec<_>>(), ["/srv/b"]);

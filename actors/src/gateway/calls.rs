@@ -11,6 +11,7 @@ mod hook;
 mod log;
 mod looking;
 mod nodes;
+mod presence;
 mod search;
 mod sessions;
 mod show;
@@ -27,6 +28,8 @@ use std::sync::Arc;
 
 use baton_events::protocol::{Failure, code, method};
 use serde_json::value::RawValue;
+
+pub(super) use presence::presence;
 
 use super::Services;
 use super::connection::{Out, failure, params};
@@ -117,7 +120,7 @@ async fn dispatch(
             result(&BTreeMap::from([("stopping", true)]))
         }
         other => {
-            let known = "close, config, episodes, facts, hook, hook/stats, hook/took, log/compact, log/read, log/stats, log/verify, nodes, search, \
+            let known = "close, config, episodes, facts, hook, hook/stats, hook/took, log/compact, log/read, log/stats, log/verify, nodes, presence, search, \
                          session/explain, sessions, show, status, stop, sync, tools/call, track, tracking, unindexed, untrack";
             Err(failure(code::METHOD_NOT_FOUND, format!("no method {other:?}; there are {known}")).into())
         }

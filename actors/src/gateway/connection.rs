@@ -16,6 +16,7 @@ use super::Services;
 use super::calls::{self, Ended};
 use super::guests::{Doing, Guest};
 use super::rate::Rate;
+use crate::hooks::Present;
 use crate::limits;
 
 /// Lines on their way out. A client that calls much and reads nothing fills this and waits.
@@ -101,7 +102,6 @@ impl Out {
 
     /// From now on the connection is only held open: it takes nobody's place, and nobody takes its. `false`: too many are
     /// held open already.
-    #[expect(dead_code, reason = "for connections of MCP servers, which do not come in yet")]
     pub(super) fn stay(&self) -> bool {
         self.guest.stay()
     }
@@ -131,6 +131,7 @@ async fn converse(mut incoming: impl AsyncBufRead + Unpin, services: &Arc<Servic
     let Some(hello) = greet(&line, services, out).await? else { return Ok(()) };
     let mut rate = Rate::new(Instant::now());
     let mut stopping = services.stop.subscribe();
+    let mut present = None;
     loop {
         out.guest.does(Doing::Idle);
         let read = tokio::select! {
@@ -144,7 +145,7 @@ async fn converse(mut incoming: impl AsyncBufRead + Unpin, services: &Arc<Servic
                 if !wait.is_zero() {
                     tokio::time::sleep(wait).await;
                 }
-                answer(&line, &hello, services, out).await?;
+                answer(&line, &hello, &mut present, services, out).await?;
                 line.shrink_to(LINE_KEPT_BYTES);
             }
             Ok(false) => return Ok(()),
@@ -229,7 +230,13 @@ async fn greet(line: &[u8], services: &Services, out: &Out) -> io::Result<Option
     Ok(Some(hello))
 }
 
-async fn answer(line: &[u8], hello: &Hello, services: &Arc<Services>, out: &Out) -> io::Result<()> {
+async fn answer(
+    line: &[u8],
+    hello: &Hello,
+    present: &mut Option<Present>,
+    services: &Arc<Services>,
+    out: &Out,
+) -> io::Result<()> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Ok(());
     }
@@ -247,7 +254,11 @@ async fn answer(line: &[u8], hello: &Hello, services: &Arc<Services>, out: &Out)
         );
         return fail(out, request.id, failure(code::OTHER_VERSION, message)).await;
     }
-    let called = calls::call(&request.method, request.params, services, out).await;
+    let called = match request.method.as_str() {
+        // Said by the connection itself, and true for as long as it lasts.
+        method::PRESENCE => calls::presence(request.params, present, services, out),
+        name => calls::call(name, request.params, services, out).await,
+    };
     // A notification is not answered, whatever came of it.
     let Some(id) = request.id else { return Ok(()) };
     match called {

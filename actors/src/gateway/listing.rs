@@ -4,16 +4,17 @@ use std::cmp::Reverse;
 
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::Row;
-use baton_events::session::State;
+use baton_events::session::{Phase, State};
 
 use super::{Services, answers};
 
 /// The sessions that are wanted, last activity first; those in which nothing was said come last, so that a transcript of
-/// snapshots does not hide what somebody works at. Projects that are excluded are left out. Reads notes from disk.
+/// snapshots does not hide what somebody works at. Left out are projects that are excluded, and sessions of which only hooks
+/// have told so far. Reads notes from disk.
 pub(crate) fn rows(services: &Services, table: &SessionTable, wanted: impl Fn(&State) -> bool) -> Vec<Row> {
     let settings = services.settings.borrow().clone();
-    let mut rows: Vec<_> =
-        table.iter().filter(|(_, row)| wanted(&row.state) && !settings.excludes(&row.state)).collect();
+    let shown = |state: &State| state.phase != Phase::New && wanted(state) && !settings.excludes(state);
+    let mut rows: Vec<_> = table.iter().filter(|(_, row)| shown(&row.state)).collect();
     rows.sort_by_cached_key(|(id, row)| {
         let state = &row.state;
         (state.counts.messages == 0, Reverse(state.last_activity()), (*id).clone())

@@ -1,5 +1,7 @@
 //! Which session, which project: what a person or an agent wrote, against what is known.
 
+mod directory;
+
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Caller, Failure, code};
 use baton_events::record::SessionId;
@@ -8,6 +10,7 @@ use baton_events::session::{Phase, State};
 use super::connection::failure;
 use super::{Services, lazy};
 use crate::files::FileSeen;
+use crate::hooks::lineage;
 use crate::settings::{Settings, Stop};
 
 /// Sessions that an answer names where there may be many.
@@ -17,17 +20,54 @@ const NEAR: usize = 3;
 /// Beginning of a name that is compared: comparing costs the product of two lengths.
 const COMPARED_CHARS: usize = 200;
 
-/// The session that is meant: the one that is named, else the caller's own.
+/// The session that is meant: the one that is named, else the caller's own, else the only one of its directory.
 pub(super) async fn meant(services: &Services, named: Option<&str>, caller: &Caller) -> Result<SessionId, Failure> {
-    if let Some(text) = named.or(caller.agent_session.as_deref()) {
+    if let Some(text) = named {
         return session(services, text).await;
     }
-    let Some(directory) = &caller.directory else {
-        return Err(failure(code::NOT_FOUND, "which session? Give its id; `baton sessions` lists them"));
-    };
-    lazy::look(services).await;
-    let settings = services.settings.borrow().clone();
-    in_directory(&services.table.borrow().clone(), &settings, directory)
+    let own = own(&services.table.borrow(), caller);
+    if let Some(id) = &own
+        && let Some(known) = exact(services, id).await?
+    {
+        return Ok(known);
+    }
+    match (&caller.directory, own) {
+        (Some(directory), _) => {
+            lazy::look(services).await;
+            let settings = services.settings.borrow().clone();
+            let begun = |id: &SessionId| services.hooks.place(id);
+            directory::only(&services.table.borrow().clone(), &settings, &begun, services.clock.now(), directory)
+        }
+        (None, Some(id)) => Err(unknown(&services.table.borrow().clone(), id.as_str())),
+        (None, None) => Err(failure(code::NOT_FOUND, "which session? Give its id; `baton sessions` lists them")),
+    }
+}
+
+/// The session that the caller works in, by what its environment said when it was started and by what hooks said since.
+/// It may be known to nobody.
+pub(super) fn own(table: &SessionTable, caller: &Caller) -> Option<SessionId> {
+    let session = SessionId::new(caller.agent_session.as_deref()?)?;
+    Some(lineage::now(table, session, caller.since))
+}
+
+/// A session of this very id, if it is known after a look at every folder; of one that has just begun only hooks may have
+/// told. An error where it is known and must not be touched.
+async fn exact(services: &Services, id: &SessionId) -> Result<Option<SessionId>, Failure> {
+    if !is_read(services, id) {
+        look_for(services, |file| file.session == *id).await;
+    }
+    if services.table.borrow().get(id).is_some() {
+        return visible(services, id.clone()).map(Some);
+    }
+    match undiscovered(services, id.as_str()).await {
+        Ok(Some(file)) if file.session == *id => Err(not_read(services, &file)),
+        _ => Ok(None),
+    }
+}
+
+/// Whether something is known of a session's transcript.
+fn is_read(services: &Services, id: &SessionId) -> bool {
+    services.table.borrow().get(id).is_some_and(|row| row.state.phase != Phase::New)
 }
 
 /// The session that a text names: an id, or a prefix that fits only one. One that is not known may have begun a moment
@@ -35,37 +75,43 @@ pub(super) async fn meant(services: &Services, named: Option<&str>, caller: &Cal
 pub(super) async fn session(services: &Services, text: &str) -> Result<SessionId, Failure> {
     let found = by_text(&services.table.borrow().clone(), text);
     match found {
-        Ok(Some(id)) => return visible(services, id),
-        Ok(None) => {}
+        Ok(Some(id)) if is_read(services, &id) => return visible(services, id),
+        Ok(_) => {}
         Err(failure) => return Err(failure),
     }
-    if let Ok(grown) = services.watcher.refresh().await {
-        let fits = |file: &FileSeen| !text.is_empty() && file.session.as_str().starts_with(text);
-        let (mut meant, mut others): (Vec<FileSeen>, Vec<FileSeen>) = grown.into_iter().partition(fits);
-        others.extend(meant.split_off(meant.len().min(NAMED)));
-        services.supervisor.seen(others);
-        for file in &meant {
-            // One that keeps failing is tried because it is meant; the others are there already, or made.
-            let _ = services.supervisor.resolve_meant(file.session.clone()).await;
-        }
-        lazy::take_in(services, meant).await;
-    }
+    look_for(services, |file| !text.is_empty() && file.session.as_str().starts_with(text)).await;
     if let Some(id) = by_text(&services.table.borrow().clone(), text)? {
         return visible(services, id);
     }
     match undiscovered(services, text).await? {
-        Some(file) => {
-            let by_switch = || {
-                format!(
-                    "session {} is not read, because of the configuration: `baton session-tracking status` shows the \
-                     switches, and `track_session` with `force` tracks one session alone",
-                    file.session
-                )
-            };
-            Err(failure(code::NOT_FOUND, failing(services, &file.session).unwrap_or_else(by_switch)))
-        }
+        Some(file) => Err(not_read(services, &file)),
         None => Err(unknown(&services.table.borrow().clone(), text)),
     }
+}
+
+/// Looks at every folder, and has those sessions read that fit.
+async fn look_for(services: &Services, fits: impl Fn(&FileSeen) -> bool) {
+    let Ok(grown) = services.watcher.refresh().await else { return };
+    let (mut meant, mut others): (Vec<FileSeen>, Vec<FileSeen>) = grown.into_iter().partition(fits);
+    others.extend(meant.split_off(meant.len().min(NAMED)));
+    services.supervisor.seen(others);
+    for file in &meant {
+        // One that keeps failing is tried because it is meant; the others are there already, or made.
+        let _ = services.supervisor.resolve_meant(file.session.clone()).await;
+    }
+    lazy::take_in(services, meant).await;
+}
+
+/// Why a session that is there is not read.
+fn not_read(services: &Services, file: &FileSeen) -> Failure {
+    let by_switch = || {
+        format!(
+            "session {} is not read, because of the configuration: `baton session-tracking status` shows the switches, and \
+             `track_session` with `force` tracks one session alone",
+            file.session
+        )
+    };
+    failure(code::NOT_FOUND, failing(services, &file.session).unwrap_or_else(by_switch))
 }
 
 /// What is wrong with a session that keeps failing, and what to do.
@@ -100,7 +146,7 @@ pub(super) async fn undiscovered(services: &Services, text: &str) -> Result<Opti
 /// A session of an excluded project is shown to nobody.
 fn visible(services: &Services, id: SessionId) -> Result<SessionId, Failure> {
     match stop_of(services, &id) {
-        Some(stop @ Stop::Excluded { .. }) => {
+        Some(stop @ (Stop::Excluded { .. } | Stop::Own)) => {
             Err(failure(code::NOT_FOUND, format!("session {id} is neither read nor shown: {stop}")))
         }
         _ => Ok(id),
@@ -122,7 +168,9 @@ fn by_text(table: &SessionTable, text: &str) -> Result<Option<SessionId>, Failur
     if text.is_empty() {
         return Ok(None);
     }
-    let fits: Vec<&SessionId> = table.iter().map(|(id, _)| id).filter(|id| id.as_str().starts_with(text)).collect();
+    // Of one that only hooks have told of nobody has seen more than its whole id.
+    let known = table.iter().filter(|(_, row)| row.state.phase != Phase::New).map(|(id, _)| id);
+    let fits: Vec<&SessionId> = known.filter(|id| id.as_str().starts_with(text)).collect();
     match fits.as_slice() {
         [] => Ok(None),
         [only] => Ok(Some((*only).clone())),
@@ -149,41 +197,6 @@ pub(super) fn unknown(table: &SessionTable, text: &str) -> Failure {
     near.truncate(3);
     let near = if near.is_empty() { String::new() } else { format!(" Near: {}.", names(&near)) };
     failure(code::NOT_FOUND, format!("no session {text:?} is known.{near} `baton sessions` lists all"))
-}
-
-/// The only open session of a directory's project, else the newest of it if it is alone.
-fn in_directory(table: &SessionTable, settings: &Settings, directory: &str) -> Result<SessionId, Failure> {
-    let place = crate::place::of(directory);
-    let mut candidates: Vec<(&SessionId, &State)> = table
-        .iter()
-        .map(|(id, row)| (id, &row.state))
-        .filter(|(_, state)| !state.is_subagent() && is_in(state, &place.project))
-        .filter(|(_, state)| !settings.excludes(state))
-        .filter(|(_, state)| state.end.is_none() && state.phase != Phase::Forgotten)
-        .collect();
-    if candidates.iter().any(|(_, state)| state.place.as_ref().is_some_and(|at| at.cwd == directory)) {
-        candidates.retain(|(_, state)| state.place.as_ref().is_some_and(|at| at.cwd == directory));
-    }
-    candidates.sort_by_key(|(_, state)| std::cmp::Reverse(state.last_activity()));
-    match candidates.as_slice() {
-        [] => Err(failure(
-            code::NOT_FOUND,
-            format!("no open session works in {directory}; give a session's id; `baton sessions` lists them"),
-        )),
-        [(only, _)] => Ok((*only).clone()),
-        several => {
-            let named = several.iter().take(NAMED).map(|(id, state)| {
-                format!("\n  {id}  {}, last activity {}", state.phase.as_str(), state.last_activity())
-            });
-            let more = if several.len() > NAMED { "\n  …" } else { "" };
-            let message = format!(
-                "{} open sessions work in {directory}; give the id of one:{}{more}",
-                several.len(),
-                named.collect::<String>()
-            );
-            Err(failure(code::NOT_FOUND, message))
-        }
-    }
 }
 
 /// The project that a text names: a directory, a group, or the last part of exactly one. One of which every session is

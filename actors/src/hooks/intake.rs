@@ -1,6 +1,6 @@
 //! Whether a hook is of anything that is read here, and what it says then.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use baton_events::protocol::HookParams;
@@ -73,7 +73,7 @@ impl Hooks {
         let row = self.options.table.borrow().get(&session).cloned();
         let known = row.as_deref().map(|row| &row.state);
         let looked = self.look_up(hook, known).await;
-        if looked.place.as_ref().is_some_and(|place| self.is_own(place)) {
+        if looked.place.as_ref().is_some_and(|place| settings.is_own(place)) {
             return Err(Ignored::Own);
         }
         let transcript = match looked.transcript {
@@ -140,11 +140,6 @@ impl Hooks {
             // Nobody can say where that is.
             _ => Looked { transcript: hook.transcript_path.as_ref().map(|_| None), subagent: None, place: known_place },
         }
-    }
-
-    fn is_own(&self, place: &Place) -> bool {
-        let within = |path: &str| Path::new(path).starts_with(&self.options.home);
-        within(&place.cwd) || within(&place.project)
     }
 }
 

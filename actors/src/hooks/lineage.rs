@@ -110,10 +110,175 @@ impl Lineage {
     }
 }
 
+/// The session that a process serves which was started in `session` at a time: whichever took its place since, and its
+/// place since that. Without a time it is so now.
+pub(crate) fn now(table: &SessionTable, session: SessionId, since: Option<i64>) -> SessionId {
+    let Some(since) = since else { return session };
+    let follows = table.iter().filter_map(|(id, row)| Some((id, row.state.signals.follows.as_ref()?)));
+    let mut steps: Vec<(Timestamp, &SessionId, &SessionId)> =
+        follows.map(|(id, follows)| (follows.at, &follows.session, id)).collect();
+    steps.sort();
+    // In the order of time: each is taken once, so there is no circle.
+    let mut current = &session;
+    for (at, before, after) in &steps {
+        if at.0 >= since && *before == current {
+            current = after;
+        }
+    }
+    current.clone()
+}
+
 /// Whether another session has taken the place of this one since.
 fn is_followed(table: &SessionTable, id: &SessionId, since: Timestamp, but: &SessionId) -> bool {
     table.iter().any(|(other, row)| {
         let follows = row.state.signals.follows.as_ref();
         other != but && follows.is_some_and(|follows| follows.session == *id && follows.at >= since)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_events::record::{Position, SequenceNumber};
+    use baton_events::session::{Event, Signal, SignalKind};
+
+    use super::*;
+
+    fn session(name: &str) -> SessionId {
+        SessionId::new(name).unwrap()
+    }
+
+    fn place(cwd: &str) -> Place {
+        Place { cwd: cwd.to_owned(), project: format!("/{}", cwd.split('/').nth(1).unwrap()) }
+    }
+
+    /// A table of events, each of a session.
+    fn table(events: &[(&str, Event)]) -> SessionTable {
+        let mut table = SessionTable::default();
+        for (number, (id, event)) in (1..).zip(events) {
+            let version = table.get(&session(id)).map_or(SequenceNumber(1), |row| row.version.next());
+            table.apply(Position(number), &session(id), version, event);
+        }
+        table
+    }
+
+    fn started(after: Option<&str>, at: i64) -> Event {
+        let follows = after.map(session);
+        Event::Signalled { signal: Signal { kind: SignalKind::SessionStart, detail: None, at: Timestamp(at), follows } }
+    }
+
+    fn located(cwd: &str) -> Event {
+        Event::Located { place: place(cwd) }
+    }
+
+    fn ended(reason: CloseReason, at: i64) -> Event {
+        Event::Ended { reason, at: Timestamp(at), by_self: false }
+    }
+
+    const CLEAR: CloseReason = CloseReason::HookClear;
+    const RESUME: CloseReason = CloseReason::HookResume;
+
+    #[test]
+    fn a_session_follows_the_only_one_that_was_left_for_it() {
+        type Left<'a> = (&'a str, CloseReason, &'a str, i64);
+        let check = |left: &[Left<'_>], start: (&str, CloseReason, &str, i64), expected: Option<&str>| {
+            let told = Lineage::default();
+            for (id, reason, cwd, at) in left {
+                told.left(&session(id), *reason, Some(&place(cwd)), Timestamp(*at));
+            }
+            // The same with what a daemon knows that has seen none of it.
+            let recorded: Vec<_> = left
+                .iter()
+                .flat_map(|(id, reason, cwd, at)| [(*id, located(cwd)), (*id, ended(*reason, *at))])
+                .collect();
+            let (id, after, cwd, at) = start;
+            let (id, place) = (session(id), place(cwd));
+            let start = Start { session: &id, after, place: &place, at: Timestamp(at) };
+            let expected = expected.map(session);
+            assert_eq!(told.follows(&SessionTable::default(), &start), expected, "{left:?} {cwd} {at}");
+            assert_eq!(
+                Lineage::default().follows(&table(&recorded), &start),
+                expected,
+                "recorded: {left:?} {cwd} {at}"
+            );
+            assert_eq!(told.follows(&table(&recorded), &start), expected, "both: {left:?} {cwd} {at}");
+        };
+        let x = ("x", CLEAR, "/p/a", 1_000);
+        check(&[x], ("y", CLEAR, "/p/a", 1_000), Some("x"));
+        check(&[x], ("y", CLEAR, "/p/a", 11_000), Some("x"));
+        check(&[x], ("y", CLEAR, "/p/a", 11_001), None);
+        check(&[x], ("y", CLEAR, "/p/a", 999), None);
+        check(&[x], ("y", CLEAR, "/p/b", 2_000), Some("x"));
+        check(&[x], ("y", CLEAR, "/q/a", 2_000), None);
+        check(&[x], ("y", RESUME, "/p/a", 2_000), None);
+        check(&[x], ("x", CLEAR, "/p/a", 2_000), None);
+        check(&[x, ("z", CLEAR, "/p/a", 1_500)], ("y", CLEAR, "/p/a", 2_000), None);
+        check(&[x, ("z", CLEAR, "/p/b", 1_500)], ("y", CLEAR, "/p/a", 2_000), Some("x"));
+        check(&[x, ("z", CLEAR, "/p/b", 1_500)], ("y", CLEAR, "/p/c", 2_000), None);
+        check(&[x, ("z", RESUME, "/p/a", 1_500)], ("y", CLEAR, "/p/a", 2_000), Some("x"));
+        check(&[("x", RESUME, "/p/a", 1_000)], ("y", RESUME, "/p/a", 2_000), Some("x"));
+        check(&[], ("y", CLEAR, "/p/a", 2_000), None);
+    }
+
+    #[test]
+    fn one_that_was_followed_is_nobody_elses() {
+        let lineage = Lineage::default();
+        let place = place("/p/a");
+        let start = |id: &str, at| {
+            let id = session(id);
+            lineage.follows(
+                &SessionTable::default(),
+                &Start { session: &id, after: CLEAR, place: &place, at: Timestamp(at) },
+            )
+        };
+        lineage.left(&session("x"), CLEAR, Some(&place), Timestamp(1_000));
+        assert_eq!(start("y", 2_000), Some(session("x")));
+        assert_eq!(start("y", 2_000), Some(session("x")), "told again");
+        assert_eq!(start("z", 3_000), None);
+        lineage.unfollow(&session("y"));
+        assert_eq!(start("z", 3_000), Some(session("x")), "the other did not begin");
+        // The same end told again changes nothing, a later one does.
+        lineage.left(&session("x"), CLEAR, Some(&place), Timestamp(1_000));
+        assert_eq!(start("w", 3_000), None);
+        lineage.left(&session("x"), CLEAR, Some(&place), Timestamp(4_000));
+        assert_eq!(start("w", 5_000), Some(session("x")));
+        // What another daemon has recorded counts as well.
+        let recorded = table(&[("x", located("/p/a")), ("x", ended(CLEAR, 1_000)), ("y", started(Some("x"), 1_500))]);
+        let z = session("z");
+        let start = Start { session: &z, after: CLEAR, place: &place, at: Timestamp(2_000) };
+        assert_eq!(Lineage::default().follows(&recorded, &start), None);
+        for number in 0..3 * LEFT {
+            lineage.left(&session(&format!("s{number}")), CLEAR, None, Timestamp(0));
+        }
+        assert_eq!(lineage.lock().len(), LEFT);
+    }
+
+    #[test]
+    fn a_process_serves_whoever_took_the_place_of_its_session_since() {
+        let table = table(&[
+            ("x", started(None, 1_000)),
+            ("y", started(Some("x"), 2_000)),
+            ("z", started(Some("y"), 3_000)),
+            ("other", started(None, 2_500)),
+            // Back to an older one, and on from there.
+            ("x", started(Some("z"), 4_000)),
+            ("w", started(Some("x"), 5_000)),
+            // Each other's: a damaged history, or clocks that were set.
+            ("a", started(Some("b"), 7_000)),
+            ("b", started(Some("a"), 7_000)),
+        ]);
+        for (id, since, expected) in [
+            ("x", Some(1_000), "w"),
+            ("x", Some(4_500), "w"),
+            ("x", Some(5_001), "x"),
+            ("y", Some(2_000), "w"),
+            ("z", Some(3_500), "w"),
+            ("w", Some(5_000), "w"),
+            ("other", Some(0), "other"),
+            ("unknown", Some(0), "unknown"),
+            ("a", Some(0), "a"),
+            ("x", None, "x"),
+        ] {
+            assert_eq!(now(&table, session(id), since), session(expected), "{id} since {since:?}");
+        }
+    }
 }

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
 use baton_events::record::{SessionId, Timestamp};
+use baton_events::session::Place;
 
 /// Hooks that are remembered: more than a spool holds. Those that are recorded are known for longer, by their session.
 const IDS: usize = 8_192;
-/// Sessions whose last activity is remembered. What is forgotten is recorded once more, and no harm.
+/// Sessions whose last activity and place are remembered. What is forgotten of one is recorded once more, and of the other
+/// found in its transcript.
 const SESSIONS: usize = 4_096;
 
 #[derive(Default)]
@@ -18,6 +20,7 @@ struct Inner {
     ids: BTreeSet<Box<str>>,
     order: VecDeque<Box<str>>,
     active: BTreeMap<SessionId, Timestamp>,
+    places: BTreeMap<SessionId, Place>,
 }
 
 impl Recent {
@@ -51,6 +54,20 @@ impl Recent {
         }
         inner.active.insert(session.clone(), at);
         true
+    }
+
+    /// A hook of a session was called there.
+    pub(super) fn works_in(&self, session: &SessionId, place: &Place) {
+        let mut inner = self.lock();
+        if inner.places.len() >= SESSIONS && !inner.places.contains_key(session) {
+            inner.places.clear();
+        }
+        inner.places.insert(session.clone(), place.clone());
+    }
+
+    /// Where a hook of a session was last called, for one whose transcript has not said it yet.
+    pub(super) fn place(&self, session: &SessionId) -> Option<Place> {
+        self.lock().places.get(session).cloned()
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -1,12 +1,17 @@
 //! How often hooks come, how fast they are answered, and what becomes of them.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io::Read;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 use baton_events::protocol::Took;
 use baton_events::protocol::answer::{HookEventStats, HookStats};
 use baton_events::record::Timestamp;
 use serde::{Deserialize, Serialize};
+
+use crate::durable;
 
 /// Times of an event that are kept.
 const TIMES: usize = 1_000;
@@ -14,85 +19,173 @@ const TIMES: usize = 1_000;
 const EVENTS: usize = 64;
 /// Longest name of an event that is one.
 const NAME_BYTES: usize = 40;
+/// The file in the home; its loss is none.
+const FILE: &str = "hook_stats.json";
+/// Most of it that is read.
+const FILE_BYTES: u64 = 4 * 1024 * 1024;
+/// Least time between two writings.
+const KEEP: Duration = Duration::from_secs(10);
+/// Why a signal was left in the spool.
+const WHY: [&str; 5] = ["absent", "timeout", "refused", "garbled", "other_version"];
 /// Where further events are counted.
 const OTHERS: &str = "other";
 
 /// See the module.
-pub struct Statistics(Mutex<Kept>);
+pub(super) struct Statistics(Mutex<Counted>);
 
-/// What is counted, as it lies in the home.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-struct Kept {
-    since: i64,
+struct Counted {
+    since: Timestamp,
     events: BTreeMap<String, Event>,
     ignored: BTreeMap<String, u64>,
     unreadable: u64,
+    dropped: u64,
+    /// Whether something was counted since it was last kept, and when that was.
+    is_new: bool,
+    kept_at: Option<Instant>,
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Default)]
 struct Event {
     calls: u64,
     failures: BTreeMap<String, u64>,
     times_us: VecDeque<u64>,
-    last_at: Option<i64>,
+    last_at: Option<Timestamp>,
+}
+
+/// What is counted, as it lies in the home: what is answered, and the times that it is made of.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Kept {
+    #[serde(flatten)]
+    shown: HookStats,
+    times_us: BTreeMap<String, VecDeque<u64>>,
 }
 
 impl Statistics {
-    /// Nothing counted yet.
-    pub(super) fn new(since: Timestamp) -> Self {
-        Self(Mutex::new(Kept { since: since.0, ..Kept::default() }))
+    /// What was counted before, as far as it can be read: it is no loss. Blocks for a short read.
+    pub(super) fn open(home: &Path, now: Timestamp) -> Self {
+        let mut text = Vec::new();
+        let read = std::fs::File::open(home.join(FILE)).and_then(|file| file.take(FILE_BYTES).read_to_end(&mut text));
+        let kept: Option<Kept> = read.ok().and_then(|_| serde_json::from_slice(&text).ok());
+        Self(Mutex::new(Counted::of(kept.unwrap_or_default(), now)))
     }
 
+    /// A hook came.
     pub(super) fn called(&self, event: &str, at: i64) {
-        let mut kept = self.lock();
-        let event = kept.event(event);
+        let mut counted = self.lock();
+        let event = counted.event(event);
         event.calls += 1;
-        event.last_at = event.last_at.max(Some(at));
+        event.last_at = event.last_at.max(Some(Timestamp(at)));
     }
 
+    /// One that came from the spool was there for this reason.
+    pub(super) fn failed(&self, event: &str, why: &str) {
+        let why = if WHY.contains(&why) { why } else { OTHERS };
+        *self.lock().event(event).failures.entry(why.to_owned()).or_default() += 1;
+    }
+
+    /// One was ignored.
     pub(super) fn ignored(&self, why: &str) {
-        *self.lock().ignored.entry(why.to_owned()).or_default() += 1;
+        let mut counted = self.lock();
+        counted.is_new = true;
+        *counted.ignored.entry(why.to_owned()).or_default() += 1;
+    }
+
+    /// Files of the spool were put aside.
+    pub(super) fn unreadable(&self, files: u64) {
+        let mut counted = self.lock();
+        counted.is_new |= files > 0;
+        counted.unreadable += files;
+    }
+
+    /// Signals were lost.
+    pub(super) fn dropped(&self, signals: u64) {
+        let mut counted = self.lock();
+        counted.is_new |= signals > 0;
+        counted.dropped += signals;
     }
 
     /// How long a hook took.
-    pub fn took(&self, took: &Took) {
-        let mut kept = self.lock();
-        let times = &mut kept.event(&took.event).times_us;
+    pub(super) fn took(&self, took: &Took) {
+        let mut counted = self.lock();
+        let times = &mut counted.event(&took.event).times_us;
         if times.len() >= TIMES {
             times.pop_front();
         }
         times.push_back(took.us);
     }
 
-    /// As it is answered.
-    pub fn shown(&self) -> HookStats {
-        let kept = self.lock();
+    /// What is to be kept, if something is: at most every [`KEEP`], or `now`.
+    pub(super) fn to_keep(&self, now: bool) -> Option<Kept> {
+        {
+            let mut counted = self.lock();
+            let is_due = now || counted.kept_at.is_none_or(|at| at.elapsed() >= KEEP);
+            if !counted.is_new || !is_due {
+                return None;
+            }
+            (counted.is_new, counted.kept_at) = (false, Some(Instant::now()));
+        }
+        let times = self.lock().events.iter().map(|(name, event)| (name.clone(), event.times_us.clone())).collect();
+        Some(Kept { shown: self.shown(), times_us: times })
+    }
+
+    /// As it is answered, without what lies in the spool.
+    pub(super) fn shown(&self) -> HookStats {
+        let counted = self.lock();
         let event = |event: &Event| {
             let mut times: Vec<u64> = event.times_us.iter().copied().collect();
             times.sort_unstable();
             let [p50_us, p95_us, p99_us] = [50, 95, 99].map(|percent| percentile(&times, percent));
-            let last_at = event.last_at.map(|at| Timestamp(at).to_string());
+            let last_at = event.last_at.map(|at| at.to_string());
             HookEventStats { calls: event.calls, failures: event.failures.clone(), p50_us, p95_us, p99_us, last_at }
         };
         HookStats {
-            events: kept.events.iter().map(|(name, counted)| (name.clone(), event(counted))).collect(),
-            ignored: kept.ignored.clone(),
-            unreadable: kept.unreadable,
-            since: Timestamp(kept.since).to_string(),
+            events: counted.events.iter().map(|(name, counted)| (name.clone(), event(counted))).collect(),
+            ignored: counted.ignored.clone(),
+            unreadable: counted.unreadable,
+            dropped: counted.dropped,
+            since: counted.since.to_string(),
             ..HookStats::default()
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, Counted> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
-impl Kept {
+/// Keeps it. Blocks for a short write.
+pub(super) fn keep(home: &Path, kept: &Kept) {
+    let written = serde_json::to_vec(kept).map_err(std::io::Error::other);
+    if let Err(error) = written.and_then(|text| durable::write_file(&home.join(FILE), &text)) {
+        tracing::debug!(%error, "statistics of hooks not kept");
+    }
+}
+
+impl Counted {
+    fn of(kept: Kept, now: Timestamp) -> Self {
+        let Kept { shown, mut times_us } = kept;
+        let mut counted = Self {
+            since: Timestamp::parse(&shown.since).unwrap_or(now),
+            events: BTreeMap::new(),
+            ignored: shown.ignored,
+            unreadable: shown.unreadable,
+            dropped: shown.dropped,
+            is_new: false,
+            kept_at: None,
+        };
+        for (name, was) in shown.events.into_iter().take(EVENTS) {
+            let mut times = times_us.remove(&name).unwrap_or_default();
+            times.truncate(TIMES);
+            let last_at = was.last_at.as_deref().and_then(Timestamp::parse);
+            counted.events.insert(name, Event { calls: was.calls, failures: was.failures, times_us: times, last_at });
+        }
+        counted
+    }
+
     /// An event's counts. Whatever is written there, there are few of them.
     fn event(&mut self, name: &str) -> &mut Event {
+        self.is_new = true;
         let is_name =
             name.len() <= NAME_BYTES && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
         let known = match self.events.contains_key(name) || (is_name && !name.is_empty() && self.events.len() < EVENTS)
@@ -108,4 +201,59 @@ impl Kept {
 fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.checked_sub(1)?).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_survives_a_restart_and_what_cannot_be_read_is_no_loss() {
+        let home = tempfile::tempdir().unwrap();
+        let statistics = Statistics::open(home.path(), Timestamp(1_000));
+        assert!(statistics.to_keep(true).is_none(), "nothing was counted");
+        statistics.called("Stop", 2_000);
+        statistics.called("Stop", 1_500);
+        statistics.failed("Stop", "timeout");
+        statistics.failed("Stop", "whatever\u{1b}");
+        statistics.ignored("own");
+        statistics.unreadable(2);
+        statistics.dropped(3);
+        for us in 1..=TIMES as u64 + 100 {
+            statistics.took(&Took { event: "Stop".to_owned(), us });
+        }
+        keep(home.path(), &statistics.to_keep(false).unwrap());
+        statistics.ignored("own");
+        assert!(statistics.to_keep(false).is_none(), "kept a moment ago");
+        let again = Statistics::open(home.path(), Timestamp(9_000)).shown();
+        let stop = &again.events["Stop"];
+        assert_eq!((stop.calls, stop.last_at.as_deref()), (2, Some("1970-01-01T00:00:02.000Z")));
+        assert_eq!((stop.p50_us, stop.p95_us, stop.p99_us), (Some(600), Some(1_050), Some(1_090)));
+        assert_eq!(stop.failures, BTreeMap::from([("timeout".to_owned(), 1), ("other".to_owned(), 1)]));
+        assert_eq!((again.unreadable, again.dropped, again.ignored["own"]), (2, 3, 1));
+        assert_eq!(again.since, "1970-01-01T00:00:01.000Z");
+        std::fs::write(home.path().join(FILE), "{\"events\": 7").unwrap();
+        assert_eq!(Statistics::open(home.path(), Timestamp(9_000)).shown().since, "1970-01-01T00:00:09.000Z");
+    }
+
+    #[test]
+    fn whatever_an_event_is_called_there_are_few() {
+        let home = tempfile::tempdir().unwrap();
+        let statistics = Statistics::open(home.path(), Timestamp(0));
+        for number in 0..10 * EVENTS {
+            statistics.called(&format!("Event{number}"), 0);
+        }
+        statistics.called("with a prompt in it", 0);
+        statistics.called("", 0);
+        let shown = statistics.shown();
+        assert_eq!(shown.events.len(), EVENTS + 1);
+        assert_eq!(shown.events["other"].calls as usize, 9 * EVENTS + 2);
+    }
+
+    #[test]
+    fn a_percentile_is_one_of_the_values() {
+        for (values, expected) in [(&[][..], [None; 3]), (&[7], [Some(7); 3]), (&[1, 2], [Some(1), Some(2), Some(2)])] {
+            assert_eq!([50, 95, 99].map(|percent| percentile(values, percent)), expected, "{values:?}");
+        }
+    }
 }

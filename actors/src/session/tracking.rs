@@ -97,7 +97,8 @@ impl State {
     /// Where the session works. Only where that decides something its file is looked into.
     async fn known(&self, settings: &Arc<Settings>, file: Option<&FileSeen>) -> Known {
         let state = self.aggregate().state();
-        if state.place.is_some() || !settings.switches.depend_on_project() {
+        let path = state.transcript.as_ref().map(|known| known.path.as_str()).or(file.map(|file| file.path.as_str()));
+        if state.place.is_some() || !path.is_some_and(|path| settings.depend_on_project(path)) {
             return Known::Somewhere(state.place.clone());
         }
         let (source, path) = match (&state.transcript, file) {
@@ -141,7 +142,7 @@ impl State {
     ) -> Result<Switched, AppendError> {
         let settings = self.options.settings.borrow().clone();
         if let Some(stop) = self.stop_under(&settings, seen.as_ref()).await
-            && (!force || matches!(stop, Stop::Excluded { .. } | Stop::Elsewhere { .. }))
+            && (!force || !stop.is_lifted_by_force())
         {
             return Ok(Switched::Stopped(stop));
         }

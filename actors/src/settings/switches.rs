@@ -33,6 +33,8 @@ pub enum Stop {
         /// The pattern whose switch it is.
         pattern: String,
     },
+    /// It works in the home: Baton itself has started it.
+    Own,
     /// The global switch is off, and none of its project says otherwise.
     Global,
     /// It came with an import, and its transcript lies in no directory that is read here.
@@ -59,11 +61,19 @@ impl fmt::Display for Stop {
                 "it came with an import, and its transcript {transcript} lies in no directory that is read here, so it stays as \
                  it came: to have it read on, name that directory in session_tracking.watch_directories"
             ),
+            Self::Own => f.write_str("it works in Baton's own home: what Baton itself does is no session"),
             Self::Global => f.write_str(
                 "session tracking is off: run `baton session-tracking enable`, or track this session alone with \
                  `track_session` and `force`",
             ),
         }
+    }
+}
+
+impl Stop {
+    /// Whether `force` has a session tracked nevertheless.
+    pub fn is_lifted_by_force(&self) -> bool {
+        !matches!(self, Self::Excluded { .. } | Self::Elsewhere { .. } | Self::Own)
     }
 }
 

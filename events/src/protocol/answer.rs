@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use config::{Config, ConfigValue, ImportedKey};
 pub use episode::{CommandLine, Episode, ErrorLine, FileModified, FileRead, Line, Metadata};
 pub use history::{Change, Explain, Happened, Owed, Replayed, ReplayedSession};
-pub use hook::{Handoff, HandoffError, Hook, HookEventStats, HookStats};
+pub use hook::{Handoff, HandoffError, Hook, HookEventStats, HookStats, HookSummary};
 pub use log::{Footprint, LogRead, LogRecord, LogStats};
 pub use upkeep::{
     Checked, Compact, CompactedConversations, CompactedIndex, Finding, Lost, Part, Repair, Storage, Verify,
@@ -201,6 +201,9 @@ pub struct Status {
     pub memory: Memory,
     /// What everything takes on disk, as of the last few seconds. `None` while it is still being added up.
     pub storage: Option<Storage>,
+    /// What hooks have said.
+    #[serde(default)]
+    pub hooks: HookSummary,
     /// What is wrong, each with its fix.
     pub problems: Vec<Problem>,
     /// What the person should know who expects more: that tracking is off.

@@ -39,7 +39,9 @@ fn every_key_of_today_is_taken() {
     "filtering": {"keep_user_messages": false, "keep_agent_responses": false, "keep_tool_structure": false,
                   "omit_tool_outputs": false, "max_output_summary_chars": 0},
     "lazy_index": {"budget_ms": 0}
-  }
+  },
+  "hooks": {"enabled": false, "socket_path": "~/run/baton.sock", "timeout_ms": 300},
+  "handoff": {"max_bytes": 4096}
 }"#;
     let parsed = parsed(text);
     assert_eq!((&parsed.mistakes, &parsed.warnings), (&vec![], &vec![]));
@@ -51,6 +53,7 @@ fn every_key_of_today_is_taken() {
         serde_json::json!(["/home/u/.claude/projects", "/home/u/other/projects", "/home/u/third"])
     );
     assert_eq!(*line, 5);
+    assert_eq!(parsed.values["hooks.socket_path"].0, "/home/u/run/baton.sock");
     assert_eq!(parsed.values["session_tracking.exclude"].0, serde_json::json!(["/home/u/private", "scratch-*"]));
     let projects: Vec<_> =
         parsed.projects.iter().map(|p| (p.written.as_str(), p.pattern.as_str(), p.enabled, p.line)).collect();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use baton_events::protocol::{CloseParams, answer, code};
 use baton_events::record::{CommandId, Position};
 use baton_events::redact::redact;
-use baton_events::session::CloseReason;
+use baton_events::session::{CloseReason, Phase};
 use uuid::Uuid;
 
 use super::Ended;
@@ -28,6 +28,12 @@ pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Service
         }
         Err(failure) => return Err(failure.into()),
     };
+    if services.table.borrow().get(&id).is_some_and(|row| row.state.phase == Phase::New) {
+        // Its hook was called, and nobody has said anything in it.
+        let message = format!("nothing is written in session {id} yet, so there is nothing to index");
+        let (status, session_id) = ("success".to_owned(), Some(id.to_string()));
+        return Ok(answer::Close { status, session_id, episode_uuid: None, message });
+    }
     if let Some(why) = resolve::stop_of(services, &id) {
         let episode_uuid =
             services.table.borrow().get(&id).and_then(|row| Some(row.state.episode.as_ref()?.uuid.to_string()));
@@ -45,7 +51,7 @@ pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Service
     };
     let note = asked.reason.as_deref().map(bounded_note).filter(|note| !note.is_empty());
     // An agent that closes its own session still writes the answer of this call and its last words.
-    let by_self = asked.caller.agent_session.as_deref() == Some(id.as_str());
+    let by_self = resolve::own(&services.table.borrow(), &asked.caller).as_ref() == Some(&id);
     let call = CloseCall { reason: CloseReason::Explicit, note, by_self, command: CommandId::new(&command) };
     let deadline = Duration::from_millis(asked.deadline_ms).min(limits::CLOSE_DEADLINE);
     let closing = {

@@ -35,7 +35,7 @@ pub(in crate::gateway) async fn episodes(
 ) -> Result<answer::Episodes, Ended> {
     let question = page::Question::new(method::EPISODES, &[&asked.groups]);
     let behind = asked.cursor.as_deref().map(|cursor| key(&question, cursor)).transpose()?;
-    let asking = asking(&asked.caller, "");
+    let asking = asking(services, &asked.caller, "");
     let known = resolve::only_group(services, &asked.groups);
     let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
     let Ready { freshness, .. } = ready(services, out, ask).await?;

@@ -36,7 +36,7 @@ pub(super) async fn found<F: Send + 'static, T: serde::Serialize + Send + 'stati
     let texts: [&[String]; 4] = [slice::from_ref(&asked.query), &asked.groups, &asked.labels, asked.center.as_slice()];
     let question = page::Question::new(method, &texts);
     let (offset, limit) = (question.offset(asked.cursor.as_deref())?, page::entries(asked.limit));
-    let asking = asking(&asked.caller, &asked.query);
+    let asking = asking(services, &asked.caller, &asked.query);
     let known = resolve::only_group(services, &asked.groups);
     let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
     let Ready { searcher, freshness } = ready(services, out, ask).await?;

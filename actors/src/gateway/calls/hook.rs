@@ -21,6 +21,8 @@ const WAY_PERCENT: u32 = 20;
 pub(in crate::gateway) async fn hook(asked: HookParams, services: &Arc<Services>) -> Result<Hook, Ended> {
     let wait = Duration::from_millis(asked.wait_ms).min(WAIT);
     let until = Instant::now() + wait * (100 - WAY_PERCENT) / 100;
+    // What an earlier hook has left comes first, as far as there is time: the end of the session before, above all.
+    let _ = tokio::time::timeout_at(until, services.hooks.drain()).await;
     let (status, told) = match services.hooks.take(&asked).await {
         Taken::Recorded(told) => ("recorded", told),
         Taken::Known(told) => ("known", told),
@@ -37,18 +39,20 @@ pub(in crate::gateway) async fn hook(asked: HookParams, services: &Arc<Services>
 
 /// What the agent is to be told, as far as that is found out in time.
 async fn context(services: &Arc<Services>, told: &Told, until: Instant) -> Option<String> {
-    let _ = (services, until);
     match told.kind {
-        SignalKind::SessionStart | SignalKind::UserPromptSubmit => None,
+        SignalKind::SessionStart => {
+            services.hooks.closed(told, until).await;
+            None
+        }
         _ => None,
     }
 }
 
 pub(in crate::gateway) fn took(took: &Took, services: &Arc<Services>) -> serde_json::Value {
-    services.hooks.statistics().took(took);
+    services.hooks.took(took);
     serde_json::json!({})
 }
 
 pub(in crate::gateway) async fn stats(services: &Arc<Services>) -> Result<HookStats, Ended> {
-    Ok(services.hooks.statistics().shown())
+    Ok(services.hooks.shown().await)
 }

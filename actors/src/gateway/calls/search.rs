@@ -66,8 +66,8 @@ fn behind(services: &Services, pending: u64) -> Option<String> {
 }
 
 /// The session that asks, unless the question names it.
-pub(in crate::gateway) fn asking(caller: &Caller, question: &str) -> Option<SessionId> {
-    let id = SessionId::new(caller.agent_session.as_deref()?)?;
+pub(in crate::gateway) fn asking(services: &Services, caller: &Caller, question: &str) -> Option<SessionId> {
+    let id = resolve::own(&services.table.borrow(), caller)?;
     (!question.contains(id.short())).then_some(id)
 }
 
@@ -85,7 +85,7 @@ pub(in crate::gateway) async fn search(
     };
     // A project whose first session began a moment ago is known only after the step.
     let known = project().and_then(Result::ok);
-    let asking = asking(&asked.caller, &asked.query);
+    let asking = asking(services, &asked.caller, &asked.query);
     let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
     let Ready { searcher, freshness } = ready(services, out, ask).await?;
     let project = project().transpose()?;

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_events::protocol::{self, answer};
+use baton_events::protocol::{self, SPOOL_FILES_MAX, answer};
 use baton_events::redact::redact;
+use baton_events::session::Phase;
 
 use super::Ended;
 use crate::gateway::{Services, answers};
@@ -27,7 +28,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     let overview = overview.unwrap_or_default();
     let table = services.table.borrow().clone();
     let mut sessions = BTreeMap::new();
-    for (_, row) in table.iter() {
+    for (_, row) in table.iter().filter(|(_, row)| row.state.phase != Phase::New) {
         *sessions.entry(row.state.phase.as_str().to_owned()).or_default() += 1;
     }
     let (memory_position, memory_problem) = services.indexer.memory();
@@ -76,6 +77,8 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     problems.extend(memory_problem.map(|why| lasting(format!("the searchable memory does not follow the log: {why}"))));
     problems.extend(services.indexer.not_storing().map(lasting));
     problems.extend(services.exporting.told().map(lasting));
+    let hooks = services.hooks.shown().await;
+    problems.extend(of_hooks(services, &hooks));
     let problems = bounded(problems);
     let storage = services.scale.weigh(&services.home, &services.measured(), limits::WEIGHING).await;
     let listed = roots(services, &overview).await;
@@ -116,9 +119,41 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
             documents,
         },
         storage,
+        hooks: answer::HookSummary {
+            enabled: services.settings.borrow().hooks.enabled,
+            calls: hooks.events.values().map(|event| event.calls).sum(),
+            last_at: hooks.events.values().filter_map(|event| event.last_at.clone()).max(),
+            ignored: hooks.ignored,
+            spooled: hooks.spooled,
+            dropped: hooks.dropped,
+        },
         problems,
         note: services.settings.borrow().note(),
     })
+}
+
+/// What is wrong with how hooks reach the daemon.
+fn of_hooks(services: &Services, hooks: &answer::HookStats) -> Vec<answer::Problem> {
+    let mut problems = Vec::new();
+    let configured = services.settings.borrow().hooks.socket_path.clone();
+    if configured != services.socket_path {
+        let shown = |path: Option<PathBuf>| path.map_or("its home".to_owned(), |path| path.display().to_string());
+        problems.push(answer::Problem {
+            what: format!(
+                "the daemon listens in {}, and hooks.socket_path says {}",
+                shown(services.socket_path.clone()),
+                shown(configured)
+            ),
+            fix: "run `baton stop`; the next command starts a daemon that listens there".to_owned(),
+        });
+    }
+    if hooks.spooled as usize >= SPOOL_FILES_MAX / 2 {
+        problems.push(answer::Problem {
+            what: format!("{} signals of hooks wait in the spool", hooks.spooled),
+            fix: "they are taken in as soon as the log takes writes; `daemon.log` tells why it does not".to_owned(),
+        });
+    }
+    problems
 }
 
 /// Where transcripts are looked for, whether that is there, and whether changes are announced.

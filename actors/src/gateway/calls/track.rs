@@ -14,7 +14,7 @@ use crate::gateway::connection::failure;
 use crate::gateway::{Services, resolve};
 use crate::limits;
 use crate::session::{Switch, Switched};
-use crate::settings::{Settings, Stop};
+use crate::settings::Settings;
 use crate::slot::CallError;
 
 /// Longest name of a group.
@@ -138,7 +138,7 @@ fn error(id: Option<&SessionId>, message: String) -> answer::Track {
 
 fn not_done(id: &SessionId, what: &str, switched: Switched) -> answer::Track {
     let why = match switched {
-        Switched::Stopped(stop @ (Stop::Excluded { .. } | Stop::Elsewhere { .. })) => {
+        Switched::Stopped(stop) if !stop.is_lifted_by_force() => {
             format!("{stop}; `force` does not change that")
         }
         Switched::Stopped(stop) => stop.to_string(),

@@ -66,7 +66,7 @@ pub(in crate::gateway) fn all(
 pub(in crate::gateway) fn may_look(settings: &Settings, state: Option<&State>, file: &FileSeen) -> bool {
     let unknown = State::default();
     let state = state.unwrap_or(&unknown);
-    if state.place.is_some() || !settings.switches.depend_on_project() {
+    if state.place.is_some() || !settings.depend_on_project(&file.path) {
         return settings.reads(state);
     }
     let source = Source { agent: file.agent, subagent: file.kind != Kind::Main };

@@ -36,6 +36,24 @@ pub struct HookStats {
     pub since: String,
 }
 
+/// What `status` says of hooks; `hook/stats` says more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HookSummary {
+    /// Whether anything comes of them.
+    pub enabled: bool,
+    /// Calls that came, by socket or spool, since they are counted.
+    pub calls: u64,
+    /// When the last one was called, RFC 3339 UTC.
+    pub last_at: Option<String>,
+    /// Calls that were ignored, by reason.
+    pub ignored: BTreeMap<String, u64>,
+    /// Signals that wait in the spool.
+    pub spooled: u64,
+    /// Signals that were lost because the spool was full.
+    pub dropped: u64,
+}
+
 /// One event's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

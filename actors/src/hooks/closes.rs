@@ -1,0 +1,72 @@
+//! Waiting for sessions of a project that have just been left: what is told to the next one must have them in it.
+
+use baton_events::projection::table::SessionTable;
+use baton_events::record::SessionId;
+use baton_events::session::{CloseReason, Phase, State};
+use tokio::time::Instant;
+
+use super::{Hooks, Told};
+
+impl Hooks {
+    /// Comes back when sessions of the same project that have ended by now are indexed, at the latest `until`. `false`: some
+    /// are not.
+    pub async fn closed(&self, told: &Told, until: Instant) -> bool {
+        let Some(place) = &told.place else { return true };
+        let mut table = self.options.table.clone();
+        let closing: Vec<SessionId> = {
+            let table = table.borrow_and_update().clone();
+            let works_there = |id: &SessionId, state: &State| match &state.place {
+                Some(at) => at.project == place.project,
+                None => self.recent.place(id).is_some_and(|at| at.project == place.project),
+            };
+            let others = table.iter().filter(|(id, row)| **id != told.session && is_closing(&row.state));
+            others.filter(|(id, row)| works_there(id, &row.state)).map(|(id, _)| id.clone()).collect()
+        };
+        let are_closed =
+            |table: &SessionTable| closing.iter().all(|id| table.get(id).is_none_or(|row| !is_closing(&row.state)));
+        if closing.is_empty() {
+            return true;
+        }
+        matches!(tokio::time::timeout_at(until, table.wait_for(are_closed)).await, Ok(Ok(_)))
+    }
+}
+
+/// Whether a session is over and its episode is not there yet.
+fn is_closing(state: &State) -> bool {
+    let ends = |reason: Option<CloseReason>| reason.is_some_and(CloseReason::ends_session);
+    let is_indexing = state.phase == Phase::Indexing;
+    ends(state.signals.close_owed)
+        || (is_indexing && state.job.is_some_and(|job| ends(Some(job.reason)) || ends(job.again)))
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_events::session::{EffectId, Job};
+
+    use super::*;
+
+    #[test]
+    fn what_ends_is_closing_and_what_only_wants_the_content_is_not() {
+        let owed = |reason| {
+            let mut state = State::default();
+            state.signals.close_owed = reason;
+            state
+        };
+        let running = |reason, again| {
+            let job =
+                Job { effect: EffectId { generation: 1, start: 1 }, to: 0, reason, covers: 0, again, resumed: false };
+            State { phase: Phase::Indexing, job: Some(job), ..State::default() }
+        };
+        for (state, expected) in [
+            (owed(None), false),
+            (owed(Some(CloseReason::HookClear)), true),
+            (owed(Some(CloseReason::HookCompact)), false),
+            (running(CloseReason::HookOther, None), true),
+            (running(CloseReason::LazyQuery, None), false),
+            (running(CloseReason::LazyQuery, Some(CloseReason::HookClear)), true),
+            (State { phase: Phase::Indexed, ..running(CloseReason::HookOther, None) }, false),
+        ] {
+            assert_eq!(is_closing(&state), expected, "{state:?}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Which MCP servers of agents are there: each holds a connection for as long as its agent lives, and its end is seen even
+//! when the agent was killed.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use baton_events::protocol::Caller;
+use baton_events::record::{CommandId, SessionId};
+use baton_events::session::{Signal, SignalKind};
+use uuid::Uuid;
+
+use super::{Hooks, RECORD, lineage};
+use crate::session::SignalCall;
+
+/// Who is there, by a number of the connection.
+#[derive(Default)]
+pub(super) struct Presences(Mutex<BTreeMap<u64, Caller>>);
+
+/// One connection of an MCP server. Dropped when it ends, however it does.
+pub struct Present {
+    hooks: Arc<Hooks>,
+    number: u64,
+}
+
+impl Presences {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Caller>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Hooks {
+    /// An MCP server is there. It serves whichever session takes the place of the one that it was started in.
+    pub fn arrive(self: &Arc<Self>, caller: Caller) -> Present {
+        let number = {
+            let mut there = self.presences.lock();
+            let number = there.last_key_value().map_or(1, |(last, _)| last + 1);
+            there.insert(number, caller.clone());
+            number
+        };
+        // One that comes back within the grace was not gone.
+        if let Some(session) = self.served(&caller)
+            && self.options.table.borrow().get(&session).is_some_and(|row| row.state.signals.disconnected_at.is_some())
+        {
+            self.notice(session, SignalKind::Other);
+        }
+        Present { hooks: self.clone(), number }
+    }
+
+    /// The session that a caller works in now, by what its environment says and by what hooks said since.
+    fn served(&self, caller: &Caller) -> Option<SessionId> {
+        let session = SessionId::new(caller.agent_session.as_deref()?)?;
+        Some(lineage::now(&self.options.table.borrow(), session, caller.since))
+    }
+
+    fn leave(&self, number: u64) {
+        let Some((session, others)) = ({
+            let mut there = self.presences.lock();
+            there.remove(&number).map(|caller| (self.served(&caller), there.values().cloned().collect::<Vec<_>>()))
+        }) else {
+            return;
+        };
+        let Some(session) = session else { return };
+        // Its servers end with the daemon's socket: that says nothing of the agent.
+        if *self.options.stopping.borrow() || others.iter().any(|other| self.served(other).as_ref() == Some(&session)) {
+            return;
+        }
+        let is_open = {
+            let table = self.options.table.borrow();
+            let settings = self.options.settings.borrow();
+            let row = table.get(&session);
+            row.is_some_and(|row| row.state.end.is_none() && settings.hooks.enabled && settings.reads(&row.state))
+        };
+        if is_open {
+            self.notice(session, SignalKind::McpDisconnect);
+        }
+    }
+
+    /// Records something of a session that nobody waits for.
+    fn notice(&self, session: SessionId, kind: SignalKind) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let signal = Signal { kind, detail: None, at: self.options.clock.now(), follows: None };
+        let call = SignalCall { signal, command: CommandId::new(&format!("presence-{}", Uuid::new_v4())) };
+        let supervisor = self.options.supervisor.clone();
+        runtime.spawn(async move {
+            match supervisor.signal(&session, None, call, RECORD).await {
+                Ok(answer) => tracing::info!(%session, signal = %kind, ?answer, "presence has changed"),
+                Err(error) => tracing::warn!(%session, signal = %kind, %error, "change of presence not recorded"),
+            }
+        });
+    }
+}
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        self.hooks.leave(self.number);
+    }
+}

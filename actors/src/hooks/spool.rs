@@ -1,0 +1,330 @@
+//! What hooks have left in the home while nobody answered: a folder of small files, one for each signal. Each is taken in
+//! once, in the order of its time, and its file removed when it is durable. What cannot be one is put aside, and nothing is
+//! ever followed out of the folder.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use baton_events::protocol::{SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX, Spooled};
+
+use crate::durable;
+
+/// Newest shape of a file that is understood.
+const SHAPE: u32 = 1;
+/// Where files are put that cannot be read.
+const UNREADABLE: &str = "unreadable";
+/// Of these, the most that are kept, for a person to look at.
+const UNREADABLE_MAX: usize = 64;
+/// Entries of the folder that are looked at in one go: hooks leave no more.
+const ENTRIES_MAX: usize = 2 * SPOOL_FILES_MAX;
+/// A file that was not given its name after so long was left by a hook that was killed.
+const UNFINISHED: Duration = Duration::from_secs(3600);
+/// A folder that was changed so shortly ago may be changed again without showing it.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// The spool of a home. Its functions block for short disk accesses.
+pub(super) struct Spool {
+    folder: PathBuf,
+}
+
+/// What lies in the spool.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    /// Files to be taken in, in the order of their time.
+    pub(super) files: Vec<PathBuf>,
+    /// Files that were put aside.
+    pub(super) unreadable: u64,
+    /// The folder as it was before it was looked into, if that tells whether it has changed since.
+    pub(super) stamp: Option<SystemTime>,
+}
+
+/// Why a file is not taken in.
+#[derive(Debug)]
+pub(super) enum Unfit {
+    /// It has gone, or cannot be read at the moment.
+    NotNow(io::Error),
+    /// It is nothing that a hook has left there.
+    Never(&'static str),
+}
+
+impl Spool {
+    pub(super) fn of(home: &Path) -> Self {
+        Self { folder: home.join(SPOOL) }
+    }
+
+    /// When a name in it was last added or removed; `None` where there is no spool.
+    pub(super) fn stamp(&self) -> Option<SystemTime> {
+        self.folder_metadata().and_then(|metadata| metadata.modified().ok())
+    }
+
+    /// How many signals wait, and how many could not be left there.
+    pub(super) fn waiting(&self) -> (u64, u64) {
+        let names = self.folder_metadata().and_then(|_| fs::read_dir(&self.folder).ok()).into_iter().flatten();
+        let is_signal = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| at_of(name).is_some());
+        let waiting = names.take(ENTRIES_MAX).flatten().filter(is_signal).count() as u64;
+        (waiting, self.dropped())
+    }
+
+    /// What lies there, oldest first. Puts aside what cannot be a signal, and removes what was never finished.
+    pub(super) fn list(&self, now: SystemTime) -> io::Result<Listed> {
+        let Some(metadata) = self.folder_metadata() else { return Ok(Listed::default()) };
+        let is_settled = |at: &SystemTime| now.duration_since(*at).is_ok_and(|since| since >= SETTLED);
+        let mut listed = Listed { stamp: metadata.modified().ok().filter(is_settled), ..Listed::default() };
+        let mut files: Vec<(u128, PathBuf)> = Vec::new();
+        for entry in fs::read_dir(&self.folder)?.take(ENTRIES_MAX) {
+            let entry = entry?;
+            let (path, name) = (entry.path(), entry.file_name());
+            let Ok(metadata) = entry.metadata() else { continue };
+            let name = name.to_str().unwrap_or_default();
+            if name == UNREADABLE || name == SPOOL_DROPPED {
+                continue;
+            }
+            let age = metadata.modified().ok().and_then(|at| now.duration_since(at).ok()).unwrap_or_default();
+            match at_of(name) {
+                Some(At::Ms(at)) if metadata.is_file() => files.push((at, path)),
+                Some(At::Written) if metadata.is_file() => files.push((written_ms(&metadata), path)),
+                // A hook is still writing it.
+                None if metadata.is_file() && is_unfinished(name) && age < UNFINISHED => {}
+                None if metadata.is_file() && is_unfinished(name) => drop(fs::remove_file(&path)),
+                _ => {
+                    self.put_aside(&path);
+                    listed.unreadable += 1;
+                }
+            }
+        }
+        if !files.is_empty() || listed.unreadable > 0 {
+            listed.stamp = None;
+        }
+        files.sort();
+        listed.files = files.into_iter().map(|(_, path)| path).collect();
+        Ok(listed)
+    }
+
+    /// Reads one file.
+    pub(super) fn read(&self, path: &Path) -> Result<Spooled, Unfit> {
+        let file = open(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Unfit::NotNow(error),
+            _ => Unfit::Never("it cannot be opened"),
+        })?;
+        let metadata = file.metadata().map_err(Unfit::NotNow)?;
+        if !metadata.is_file() || !is_ours(&metadata) {
+            return Err(Unfit::Never("it is no file of this user"));
+        }
+        let mut text = Vec::new();
+        file.take(SPOOL_FILE_BYTES + 1).read_to_end(&mut text).map_err(Unfit::NotNow)?;
+        if text.len() as u64 > SPOOL_FILE_BYTES {
+            return Err(Unfit::Never("it is too large"));
+        }
+        match serde_json::from_slice::<Spooled>(&text) {
+            Ok(spooled) if spooled.v > SHAPE => Err(Unfit::Never("a newer version has written it")),
+            Ok(spooled) => Ok(spooled),
+            Err(_) => Err(Unfit::Never("it is no signal")),
+        }
+    }
+
+    /// A signal was taken in.
+    pub(super) fn remove(&self, path: &Path) -> io::Result<()> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps a file that is no signal where it is in nobody's way. With too many of them it is removed.
+    pub(super) fn put_aside(&self, path: &Path) {
+        let folder = self.folder.join(UNREADABLE);
+        let kept = fs::read_dir(&folder).map_or(0, |entries| entries.take(UNREADABLE_MAX).count());
+        let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        if let (true, false) = (kept >= UNREADABLE_MAX, is_folder) {
+            let _ = fs::remove_file(path);
+            return;
+        }
+        let Some(name) = path.file_name() else { return };
+        let moved = durable::make_private_folder(&folder).and_then(|_| fs::rename(path, folder.join(name)));
+        if let Err(error) = moved {
+            tracing::warn!(%error, "file of the spool not put aside");
+        }
+    }
+
+    /// How many signals were lost because the spool was full: one byte each. Counted from now on by the caller.
+    pub(super) fn take_dropped(&self) -> u64 {
+        let dropped = self.dropped();
+        if dropped > 0 {
+            let _ = fs::remove_file(self.folder.join(SPOOL_DROPPED));
+        }
+        dropped
+    }
+
+    fn dropped(&self) -> u64 {
+        let metadata = fs::symlink_metadata(self.folder.join(SPOOL_DROPPED));
+        metadata.ok().filter(Metadata::is_file).map_or(0, |metadata| metadata.len())
+    }
+
+    /// The folder, if it is one of our own and no link to another.
+    fn folder_metadata(&self) -> Option<Metadata> {
+        fs::symlink_metadata(&self.folder).ok().filter(|metadata| metadata.is_dir() && is_ours(metadata))
+    }
+}
+
+/// What the name of a signal tells of its time.
+enum At {
+    Ms(u128),
+    /// When the file was written will do.
+    Written,
+}
+
+/// `None`: it is not the name of a signal.
+fn at_of(name: &str) -> Option<At> {
+    let stem = name.strip_suffix(".json")?;
+    if stem.strip_prefix("activity-").is_some_and(|session| !session.is_empty()) {
+        return Some(At::Written);
+    }
+    let (at, id) = stem.split_once('-')?;
+    let is_time = at.len() == 13 && at.bytes().all(|byte| byte.is_ascii_digit());
+    (is_time && !id.is_empty()).then(|| at.parse().ok().map(At::Ms))?
+}
+
+/// Whether a name is one that a hook gives a file until it is whole.
+fn is_unfinished(name: &str) -> bool {
+    name.starts_with('.') || name.ends_with(".tmp")
+}
+
+fn written_ms(metadata: &Metadata) -> u128 {
+    let since = metadata.modified().ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+    since.map_or(0, |since| since.as_millis())
+}
+
+/// Opens a file and nothing that stands for one: no link is followed, no pipe waited for.
+#[cfg(unix)]
+fn open(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).unwrap_or_default();
+    fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> io::Result<File> {
+    match fs::symlink_metadata(path)?.is_file() {
+        true => File::open(path),
+        false => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+#[cfg(unix)]
+fn is_ours(metadata: &Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::uid(metadata) == rustix::process::geteuid().as_raw()
+}
+
+#[cfg(not(unix))]
+fn is_ours(_metadata: &Metadata) -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn world() -> (tempfile::TempDir, Spool) {
+        let home = tempfile::tempdir().unwrap();
+        let spool = Spool::of(home.path());
+        fs::create_dir(&spool.folder).unwrap();
+        (home, spool)
+    }
+
+    fn names(files: &[PathBuf]) -> Vec<&str> {
+        files.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect()
+    }
+
+    fn later() -> SystemTime {
+        SystemTime::now() + Duration::from_secs(2 * 3600)
+    }
+
+    #[test]
+    fn signals_are_listed_by_their_time_and_nothing_else_is() {
+        let (home, spool) = world();
+        for name in ["1700000000002-b.json", "1700000000001-z.json", "activity-s.json", ".x.tmp", "new.tmp", "dropped"]
+        {
+            fs::write(spool.folder.join(name), "{}").unwrap();
+        }
+        for name in ["notes.txt", "17-b.json", "1700000000003-.json", "activity-.json"] {
+            fs::write(spool.folder.join(name), "a person's").unwrap();
+        }
+        fs::create_dir(spool.folder.join("1700000000004-folder.json")).unwrap();
+        assert_eq!(spool.waiting(), (4, 2));
+        let listed = spool.list(SystemTime::now()).unwrap();
+        let expected = ["1700000000001-z.json", "1700000000002-b.json", "activity-s.json"];
+        assert_eq!((names(&listed.files), listed.unreadable), (expected.to_vec(), 5));
+        assert!(spool.folder.join("unreadable/notes.txt").exists() && spool.folder.join("new.tmp").exists());
+        assert_eq!((listed.stamp, spool.take_dropped(), spool.take_dropped()), (None, 2, 0));
+        // What its writer has not finished for an hour is nobody's.
+        let listed = spool.list(later()).unwrap();
+        assert_eq!((listed.files.len(), listed.unreadable), (3, 0));
+        assert!(!spool.folder.join("new.tmp").exists() && !spool.folder.join(".x.tmp").exists());
+        listed.files.iter().for_each(|path| spool.remove(path).unwrap());
+        let listed = spool.list(later()).unwrap();
+        assert!(listed.files.is_empty() && listed.stamp.is_some() && listed.stamp == spool.stamp());
+        assert_eq!(spool.list(SystemTime::now()).unwrap().stamp, None, "it may have changed since without showing it");
+        drop(home);
+        assert!(spool.list(later()).unwrap().files.is_empty() && spool.stamp().is_none());
+    }
+
+    #[test]
+    fn a_file_is_a_signal_or_says_why_not() {
+        let (_home, spool) = world();
+        let path = spool.folder.join("1700000000001-a.json");
+        let whole = Spooled { v: 1, why: "absent".to_owned(), ..Spooled::default() };
+        let large = format!("{{\"why\": \"{}\"}}", "x".repeat(SPOOL_FILE_BYTES as usize));
+        for (text, expected) in [
+            (serde_json::to_string(&whole).unwrap(), Ok(())),
+            ("{}".to_owned(), Ok(())),
+            ("{\"hook\": {\"session_id\": \"a\"".to_owned(), Err("it is no signal")),
+            ("7".to_owned(), Err("it is no signal")),
+            (String::new(), Err("it is no signal")),
+            ("{\"v\": 2}".to_owned(), Err("a newer version has written it")),
+            (large, Err("it is too large")),
+        ] {
+            fs::write(&path, &text).unwrap();
+            let shown: String = text.chars().take(40).collect();
+            match (spool.read(&path), expected) {
+                (Ok(_), Ok(())) => {}
+                (Err(Unfit::Never(why)), Err(expected)) => assert_eq!(why, expected, "{shown}"),
+                (other, _) => panic!("{shown}: {other:?}"),
+            }
+        }
+        assert!(matches!(spool.read(&spool.folder.join("gone")), Err(Unfit::NotNow(_))));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_followed_out_of_the_folder() {
+        use std::os::unix::fs::symlink;
+        let (home, spool) = world();
+        let outside = home.path().join("outside.json");
+        fs::write(&outside, "{}").unwrap();
+        let link = spool.folder.join("1700000000001-a.json");
+        symlink(&outside, &link).unwrap();
+        assert!(matches!(spool.read(&link), Err(Unfit::Never(_))));
+        let listed = spool.list(SystemTime::now()).unwrap();
+        assert_eq!((listed.files.len(), listed.unreadable), (0, 1));
+        assert!(outside.exists() && spool.folder.join("unreadable/1700000000001-a.json").is_symlink());
+        // A spool that is itself a link is none.
+        fs::rename(&spool.folder, home.path().join("real")).unwrap();
+        symlink(home.path().join("real"), &spool.folder).unwrap();
+        fs::write(home.path().join("real/1700000000002-b.json"), "{}").unwrap();
+        assert!(spool.list(SystemTime::now()).unwrap().files.is_empty() && spool.stamp().is_none());
+    }
+
+    #[test]
+    fn few_of_what_is_put_aside_are_kept() {
+        let (_home, spool) = world();
+        for number in 0..UNREADABLE_MAX + 10 {
+            fs::write(spool.folder.join(format!("note {number}")), "").unwrap();
+        }
+        assert_eq!(spool.list(SystemTime::now()).unwrap().unreadable, UNREADABLE_MAX as u64 + 10);
+        assert_eq!(fs::read_dir(spool.folder.join(UNREADABLE)).unwrap().count(), UNREADABLE_MAX);
+        assert_eq!(fs::read_dir(&spool.folder).unwrap().count(), 1);
+    }
+}
