@@ -46,6 +46,11 @@ impl Hooks {
         Present { hooks: self.clone(), number }
     }
 
+    /// How many are there.
+    pub fn present(&self) -> u64 {
+        self.presences.lock().len() as u64
+    }
+
     /// The session that a caller works in now, by what its environment says and by what hooks said since.
     fn served(&self, caller: &Caller) -> Option<SessionId> {
         let session = SessionId::new(caller.agent_session.as_deref()?)?;

@@ -122,6 +122,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         hooks: answer::HookSummary {
             enabled: services.settings.borrow().hooks.enabled,
             calls: hooks.events.values().map(|event| event.calls).sum(),
+            present: services.hooks.present(),
             last_at: hooks.events.values().filter_map(|event| event.last_at.clone()).max(),
             ignored: hooks.ignored,
             spooled: hooks.spooled,

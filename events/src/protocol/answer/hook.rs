@@ -44,6 +44,8 @@ pub struct HookSummary {
     pub enabled: bool,
     /// Calls that came, by socket or spool, since they are counted.
     pub calls: u64,
+    /// MCP servers of agents that hold a connection.
+    pub present: u64,
     /// When the last one was called, RFC 3339 UTC.
     pub last_at: Option<String>,
     /// Calls that were ignored, by reason.
