@@ -61,6 +61,9 @@ pub enum Error {
     /// No daemon could be started.
     #[error("the daemon did not start: {0}")]
     NotStarted(String),
+    /// The home cannot be trusted, nor who answers in it.
+    #[error(transparent)]
+    Home(#[from] lock::LockError),
     /// The daemon holds the home and says nothing.
     #[error(
         "{} holds this home and does not answer: a daemon that hangs, or a `baton log` command that is still at work; see \
@@ -120,6 +123,7 @@ pub struct Client {
 impl Client {
     /// Connects to the home's daemon if it runs.
     pub fn connect(environment: &Environment) -> Result<Option<Self>, Error> {
+        lock::check_home(&environment.home)?;
         let Ok(stream) = reach(&environment.endpoint()) else { return Ok(None) };
         let _ = stream.set_recv_timeout(Some(GREET));
         let _ = stream.set_send_timeout(Some(GREET));

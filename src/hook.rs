@@ -21,6 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use baton_actors::lock;
 use baton_events::protocol::{HookParams, OWN_CHILD, Spooled};
 use baton_events::session::SignalKind;
 
@@ -56,7 +57,8 @@ pub fn run(event: Option<String>, started: Instant) {
     if !desk.guard() {
         return;
     }
-    if !is_private(&environment.home) {
+    // In a home that others can write to nothing is left, and nobody is believed.
+    if lock::check_home(&environment.home).is_err() {
         return;
     }
     let hooks = Hooks::of(&environment.home);
@@ -132,24 +134,6 @@ fn unique() -> String {
     format!("{:016x}{:016x}", half(0), half(1))
 }
 
-/// Whether a home is this user's alone, or not there yet. In another one nothing is left, and nobody in it is believed.
-fn is_private(home: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        match std::fs::metadata(home) {
-            Ok(found) => {
-                found.is_dir() && found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0
-            }
-            Err(error) => error.kind() == io::ErrorKind::NotFound,
-        }
-    }
-    #[cfg(not(unix))]
-    {
-        std::fs::metadata(home).map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |found| found.is_dir())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,20 +143,5 @@ mod tests {
         let ids: std::collections::BTreeSet<String> = (0..1000).map(|_| unique()).collect();
         assert_eq!(ids.len(), 1000);
         assert!(ids.iter().all(|id| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_home_that_others_can_write_to_is_none() {
-        use std::os::unix::fs::PermissionsExt;
-        let temp = tempfile::tempdir().unwrap();
-        assert!(is_private(&temp.path().join("not yet")));
-        for (mode, expected) in [(0o700, true), (0o755, true), (0o770, false), (0o702, false)] {
-            std::fs::set_permissions(temp.path(), PermissionsExt::from_mode(mode)).unwrap();
-            assert_eq!(is_private(temp.path()), expected, "{mode:o}");
-        }
-        let file = temp.path().join("file");
-        std::fs::write(&file, "").unwrap();
-        assert!(!is_private(&file) && !is_private(&file.join("below")));
     }
 }

@@ -8,6 +8,7 @@ mod input;
 mod link;
 mod listing;
 mod mend;
+mod presence;
 mod progress;
 mod server;
 
@@ -54,6 +55,7 @@ async fn serve(environment: &Environment) -> Result<(), Error> {
     let (input, output) = stdio_pipes();
     let (input, ended) = input::watched(input);
     let server = server::Server::new(environment.clone());
+    let presence = server.presence();
     let serving = match server.serve(AsyncRwTransport::new_server(mend::Mended::new(input), output)).await {
         Ok(serving) => serving,
         // Whoever asked for nothing got it.
@@ -62,6 +64,7 @@ async fn serve(environment: &Environment) -> Result<(), Error> {
     };
     tokio::select! {
         _ = serving.waiting() => {}
+        () = presence => {}
         () = async { ended.seen().await; tokio::time::sleep(LAST_CALLS).await } => {}
     }
     Ok(())

@@ -80,7 +80,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-fn now() -> Timestamp {
+pub(super) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
@@ -125,7 +125,7 @@ fn shown_state(row: &Row) -> &str {
 }
 
 /// How long ago that was, roughly; what is older than a month, as a day.
-fn ago(at: &str, now: Timestamp) -> String {
+pub(super) fn ago(at: &str, now: Timestamp) -> String {
     let ms = match Timestamp::parse(at) {
         Some(at) => now.since_ms(at),
         None => i64::MAX,

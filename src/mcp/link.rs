@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use baton_actors::{limits, lock};
 use baton_events::protocol::answer::ToolResult;
-use baton_events::protocol::{self, Call, Incoming, Progress, ToolParams, Welcome, code, method};
+use baton_events::protocol::{
+    self, Call, Caller, Incoming, PresenceParams, Progress, ToolParams, Welcome, code, method,
+};
 use interprocess::local_socket::tokio::Stream;
 use interprocess::local_socket::traits::tokio::Stream as _;
 use interprocess::local_socket::{GenericFilePath, ToFsName};
@@ -66,6 +68,29 @@ impl Daemon {
         }
     }
 
+    /// Holds a connection for an agent that is there, as long as that goes well. A daemon that does not run is not started
+    /// for it. Returns when there is none, whether there was one.
+    pub(super) async fn attend(&self, caller: &Caller) -> bool {
+        let params = PresenceParams { caller: caller.clone() };
+        let Ok(line) = line_of(2, method::PRESENCE, &params) else { return false };
+        let Ok(Some(mut link)) = Link::connect(&self.environment).await else { return false };
+        if link.send(&line).await.is_err() {
+            return false;
+        }
+        let mut is_known = false;
+        // Nothing is said on it after the answer, until the daemon goes.
+        while let Ok(incoming) = link.line().await {
+            match incoming.error {
+                None => is_known = true,
+                Some(failure) => {
+                    tracing::debug!(reason = %failure.message, "presence refused");
+                    return false;
+                }
+            }
+        }
+        is_known
+    }
+
     /// A connection to a daemon of this version.
     async fn link(&self) -> Result<Link, Error> {
         if let Some(link) = Link::connect(&self.environment).await? {
@@ -93,6 +118,7 @@ struct Link {
 impl Link {
     /// `None` when there is no daemon, or an older one that has to be replaced.
     async fn connect(environment: &Environment) -> Result<Option<Self>, Error> {
+        lock::check_home(&environment.home)?;
         let endpoint = environment.endpoint();
         let name = endpoint.path().to_fs_name::<GenericFilePath>().map_err(Error::Broken)?;
         let Ok(stream) = Stream::connect(name).await else { return Ok(None) };

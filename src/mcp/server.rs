@@ -11,11 +11,11 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer};
 use serde_json::json;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use uuid::Uuid;
 
 use super::link::{self, Daemon};
-use super::{listing, progress};
+use super::{listing, presence, progress};
 use crate::client::Error;
 use crate::environment::{self, Environment};
 
@@ -28,6 +28,8 @@ const TAKEN: usize = 64;
 pub(super) struct Server {
     daemon: Arc<Daemon>,
     caller: Caller,
+    /// Told when a daemon was reached, which may be another than before.
+    reached: Arc<Notify>,
     taken: Semaphore,
     at_once: Semaphore,
 }
@@ -37,9 +39,15 @@ impl Server {
         Self {
             daemon: Arc::new(Daemon::new(environment)),
             caller: environment::agent(),
+            reached: Arc::default(),
             taken: Semaphore::new(TAKEN),
             at_once: Semaphore::new(AT_ONCE),
         }
+    }
+
+    /// Tells the daemon that the agent is there, until it is dropped.
+    pub(super) fn presence(&self) -> impl Future<Output = ()> + use<> {
+        presence::hold(self.daemon.clone(), self.caller.clone(), self.reached.clone())
     }
 
     async fn forward(&self, asked: CallToolRequestParams, relay: &mut Relay) -> Result<CallToolResult, ErrorData> {
@@ -57,7 +65,10 @@ impl Server {
             command_id: Some(Uuid::new_v4().to_string()),
         };
         match self.daemon.call(&params, relay).await {
-            Ok(answer) => Ok(result(answer)),
+            Ok(answer) => {
+                self.reached.notify_one();
+                Ok(result(answer))
+            }
             Err(Error::Refused(failure)) if failure.code == code::INVALID_PARAMS => {
                 Err(ErrorData::invalid_params(failure.message, None))
             }
@@ -76,9 +87,10 @@ impl ServerHandler for Server {
 
     /// The client is served from now on: the daemon may take its time without being in the way.
     async fn on_initialized(&self, _context: NotificationContext<RoleServer>) {
-        if let Err(error) = self.daemon.start().await {
+        match self.daemon.start().await {
+            Ok(()) => self.reached.notify_one(),
             // The first call says so to somebody who can do something about it.
-            tracing::warn!(%error, "daemon not started");
+            Err(error) => tracing::warn!(%error, "daemon not started"),
         }
     }
 

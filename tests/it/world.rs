@@ -105,13 +105,18 @@ impl World {
 
     /// The program with these arguments, in this world.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        self.program(BATON, arguments)
+    }
+
+    /// Another program with these arguments, in this world.
+    pub(crate) fn program(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = match self.runner.split_first() {
             Some((runner, rest)) => {
                 let mut command = Command::new(runner);
-                command.args(rest).arg(BATON);
+                command.args(rest).arg(program);
                 command
             }
-            None => Command::new(BATON),
+            None => Command::new(program),
         };
         let kept = ["PATH", "LD_LIBRARY_PATH", "LLVM_PROFILE_FILE"];
         let kept: Vec<_> = kept.iter().filter_map(|name| Some((name, std::env::var_os(name)?))).collect();
