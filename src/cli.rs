@@ -8,6 +8,7 @@ mod config;
 mod daemon;
 mod explain;
 mod failure;
+mod handoff;
 mod help;
 mod hook;
 mod install;
@@ -73,6 +74,8 @@ enum Command {
     Show(show::Typed),
     /// Close a session now and index it
     Close(close::Typed),
+    /// Show what the last session of a project leaves to the next
+    Handoff(handoff::Typed),
     /// List sessions and their states
     Sessions(sessions::Typed),
     /// List what a search would index first
@@ -218,6 +221,7 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Search(typed) => search::run(&environment, &typed),
         Command::Show(typed) => show::run(&environment, &typed),
         Command::Close(typed) => close::run(&environment, &typed),
+        Command::Handoff(typed) => handoff::run(&environment, &typed),
         Command::Sessions(typed) => sessions::run(&environment, &typed),
         Command::Unindexed(typed) => unindexed::run(&environment, &typed),
         Command::Sync(typed) => sync::run(&environment, &typed),

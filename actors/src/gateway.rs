@@ -11,6 +11,7 @@ mod conversation;
 mod glance;
 mod graph;
 mod guests;
+pub(crate) mod handoff;
 mod lazy;
 pub(crate) mod listing;
 mod page;
@@ -103,6 +104,8 @@ pub struct Services {
     pub scale: Arc<Scale>,
     /// Held while everything is verified: two at once would only be in each other's way.
     pub verifying: Arc<Semaphore>,
+    /// What is ready to be handed over.
+    pub handoffs: Arc<handoff::Handoffs>,
     /// Set to `true` to stop the daemon.
     pub stop: watch::Sender<bool>,
 }

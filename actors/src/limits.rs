@@ -58,6 +58,9 @@ pub const WAITERS_PER_SESSION: usize = 256;
 /// Commands that wait while a session reads; the caller's own deadline bounds each.
 pub const SESSION_CALL: Duration = Duration::from_secs(60);
 
+/// How long the record of a claim is waited for, whoever waits: it must not be lost.
+pub const HAND_OVER: Duration = Duration::from_secs(5);
+
 /// Connections served at once: agents, their hooks and a person.
 pub const CONNECTIONS: usize = 128;
 

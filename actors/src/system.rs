@@ -186,6 +186,7 @@ impl System {
             exporting: Arc::new(Trouble::new(export::TROUBLE)),
             scale: Arc::default(),
             verifying: Arc::new(Semaphore::new(1)),
+            handoffs: Arc::default(),
             stop,
         };
         let sessions = session::Options {
@@ -229,6 +230,7 @@ impl System {
         tracing::info!(home = %home.display(), sessions = services.table.borrow().len(), "daemon started");
         tokio::spawn(hooks::watch(Arc::downgrade(&services.hooks), services.stop.subscribe()));
         let exporter = Exporter::start(Arc::new(services.clone()));
+        tokio::spawn(gateway::handoff::prepare(Arc::new(services.clone())));
         let upkeep = Upkeep::start(services.clone());
         Ok(Self { upkeep, services, gateway, journal, supervisor: actor, exporter, lock })
     }

@@ -20,6 +20,7 @@ mod files;
 mod full;
 mod graph;
 mod groups;
+mod handoff;
 mod history;
 mod hooks_daemon;
 mod install;

@@ -7,6 +7,7 @@ mod episodes;
 mod explain;
 mod facts;
 mod found;
+mod handoff;
 mod hook;
 mod log;
 mod looking;
@@ -113,6 +114,7 @@ async fn dispatch(
         method::HOOK => result(&hook::hook(params(raw)?, services).await?),
         method::HOOK_TOOK => result(&hook::took(&params(raw)?, services)),
         method::HOOK_STATS => result(&hook::stats(services).await?),
+        method::HANDOFF => result(&handoff::handoff(params(raw)?, services, out).await?),
         method::TOOL => result(&tool::call(params(raw)?, services, out).await?),
         method::STOP => {
             tracing::info!("asked to stop");
@@ -120,7 +122,7 @@ async fn dispatch(
             result(&BTreeMap::from([("stopping", true)]))
         }
         other => {
-            let known = "close, config, episodes, facts, hook, hook/stats, hook/took, log/compact, log/read, log/stats, log/verify, nodes, presence, search, \
+            let known = "close, config, episodes, facts, handoff, hook, hook/stats, hook/took, log/compact, log/read, log/stats, log/verify, nodes, presence, search, \
                          session/explain, sessions, show, status, stop, sync, tools/call, track, tracking, unindexed, untrack";
             Err(failure(code::METHOD_NOT_FOUND, format!("no method {other:?}; there are {known}")).into())
         }

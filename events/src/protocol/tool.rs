@@ -38,6 +38,8 @@ pub enum Which {
     SearchFacts,
     /// Episodes, newest first.
     GetEpisodes,
+    /// What the last session of a project hands over.
+    GetHandoff,
     /// Explicit close.
     Close,
     /// What a query would index.
@@ -132,6 +134,8 @@ const CURSOR: Argument =
     argument("cursor", Kind::Text, "Where to go on: next_cursor of the answer before, with the same other arguments.");
 const CENTER: &str = "The uuid of a node, from search_memory_nodes: what is near it ranks first.";
 const SESSION: &str = "The session's id, or a beginning of it that fits only one. Without it: your own session.";
+const OF_PROJECT: &str =
+    "Whose: a project's directory, or the last part of it where that fits one project. Without it: your own.";
 const PROJECT: &str =
     "Only sessions of this project: its directory, or the last part of it where that fits one project.";
 
@@ -196,6 +200,18 @@ pub const TOOLS: &[Tool] = &[
             WAIT,
             CURSOR,
         ],
+    },
+    Tool {
+        which: Which::GetHandoff,
+        name: "get_handoff",
+        aliases: &[],
+        title: "Read what the last session left",
+        description: "What the last session of a project that is over leaves to the next: what it was for, what was decided, \
+                      what failed and what mended it, what is open and comes next, and which of its files have changed \
+                      since. Call it when you take over work and were told nothing of it at the start. Sessions that still \
+                      run, and those in which nothing happened, are passed over. Reading it changes nothing.",
+        effect: Effect::Reads,
+        arguments: &[argument("project", Kind::Text, OF_PROJECT)],
     },
     Tool {
         which: Which::Close,

@@ -9,8 +9,8 @@ use baton_events::session::SignalKind;
 use tokio::time::Instant;
 
 use super::Ended;
-use crate::gateway::Services;
 use crate::gateway::connection::failure;
+use crate::gateway::{Services, handoff};
 use crate::hooks::{Taken, Told};
 
 /// Longest that a hook is kept waiting for what it may tell its agent, whatever it says.
@@ -39,11 +39,13 @@ pub(in crate::gateway) async fn hook(asked: HookParams, services: &Arc<Services>
 
 /// What the agent is to be told, as far as that is found out in time.
 async fn context(services: &Arc<Services>, told: &Told, until: Instant) -> Option<String> {
+    let place = told.place.as_ref()?;
     match told.kind {
         SignalKind::SessionStart => {
             services.hooks.closed(told, until).await;
-            None
+            handoff::for_start(services, &told.session, place, told.detail, until).await
         }
+        SignalKind::UserPromptSubmit => handoff::for_prompt(services, &told.session, place, told.at, until).await,
         _ => None,
     }
 }

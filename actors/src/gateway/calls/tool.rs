@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use baton_events::protocol::tool::{self, Arguments, Which};
 use baton_events::protocol::{
-    Caller, CloseParams, EpisodesParams, FactsParams, Failure, NodesParams, SyncParams, ToolParams, TrackParams,
-    TrackingParams, UnindexedParams, UntrackParams, answer, code,
+    Caller, CloseParams, EpisodesParams, FactsParams, Failure, HandoffParams, NodesParams, SyncParams, ToolParams,
+    TrackParams, TrackingParams, UnindexedParams, UntrackParams, answer, code,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Ended, close, episodes, facts, internal, nodes, sync, track, tracking, unindexed};
+use super::{Ended, close, episodes, facts, handoff, internal, nodes, sync, track, tracking, unindexed};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, answers, resolve};
 
@@ -62,6 +62,7 @@ impl Call<'_> {
             Which::SearchNodes => self.nodes().await,
             Which::SearchFacts => self.facts().await,
             Which::GetEpisodes => self.episodes().await,
+            Which::GetHandoff => self.handoff().await,
             Which::Close => self.close().await,
             Which::ListUnindexed => self.unindexed().await,
             Which::SyncHistory => self.sync().await,
@@ -107,6 +108,11 @@ impl Call<'_> {
             caller: self.caller.clone(),
         };
         quoted(&episodes::episodes(asked, self.services, self.out).await?)
+    }
+
+    async fn handoff(&self) -> Result<answer::ToolResult, Ended> {
+        let asked = HandoffParams { project: self.place("project"), caller: self.caller.clone() };
+        quoted(&handoff::handoff(asked, self.services, self.out).await?)
     }
 
     async fn close(&self) -> Result<answer::ToolResult, Ended> {

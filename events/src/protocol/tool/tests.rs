@@ -13,6 +13,7 @@ fn the_tools_are_those_of_the_contract() {
         search_memory_nodes search_nodes | query! group_ids max_nodes=10 center_node_uuid entity_types wait=false cursor\n\
         search_memory_facts | query! group_ids max_facts=10 center_node_uuid wait=false cursor\n\
         get_episodes | group_ids/group_id max_episodes/last_n=10 wait=false cursor\n\
+        get_handoff | project\n\
         session_tracking_close | session_id reason\n\
         session_tracking_list_unindexed | project_namespace/project include_inactive=true\n\
         session_tracking_sync_history | project days=7 max_sessions=100 dry_run=true\n\

@@ -1,0 +1,92 @@
+//! What the next agent of a project is told, for whoever asks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_events::protocol::{HandoffParams, answer, code};
+use baton_events::record::SessionId;
+use baton_events::redact::redact;
+use baton_events::session::Phase;
+use tokio::time::Instant;
+
+use super::Ended;
+use crate::gateway::connection::{Out, failure};
+use crate::gateway::{Services, handoff, lazy, resolve};
+
+/// How long a session that is just being indexed is waited for.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// The lazy step, then the handoff of the project that is meant, or why there is none. Recorded nowhere.
+pub(in crate::gateway) async fn handoff(
+    asked: HandoffParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::Handoff, Ended> {
+    let directory = asked.caller.directory.clone();
+    let known = || {
+        let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+        asked.project.as_deref().map(|name| resolve::project(&table, &settings, name))
+    };
+    let own = match (&asked.project, directory) {
+        (None, None) => {
+            let message = "which project? Give its directory; `baton sessions` lists what is known";
+            return Err(failure(code::INVALID_PARAMS, message).into());
+        }
+        (None, Some(directory)) => {
+            let place = tokio::task::spawn_blocking(move || crate::place::of(&directory));
+            let place = place.await.map_err(|error| super::internal("looking at the directory broke", error))?;
+            Some(place.project)
+        }
+        (Some(_), _) => None,
+    };
+    let first = own.clone().or_else(|| known().and_then(Result::ok));
+    let _asking = services.pace.asking();
+    lazy::step(services, out, lazy::Ask { project: first.as_deref(), all: false, asking: None }).await?;
+    // A project whose first session began a moment ago is known only after the step.
+    let project = match own {
+        Some(own) => own,
+        None => known().transpose()?.unwrap_or_default(),
+    };
+    let found = handoff::of_project(services, &project, Instant::now() + WAIT).await;
+    Ok(found.unwrap_or_else(|| none(services, &project)))
+}
+
+/// Why there is nothing, and what to do.
+fn none(services: &Services, project: &str) -> answer::Handoff {
+    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let of_it = || {
+        table.iter().filter(|(_, row)| {
+            let state = &row.state;
+            resolve::is_in(state, project) && !state.is_subagent() && !settings.excludes(state)
+        })
+    };
+    let shown = |phase: Phase| !matches!(phase, Phase::New | Phase::Forgotten);
+    let known = of_it().filter(|(_, row)| shown(row.state.phase)).count();
+    let running: Vec<&SessionId> = of_it()
+        .filter(|(_, row)| shown(row.state.phase) && row.state.end.is_none() && row.state.counts.messages > 0)
+        .map(|(id, _)| id)
+        .collect();
+    let message = match (known, running.as_slice()) {
+        (0, _) => format!(
+            "Nothing to hand over: no session of {project} is known. `baton sessions` lists what is, `--project` takes \
+             another project"
+        ),
+        (_, []) => format!(
+            "Nothing to hand over: in no session of {project} that is over was anything done, decided or left open. `baton \
+             search` finds what was said"
+        ),
+        (_, [only]) => {
+            format!(
+                "Nothing to hand over: session {only} of {project} still runs. `baton close {}` ends it",
+                only.short()
+            )
+        }
+        (_, several) => format!(
+            "Nothing to hand over: {} sessions of {project} still run. `baton sessions --state active` lists them, `baton \
+             close ID` ends one",
+            several.len()
+        ),
+    };
+    let clean = |text: &str| redact(text).into_owned();
+    answer::Handoff { message: clean(&message), project: Some(clean(project)), ..answer::Handoff::default() }
+}

@@ -1,0 +1,249 @@
+//! What a session is told of the one before it in its project: offered when it begins, claimed when somebody types a prompt
+//! in it, once in its life; and the same for whoever asks, which is recorded nowhere.
+//!
+//! The candidate is the newest session of the project that is over and in whose episode something happened. A session that
+//! still runs, or in which nothing happened, is passed over, and takes nothing away. What one running session has claimed
+//! is not offered to another. All of that stands in the states of sessions, so that no restart repeats or forgets it; the
+//! decision and its record are made under one lock.
+
+mod candidate;
+mod changes;
+mod prepared;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_events::handoff::{self, About, Facts, Occasion};
+use baton_events::projection::table::{Row, SessionTable};
+use baton_events::protocol::answer;
+use baton_events::record::{SessionId, Timestamp};
+use baton_events::session::{EpisodeRef, Place, SignalDetail};
+use tokio::time::Instant;
+
+use self::candidate::{Candidate, Wanted, candidates, claimer, ended_at, is_under_way};
+pub(crate) use self::prepared::{Handoffs, prepare};
+use super::Services;
+use crate::limits;
+use crate::session::{HandOver, Signalled};
+
+/// Least time that must be left to record an offer: one that is recorded and not delivered is lost.
+const RECORD: Duration = Duration::from_millis(5);
+/// Typed prompts and answers that a transcript may hold when the hook of its first prompt is heard.
+const FIRST_MESSAGES: u64 = 1;
+
+/// What is told to a session that begins or goes on, if it is ready before `until`. What is told of another session is
+/// durable in the state of this one when this returns. What is not ready then is told at the first prompt.
+pub(crate) async fn for_start(
+    services: &Arc<Services>,
+    id: &SessionId,
+    place: &Place,
+    detail: Option<SignalDetail>,
+    until: Instant,
+) -> Option<String> {
+    let row = services.table.borrow().get(id).cloned();
+    if detail == Some(SignalDetail::Compact) {
+        return own(services, id, until).await;
+    }
+    if row.as_ref().is_some_and(|row| row.state.handoff.is_some()) {
+        return None;
+    }
+    let follows = row.as_ref().and_then(|row| row.state.signals.follows.as_ref()).map(|follows| &follows.session);
+    let wanted = Wanted { project: &place.project, but: vec![id], first: None, after: None };
+    let wanted = match detail {
+        // What it has read itself is no news.
+        Some(SignalDetail::Resume) => Wanted { after: Some(known_to(row.as_deref())?), ..wanted },
+        Some(SignalDetail::Fork) => {
+            let parent = follows.and_then(|follows| services.table.borrow().get(follows).cloned());
+            let after = known_to(row.as_deref()).or_else(|| known_to(parent.as_deref()))?;
+            Wanted { but: [id].into_iter().chain(follows).collect(), after: Some(after), ..wanted }
+        }
+        _ => Wanted { first: follows, ..wanted },
+    };
+    let chosen = choose(services, &wanted, until).await?;
+    let text = told(services, &chosen, until).await;
+    offer(services, id, &chosen, until).await.then_some(text).filter(|text| !text.is_empty())
+}
+
+/// Records that somebody typed a prompt in a session that was told something: that claims it, unless another session at work
+/// has. A session that was told nothing at its start is told it now, if this is its first prompt.
+pub(crate) async fn for_prompt(
+    services: &Arc<Services>,
+    id: &SessionId,
+    place: &Place,
+    at: Timestamp,
+    until: Instant,
+) -> Option<String> {
+    let row = services.table.borrow().get(id).cloned();
+    let state = row.as_ref().map(|row| &row.state);
+    if let Some(handoff) = state.and_then(|state| state.handoff.as_ref()) {
+        if !handoff.claimed {
+            claim(services, id).await;
+        }
+        return None;
+    }
+    let is_first = state.is_none_or(|state| {
+        state.counts.messages <= FIRST_MESSAGES && state.signals.active_at.is_none_or(|active| active >= at)
+    });
+    if !is_first {
+        return None;
+    }
+    let follows = state.and_then(|state| state.signals.follows.as_ref()).map(|follows| &follows.session);
+    let wanted = Wanted { project: &place.project, but: vec![id], first: follows, after: None };
+    let chosen = choose(services, &wanted, until).await?;
+    let text = told(services, &chosen, until).await;
+    if !offer(services, id, &chosen, until).await {
+        return None;
+    }
+    claim(services, id).await;
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// What there is to hand over in a project, to whoever asks; waits until `until` for a session that is just being indexed.
+/// Recorded nowhere.
+pub(super) async fn of_project(services: &Arc<Services>, project: &str, until: Instant) -> Option<answer::Handoff> {
+    let wanted = Wanted { project, but: Vec::new(), first: None, after: None };
+    let chosen = choose_any(services, &wanted, until).await?;
+    Some(written(services, &chosen, Occasion::Handoff, until).await)
+}
+
+/// A session to be told of.
+struct Chosen {
+    id: SessionId,
+    row: Arc<Row>,
+    current: EpisodeRef,
+    facts: Arc<Facts>,
+}
+
+/// Up to when a session knows what happened, if it has said anything.
+fn known_to(row: Option<&Row>) -> Option<Timestamp> {
+    row?.state.last_conversation_at
+}
+
+/// The candidate, unless another session at work has claimed it.
+async fn choose(services: &Arc<Services>, wanted: &Wanted<'_>, until: Instant) -> Option<Chosen> {
+    let chosen = choose_any(services, wanted, until).await?;
+    (!is_taken(services, &services.table.borrow().clone(), wanted.but[0], &chosen)).then_some(chosen)
+}
+
+/// Whether another session than `id`, which still runs, has claimed it.
+fn is_taken(services: &Services, table: &SessionTable, id: &SessionId, chosen: &Chosen) -> bool {
+    let (settings, now) = (services.settings.borrow().clone(), services.clock.now());
+    claimer(table, &settings.policy, now, chosen.current.uuid, Some(id)).is_some()
+}
+
+/// The candidate. One that is just being indexed is waited for.
+async fn choose_any(services: &Arc<Services>, wanted: &Wanted<'_>, until: Instant) -> Option<Chosen> {
+    let mut table = services.table.clone();
+    loop {
+        let now = table.borrow_and_update().clone();
+        let settings = services.settings.borrow().clone();
+        let mut waits = false;
+        for candidate in candidates(&now, &settings, services.clock.now(), wanted) {
+            let Candidate { id, row, under_way } = candidate;
+            let current = row.state.episode.clone();
+            let (false, Some(current)) = (under_way, current) else {
+                waits = true;
+                break;
+            };
+            let (current, facts) = prepared::facts(services, &id, current, until).await?;
+            if facts.relevant {
+                return Some(Chosen { id, row, current, facts });
+            }
+        }
+        if !waits || !matches!(tokio::time::timeout_at(until, table.changed()).await, Ok(Ok(()))) {
+            return None;
+        }
+    }
+}
+
+/// The session's own facts, as far as they are there in time.
+async fn own(services: &Arc<Services>, id: &SessionId, until: Instant) -> Option<String> {
+    let mut table = services.table.clone();
+    loop {
+        let row = table.borrow_and_update().get(id).cloned()?;
+        // Half of the time is for what comes after.
+        let patience = Instant::now() + until.saturating_duration_since(Instant::now()) / 2;
+        if is_under_way(&row.state) && matches!(tokio::time::timeout_at(patience, table.changed()).await, Ok(Ok(()))) {
+            continue;
+        }
+        let current = row.state.episode.clone()?;
+        let (current, facts) = prepared::facts(services, id, current, until).await?;
+        if !facts.relevant {
+            return None;
+        }
+        let chosen = Chosen { id: id.clone(), row, current, facts };
+        let text = written(services, &chosen, Occasion::Compaction, until).await.text;
+        return Some(text).filter(|text| !text.is_empty());
+    }
+}
+
+async fn told(services: &Arc<Services>, chosen: &Chosen, until: Instant) -> String {
+    written(services, chosen, Occasion::Handoff, until).await.text
+}
+
+async fn written(services: &Arc<Services>, chosen: &Chosen, occasion: Occasion, until: Instant) -> answer::Handoff {
+    let state = &chosen.row.state;
+    let project = state.place.as_ref().map(|place| place.project.as_str());
+    let changed = match occasion {
+        Occasion::Handoff => changes::since(state, &chosen.facts, until).await,
+        Occasion::Compaction => Vec::new(),
+    };
+    let (settings, now) = (services.settings.borrow().clone(), services.clock.now());
+    let claimed_by = claimer(&services.table.borrow().clone(), &settings.policy, now, chosen.current.uuid, None);
+    let about = About {
+        occasion,
+        session: &chosen.id,
+        episode: chosen.current.uuid,
+        project,
+        ended_at: Some(ended_at(state)),
+        ended_by: state.end.map(|end| end.reason),
+        claimed_by: claimed_by.as_ref(),
+        changed: &changed,
+        max_bytes: settings.handoff_bytes,
+    };
+    handoff::handoff(&chosen.facts, &about)
+}
+
+/// Records that a session is told of another. `false`: it was told something before, or another has claimed that meanwhile, or
+/// it could not be recorded in time.
+async fn offer(services: &Arc<Services>, id: &SessionId, chosen: &Chosen, until: Instant) -> bool {
+    let Ok(_turn) = tokio::time::timeout_at(until, services.handoffs.turn()).await else { return false };
+    let table = services.table.borrow().clone();
+    let told_before = table.get(id).is_some_and(|row| row.state.handoff.is_some());
+    let left = until.saturating_duration_since(Instant::now());
+    if told_before || left < RECORD || is_taken(services, &table, id, chosen) {
+        return false;
+    }
+    let what = HandOver::Offered { episode: chosen.current.uuid, from: chosen.id.clone() };
+    match services.supervisor.hand_over(id, what, left).await {
+        Ok(Signalled::Recorded) => {
+            tracing::info!(session = %id, from = %chosen.id, episode = %chosen.current.uuid, "handoff offered");
+            true
+        }
+        Ok(Signalled::Known) => false,
+        not_recorded => {
+            tracing::debug!(session = %id, ?not_recorded, "handoff not offered");
+            false
+        }
+    }
+}
+
+/// Records that a session has taken over what it was told of, unless another that still runs has.
+async fn claim(services: &Arc<Services>, id: &SessionId) {
+    let _turn = services.handoffs.turn().await;
+    let table = services.table.borrow().clone();
+    let Some(told) = table.get(id).and_then(|row| row.state.handoff.clone()).filter(|handoff| !handoff.claimed) else {
+        return;
+    };
+    let (settings, now) = (services.settings.borrow().clone(), services.clock.now());
+    if claimer(&table, &settings.policy, now, told.episode, Some(id)).is_some() {
+        return;
+    }
+    match services.supervisor.hand_over(id, HandOver::Claimed, limits::HAND_OVER).await {
+        Ok(Signalled::Recorded) => tracing::info!(session = %id, from = %told.from, "handoff claimed"),
+        Ok(Signalled::Known) => {}
+        not_recorded => tracing::debug!(session = %id, ?not_recorded, "handoff not claimed"),
+    }
+}

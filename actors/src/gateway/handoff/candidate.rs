@@ -1,0 +1,133 @@
+//! Whose work is handed over: by the session table alone.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use baton_events::projection::table::{Row, SessionTable};
+use baton_events::record::{SessionId, Timestamp};
+use baton_events::session::{CloseReason, Phase, Policy, State};
+use uuid::Uuid;
+
+use crate::settings::Settings;
+
+/// Sessions whose episodes are looked at for one handoff: those before them are too long ago to be continued.
+pub(super) const MOST: usize = 8;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted<'a> {
+    /// Sessions of this project, or assigned to this group.
+    pub(super) project: &'a str,
+    /// Not these. The first is the one that asks.
+    pub(super) but: Vec<&'a SessionId>,
+    /// This one before all others.
+    pub(super) first: Option<&'a SessionId>,
+    /// Only what ended after this.
+    pub(super) after: Option<Timestamp>,
+}
+
+/// A session that is over and may have something to hand over.
+pub(super) struct Candidate {
+    pub(super) id: SessionId,
+    pub(super) row: Arc<Row>,
+    /// Whether its episode is still to come, or to be replaced.
+    pub(super) under_way: bool,
+}
+
+/// The candidates, best first: the wanted one, then those that ended last.
+pub(super) fn candidates(
+    table: &SessionTable,
+    settings: &Settings,
+    now: Timestamp,
+    wanted: &Wanted<'_>,
+) -> Vec<Candidate> {
+    let mut best: Vec<(bool, Reverse<Timestamp>, &SessionId, &Arc<Row>)> = Vec::with_capacity(MOST + 1);
+    for (id, row) in table.iter() {
+        let state = &row.state;
+        if !is_of(state, wanted.project) || !is_over(state, &settings.policy, now) || wanted.but.contains(&id) {
+            continue;
+        }
+        let ended = ended_at(state);
+        let late_enough = wanted.after.is_none_or(|after| ended > after);
+        if !late_enough || !(has_content(state)) || settings.excludes(state) {
+            continue;
+        }
+        let entry = (wanted.first != Some(id), Reverse(ended), id, row);
+        let at =
+            best.partition_point(|other| *other.2 != *id && (other.0, other.1, other.2) < (entry.0, entry.1, entry.2));
+        if at < MOST {
+            best.insert(at, entry);
+            best.truncate(MOST);
+        }
+    }
+    let candidate = |(_, _, id, row): (_, _, &SessionId, &Arc<Row>)| Candidate {
+        id: id.clone(),
+        row: row.clone(),
+        under_way: is_under_way(&row.state),
+    };
+    best.into_iter().map(candidate).collect()
+}
+
+fn is_of(state: &State, project: &str) -> bool {
+    let place = state.place.as_ref().is_some_and(|place| place.project == project);
+    (place || state.group.as_deref() == Some(project)) && !state.is_subagent()
+}
+
+/// Whether it has an episode, or will have one.
+fn has_content(state: &State) -> bool {
+    state.episode.is_some() || is_under_way(state)
+}
+
+/// Whether its episode is being made, or is promised to be.
+pub(super) fn is_under_way(state: &State) -> bool {
+    state.phase == Phase::Indexing || state.signals.close_owed.is_some()
+}
+
+/// Whether nobody works in it any more.
+pub(super) fn is_over(state: &State, policy: &Policy, now: Timestamp) -> bool {
+    !matches!(state.phase, Phase::New | Phase::Forgotten) && !runs(state, policy, now)
+}
+
+/// Whether somebody may still work in it. The end of one that was begun again counts for nothing, unless it has been silent
+/// for so long, or its agent has gone.
+pub(super) fn runs(state: &State, policy: &Policy, now: Timestamp) -> bool {
+    let timeout = if policy.timeout_disabled() { policy.abandoned_after_ms } else { policy.inactivity_timeout_ms };
+    let signals = &state.signals;
+    let heard_at = signals.started_at.max(signals.active_at);
+    let heard_lately = heard_at.is_some_and(|at| now.since_ms(at) < timeout);
+    let left = signals.disconnected_at.is_some_and(|at| now.since_ms(at) >= policy.disconnect_grace_ms);
+    match (state.phase, state.end) {
+        (Phase::Forgotten, _) => false,
+        // Nobody waits for its end: it may never have a transcript.
+        (Phase::New, end) => heard_lately && !left && end.is_none_or(|end| heard_at > Some(end.at)),
+        (Phase::Unindexed(_), None) => heard_lately && !left,
+        (_, None) => true,
+        (_, Some(end)) => signals.started_at > Some(end.at) && heard_lately && !left,
+    }
+}
+
+/// When it ended: when its end was told, or where that was only inferred, when it was last at work.
+pub(super) fn ended_at(state: &State) -> Timestamp {
+    let worked = state.last_activity();
+    match state.end {
+        Some(end) if !matches!(end.reason, CloseReason::InactivityTimeout | CloseReason::McpDisconnect) => {
+            end.at.max(worked)
+        }
+        _ => worked,
+    }
+}
+
+/// The session that has claimed this episode and still runs; `but` is not meant.
+pub(super) fn claimer(
+    table: &SessionTable,
+    policy: &Policy,
+    now: Timestamp,
+    episode: Uuid,
+    but: Option<&SessionId>,
+) -> Option<SessionId> {
+    let claims = |state: &State| {
+        state.handoff.as_ref().is_some_and(|handoff| handoff.claimed && handoff.episode == episode)
+            && runs(state, policy, now)
+    };
+    table.iter().find(|(id, row)| claims(&row.state) && Some(*id) != but).map(|(id, _)| id.clone())
+}

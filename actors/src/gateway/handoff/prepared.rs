@@ -1,0 +1,175 @@
+//! Facts of episodes, read and digested before somebody waits for them, and the one lock under which they are handed over.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use baton_events::digest::{self, Show};
+use baton_events::handoff::Facts;
+use baton_events::record::{SessionId, Timestamp};
+use baton_events::session::EpisodeRef;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::candidate::{ended_at, is_over, is_under_way};
+use crate::gateway::{Services, conversation};
+
+/// Facts that are kept: some KB each.
+const KEPT: usize = 64;
+/// Projects whose last session is prepared, those at work last.
+const PROJECTS: usize = 16;
+/// How long changes of the table are gathered before it is looked at again.
+const GATHER: Duration = Duration::from_millis(250);
+
+/// What is known for handoffs.
+#[derive(Default)]
+pub struct Handoffs {
+    turn: tokio::sync::Mutex<()>,
+    kept: Mutex<Kept>,
+}
+
+/// The last ones that were wanted, the newest last.
+#[derive(Default)]
+struct Kept(VecDeque<(Uuid, Show, Arc<Facts>)>);
+
+impl Handoffs {
+    /// Whoever holds this is the only one that hands over.
+    pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.lock().await
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Kept {
+    fn get(&mut self, episode: Uuid, show: Show) -> Option<Arc<Facts>> {
+        let at = self.0.iter().position(|(known, shown, _)| (*known, *shown) == (episode, show))?;
+        let found = self.0.remove(at)?;
+        let facts = found.2.clone();
+        self.0.push_back(found);
+        Some(facts)
+    }
+
+    fn put(&mut self, episode: Uuid, show: Show, facts: Arc<Facts>) {
+        self.0.retain(|(known, _, _)| *known != episode);
+        self.0.push_back((episode, show, facts));
+        while self.0.len() > KEPT {
+            self.0.pop_front();
+        }
+    }
+}
+
+/// The facts of a session's episode, or of the one that has replaced it. `None`: they cannot be had before `until`; those that
+/// come later are kept for the next who asks.
+pub(super) async fn facts(
+    services: &Arc<Services>,
+    id: &SessionId,
+    current: EpisodeRef,
+    until: Instant,
+) -> Option<(EpisodeRef, Arc<Facts>)> {
+    let show = services.settings.borrow().filtering;
+    if let Some(facts) = services.handoffs.kept().get(current.uuid, show) {
+        return Some((current, facts));
+    }
+    let (services, id) = (services.clone(), id.clone());
+    let reading = tokio::task::spawn_blocking(move || read(&services, &id, current));
+    tokio::time::timeout_at(until, reading).await.ok()?.ok()?
+}
+
+/// Reads and digests, and keeps what comes of it. Blocks for disk reads.
+fn read(services: &Services, id: &SessionId, current: EpisodeRef) -> Option<(EpisodeRef, Arc<Facts>)> {
+    let show = services.settings.borrow().filtering;
+    match conversation::of(services, id, current) {
+        Ok((current, items)) => {
+            let facts = Arc::new(Facts::of(&digest::digest(&items, &show)));
+            services.handoffs.kept().put(current.uuid, show, facts.clone());
+            Some((current, facts))
+        }
+        Err(error) => {
+            tracing::warn!(session = %id, %error, "episode not readable, not handed over");
+            None
+        }
+    }
+}
+
+/// Keeps the facts ready of the session that ended last in each of the last projects, so that the next agent there does not
+/// wait for the disk. Ends with the daemon.
+pub(crate) async fn prepare(services: Arc<Services>) {
+    let (mut table, mut progress) = (services.table.clone(), services.progress.clone());
+    let mut stopping = services.stop.subscribe();
+    let working = async {
+        loop {
+            // What history comes to is read when it is asked for.
+            if progress.wait_for(|progress| progress.pending() == 0).await.is_err() {
+                return;
+            }
+            table.borrow_and_update();
+            let (working, room) = (services.clone(), services.pace.background().await);
+            let prepared = tokio::task::spawn_blocking(move || {
+                let _room = room;
+                for (id, current) in last_of_projects(&working) {
+                    let show = working.settings.borrow().filtering;
+                    if working.handoffs.kept().get(current.uuid, show).is_none() {
+                        read(&working, &id, current);
+                    }
+                }
+            });
+            if prepared.await.is_err() || table.changed().await.is_err() {
+                return;
+            }
+            tokio::time::sleep(GATHER).await;
+        }
+    };
+    tokio::select! {
+        () = working => {}
+        _ = stopping.wait_for(|stop| *stop) => {}
+    }
+}
+
+fn last_of_projects(services: &Services) -> Vec<(SessionId, EpisodeRef)> {
+    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let now = services.clock.now();
+    let mut last: BTreeMap<&str, (Timestamp, &SessionId, &EpisodeRef)> = BTreeMap::new();
+    for (id, row) in table.iter() {
+        let state = &row.state;
+        let (Some(place), Some(episode)) = (&state.place, &state.episode) else { continue };
+        let ended = ended_at(state);
+        if last.get(place.project.as_str()).is_some_and(|(known, _, _)| *known >= ended) {
+            continue;
+        }
+        if is_over(state, &settings.policy, now)
+            && !is_under_way(state)
+            && !state.is_subagent()
+            && !settings.excludes(state)
+        {
+            last.insert(&place.project, (ended, id, episode));
+        }
+    }
+    let mut last: Vec<_> = last.into_values().collect();
+    last.sort_by_key(|(ended, _, _)| std::cmp::Reverse(*ended));
+    last.truncate(PROJECTS);
+    last.into_iter().map(|(_, id, episode)| (id.clone(), episode.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_ones_that_were_wanted_are_kept() {
+        let mut kept = Kept::default();
+        let (show, uuid) = (Show::default(), |n: usize| Uuid::from_u128(n as u128));
+        for n in 0..KEPT {
+            kept.put(uuid(n), show, Arc::default());
+        }
+        assert!(kept.get(uuid(0), show).is_some());
+        kept.put(uuid(KEPT), show, Arc::default());
+        assert!(kept.get(uuid(1), show).is_none(), "it was wanted longest ago");
+        assert!(kept.get(uuid(0), show).is_some() && kept.get(uuid(KEPT), show).is_some());
+        assert_eq!(kept.0.len(), KEPT);
+        let less = Show { keep_agent_responses: false, ..show };
+        assert!(kept.get(uuid(0), less).is_none(), "shown otherwise it says something else");
+    }
+}
