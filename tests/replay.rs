@@ -17,6 +17,12 @@ const MAX_BYTES: u64 = 60 * 1024;
 /// The lines of the state machine that a log can show: `before event after`. Each has a journey.
 const TRANSITIONS: &[&str] = &[
     "new discovered active",
+    "new signalled new",
+    "new ended new",
+    "active signalled active",
+    "active ended active",
+    "active close_requested active",
+    "indexed signalled indexed",
     "active records_appended active",
     "active went_idle inactive",
     "inactive records_appended active",

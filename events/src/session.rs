@@ -16,6 +16,9 @@
 //!          any ─► UNINDEXED (untracked)      any ─► FORGOTTEN (tombstone)
 //! ```
 //!
+//! A [`Signal`] of a hook may come in every phase but the last two, also before the transcript: an end is noted at once
+//! and owes a close, a compaction owes one that ends nothing, a lost connection becomes one when nothing takes it back.
+//!
 //! [`decide`] may refuse and changes nothing; [`evolve`] changes and may not refuse; [`pending`] says what the world
 //! still owes. An [`Aggregate`] binds them to one stream of events.
 

@@ -154,8 +154,40 @@ mod tests {
         let failure = Failure { why: FailureWhy::Unreadable, attempts: 2, retry_at: Timestamp(30_000) };
         let failed = State { failure: Some(failure), phase: Phase::Failed, ..late };
         check(&failed, &policy, &["retry 1970-01-01T00:00:30.000Z: unreadable, failures in a row: 2", belongs]);
-        check(&state(Phase::Unindexed(Why::Empty)), &policy, &[]);
+        let empty = State { late_index_at: Some(Timestamp(60_000)), end, ..state(Phase::Unindexed(Why::Empty)) };
+        check(&empty, &policy, &[]);
+        let mut said = empty;
+        said.counts.messages = 1;
+        check(&said, &policy, &[belongs]);
         check(&state(Phase::Forgotten), &policy, &[]);
+    }
+
+    #[test]
+    fn what_hooks_and_connections_bring_about_is_told() {
+        let policy = Policy::default();
+        let said = "what was last said, at 1970-01-01T00:00:00.000Z";
+        let with = |phase, change: fn(&mut State)| {
+            let mut state = state(phase);
+            change(&mut state);
+            state
+        };
+        let promised = with(Phase::Indexed, |state| {
+            state.end = Some(End { reason: CloseReason::HookClear, at: Timestamp(0), by_self: false });
+            state.signals.close_owed = Some(CloseReason::HookClear);
+        });
+        check(&promised, &policy, &["close now: a hook said that it is due: hook_clear"]);
+        // Nothing can be closed before there is a transcript, and nothing is owed for ever.
+        check(&State { transcript: None, ..State { phase: Phase::New, ..promised } }, &policy, &[]);
+        let left = with(Phase::Inactive, |state| state.signals.disconnected_at = Some(Timestamp(5_000)));
+        let close = format!("close 1970-01-01T00:30:00.000Z: 30 min after {said}");
+        let closed = "1 min after its last MCP connection closed, at 1970-01-01T00:00:05.000Z";
+        check(&left, &policy, &[&close, &format!("close 1970-01-01T00:01:05.000Z: {closed}")]);
+        let at_work = with(Phase::Inactive, |state| state.signals.active_at = Some(Timestamp(60_000)));
+        let hook = "a hook at work in it, at 1970-01-01T00:01:00.000Z";
+        check(&at_work, &policy, &[&format!("close 1970-01-01T00:31:00.000Z: 30 min after {hook}")]);
+        let too_long = with(Phase::Inactive, |state| state.signals.active_at = Some(Timestamp(90_000_000)));
+        let bounded = format!("{said}, and 6 h more for hooks without a record");
+        check(&too_long, &policy, &[&format!("close 1970-01-01T06:30:00.000Z: 30 min after {bounded}")]);
     }
 
     #[test]

@@ -178,3 +178,49 @@ fn abandoned(before: &State, why: Why, policy: &Policy) -> String {
         Why::Untracked => format!("its tracking was stopped{serves}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Timestamp;
+    use crate::session::{End, SignalDetail};
+
+    #[test]
+    fn each_signal_is_told_with_what_comes_of_it() {
+        use SignalKind::{McpDisconnect, PostCompact, PreCompact, SessionEnd, SessionStart, Stop};
+        let ended =
+            |reason, at| State { end: Some(End { reason, at: Timestamp(at), by_self: false }), ..State::default() };
+        let with = |change: fn(&mut State)| {
+            let mut state = State::default();
+            change(&mut state);
+            state
+        };
+        let fresh = State::default;
+        let began = || with(|state| state.signals.started_at = Some(Timestamp(9_000)));
+        let owes = || with(|state| state.signals.close_owed = Some(CloseReason::HookClear));
+        let left = || with(|state| state.signals.disconnected_at = Some(Timestamp(4_000)));
+        for (before, kind, expected) in [
+            (ended(CloseReason::HookClear, 5_000), SessionEnd, "it is over by that"),
+            (
+                ended(CloseReason::Explicit, 4_000),
+                SessionEnd,
+                "the end stands already (explicit at 1970-01-01T00:00:04",
+            ),
+            (fresh(), SessionEnd, "stale: something was said after it"),
+            (began(), SessionEnd, "stale: the session was begun again at 1970-01-01T00:00:09"),
+            (fresh(), PreCompact, "the session goes on; what is there is indexed"),
+            (owes(), PostCompact, "the session goes on; a close is due already: hook_clear"),
+            (fresh(), McpDisconnect, "a hint: it is over unless something comes of it"),
+            (began(), McpDisconnect, "a hint that is older than what came of the session at 1970-01-01T00:00:09"),
+            (ended(CloseReason::Explicit, 4_000), McpDisconnect, "a hint, and the end stands already"),
+            (left(), Stop, "somebody is at work in it, although its MCP connection closed"),
+            (ended(CloseReason::Explicit, 4_000), SessionStart, "somebody opened it again"),
+            (fresh(), SessionStart, "the agent works in it"),
+            (fresh(), Stop, "somebody is at work in it"),
+        ] {
+            let signal = Signal { kind, detail: Some(SignalDetail::Clear), at: Timestamp(5_000), follows: None };
+            let told = why(&before, &Event::Signalled { signal }, &Policy::default()).unwrap_or_default();
+            assert!(told.starts_with(expected), "{kind}: {told:?} is not {expected:?}");
+        }
+    }
+}

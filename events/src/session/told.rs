@@ -110,7 +110,10 @@ mod tests {
 
     use uuid::Uuid;
 
-    use super::super::{CloseReason, EffectId, EpisodeRef, FailureWhy, FileIdentity, Place, TailDigest, Tier, Why};
+    use super::super::{
+        CloseReason, EffectId, EpisodeRef, FailureWhy, FileIdentity, Place, Signal, SignalDetail, SignalKind,
+        TailDigest, Tier, Why,
+    };
     use super::*;
     use crate::conversation::Agent;
     use crate::hash::ContentHash;
@@ -158,6 +161,7 @@ mod tests {
         };
         let reason = CloseReason::Explicit;
         let nil = Uuid::nil();
+        let signalled = |kind, detail, follows| Event::Signalled { signal: Signal { kind, detail, at, follows } };
         let cases = [
             (discovered(Kind::Main), "transcript of claude_code found at /t/s1.jsonl"),
             (
@@ -225,6 +229,23 @@ mod tests {
             (
                 Event::Restored { generation: 3, file_exists: false },
                 "no longer forgotten, without a transcript, as generation 3",
+            ),
+            (
+                signalled(SignalKind::SessionEnd, Some(SignalDetail::Clear), None),
+                "told by session_end (clear) at 2026-03-14T09:26:53.589Z",
+            ),
+            (signalled(SignalKind::Stop, None, None), "told by stop at 2026-03-14T09:26:53.589Z"),
+            (
+                signalled(SignalKind::SessionStart, Some(SignalDetail::Resume), Some(id())),
+                "told by session_start (resume) at 2026-03-14T09:26:53.589Z, after s1",
+            ),
+            (
+                Event::HandoffOffered { episode: nil, from: id(), at },
+                "was told of episode 00000000-0000-0000-0000-000000000000 of session s1",
+            ),
+            (
+                Event::HandoffClaimed { episode: nil },
+                "has taken over from episode 00000000-0000-0000-0000-000000000000",
             ),
         ];
         for (event, expected) in cases {
