@@ -26,6 +26,13 @@ pub(super) struct Drained {
     retry_at: Option<tokio::time::Instant>,
 }
 
+impl Drained {
+    /// Whether nothing has come since there was nothing.
+    fn is_as_it_was(&self, stamp: Option<SystemTime>) -> bool {
+        self.looked && (stamp.is_none() || self.stamp == stamp)
+    }
+}
+
 /// Looks after the spool until the daemon stops or nobody uses it any more.
 pub(crate) async fn watch(hooks: Weak<Hooks>, mut stop: watch::Receiver<bool>) {
     loop {
@@ -44,6 +51,10 @@ impl Hooks {
     /// Takes in what lies in the spool, if that has changed. When it comes back, what was there before it was called is
     /// taken in, as far as the log takes it.
     pub async fn drain(self: &Arc<Self>) {
+        // One `stat`, so that a hook which finds nothing there does not wait for a thread.
+        if self.draining.try_lock().is_ok_and(|drained| drained.is_as_it_was(self.spool.stamp())) {
+            return;
+        }
         let hooks = self.clone();
         // A task of its own: whoever waits may stop waiting, and a signal is not taken in halfway.
         let _ = tokio::spawn(async move { hooks.drain_changed().await }).await;
@@ -53,7 +64,7 @@ impl Hooks {
         let mut drained = self.draining.lock().await;
         let stamp = self.blocking(|hooks| hooks.stamp()).await.flatten();
         let is_waiting = drained.retry_at.is_some_and(|at| tokio::time::Instant::now() < at);
-        if (drained.looked && (stamp.is_none() || drained.stamp == stamp)) || is_waiting {
+        if drained.is_as_it_was(stamp) || is_waiting {
             return;
         }
         let listed = match self.blocking(|spool| spool.list(SystemTime::now())).await {
