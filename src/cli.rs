@@ -11,6 +11,7 @@ mod failure;
 mod handoff;
 mod help;
 mod hook;
+mod hook_stats;
 mod install;
 mod log;
 mod logs;
@@ -90,6 +91,8 @@ enum Command {
     Status(status::Typed),
     /// Look at the log of events, and carry it about
     Log(log::Typed),
+    /// Show how fast hooks are answered, and which were not
+    HookStats(hook_stats::Typed),
     /// Show what the daemon does and did
     Logs(logs::Typed),
     /// Print what a shell needs to complete this command line
@@ -227,6 +230,7 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Sync(typed) => sync::run(&environment, &typed),
         Command::Status(typed) => status::run(&environment, &typed),
         Command::Log(typed) => log::run(&environment, &typed),
+        Command::HookStats(typed) => hook_stats::run(&environment, &typed),
         Command::Logs(typed) => logs::run(&environment, &typed),
         Command::Completions(typed) => Ok(completions::run(&typed)),
         Command::Explain(typed) => explain::run(&environment, &typed),
