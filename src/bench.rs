@@ -8,6 +8,7 @@
 mod corpus;
 mod crash;
 mod disk;
+mod hook;
 mod house;
 mod idle;
 mod index;
@@ -30,6 +31,7 @@ use std::time::Duration;
 pub use corpus::{Corpus, Options as CorpusOptions};
 pub use crash::{Crash, Cuts, Options as CrashOptions, attempt as crash, in_own_namespace};
 pub use disk::{Disk, Part as DiskPart};
+pub use hook::{Cost, Handoff, Hook, Options as HookOptions, measure as hook};
 pub use idle::Idle;
 pub use index::Index;
 pub use latency::{Appending, Latency};

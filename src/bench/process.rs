@@ -35,9 +35,19 @@ pub(super) fn cpu_seconds(pid: u32) -> Option<f64> {
     cpu_of(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
+/// Processor time of all that this process has started and waited for, in seconds.
+pub(super) fn children_cpu_seconds() -> Option<f64> {
+    ticks_at(13, &fs::read_to_string("/proc/self/stat").ok()?)
+}
+
 fn cpu_of(stat: &str) -> Option<f64> {
+    ticks_at(11, stat)
+}
+
+/// The sum of a field, counted from behind the name, and the one after it.
+fn ticks_at(field: usize, stat: &str) -> Option<f64> {
     // The name, in brackets, may itself hold brackets and spaces.
-    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
+    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(field);
     let (user, system): (u64, u64) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
     Some((user + system) as f64 / TICKS)
 }
@@ -108,7 +118,7 @@ mod tests {
     #[test]
     fn the_systems_words_are_understood() {
         let stat = "42 (a) b) S 1 42 42 0 -1 4194560 500 0 0 0 150 50 0 0 20 0 9 0 1 2 3";
-        assert_eq!(cpu_of(stat), Some(2.0));
+        assert_eq!((cpu_of(stat), ticks_at(13, stat)), (Some(2.0), Some(0.0)));
         for garbled in ["", "42 (a", "42 (a) S 1 2"] {
             assert_eq!(cpu_of(garbled), None, "{garbled:?}");
         }

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::Error;
-use crate::bench::{self, Corpus, CorpusOptions, CrashOptions, Part, Table};
+use crate::bench::{self, Corpus, CorpusOptions, CrashOptions, HookOptions, Part, Table};
 use crate::print::{self, Output, Style};
 
 #[derive(Debug, Args)]
@@ -45,6 +45,11 @@ enum What {
     Lazy(Measured),
     /// A log of a million events: durable appends, opening, rebuilding, verifying, replaying; sessions at rest
     Log(Measured),
+    /// What a hook costs the agent that waits for it: daemon up, down, stopped; each event; with a handoff out of many
+    ///
+    /// Starts this very program as throwaway daemons over transcripts in temporary directories, and calls `baton-hook`, which
+    /// must lie beside it, as an agent does. python3 and node, doing nothing, are measured in the same turns.
+    Hook(HookTyped),
     /// Whether all that was acknowledged survives: kills a daemon under load, cuts its power
     ///
     /// Starts this very program as daemons in temporary directories, with clients that call and transcripts that grow, and
@@ -52,6 +57,19 @@ enum What {
     /// lost, nothing twice, every byte of a transcript counted once, the memory equal to one made anew. Ends with 1 if
     /// anything is not so, and keeps that home. `--cuts` does the same to a file system in a file (root on Linux).
     Crash(CrashTyped),
+}
+
+#[derive(Debug, Args)]
+struct HookTyped {
+    /// Calls of each event in each state of the daemon
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    runs: u32,
+    /// Sessions for the handoff; 0 leaves it out
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    sessions: u32,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -123,6 +141,7 @@ pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
     let (parts, typed) = match &typed.what {
         What::Corpus(typed) => return corpus(typed),
         What::Crash(typed) => return crash(typed),
+        What::Hook(typed) => return hook(typed),
         What::All(typed) => (Part::ALL.to_vec(), typed),
         What::Index(typed) => (vec![Part::Index], typed),
         What::Latency(typed) => (vec![Part::Latency], typed),
@@ -143,18 +162,26 @@ pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
         files: typed.files,
         events: typed.events,
     };
-    let quiet = !std::io::stderr().is_terminal();
-    let report = bench::measure(&options, |what| {
-        if !quiet {
-            print::note(&format!("{what} …"));
-        }
-    })?;
+    let report = bench::measure(&options, tell)?;
     show(&report, &report.tables(), typed.json)
 }
 
 fn corpus(typed: &CorpusTyped) -> Result<ExitCode, Error> {
     let corpus = Corpus::write(typed.shape.options(), &typed.into)?;
     show(&corpus, &[corpus.table()], typed.json)
+}
+
+fn hook(typed: &HookTyped) -> Result<ExitCode, Error> {
+    let options = HookOptions { runs: typed.runs, sessions: typed.sessions };
+    let hook = bench::hook(options, tell)?;
+    show(&hook, &hook.tables(), typed.json)
+}
+
+/// Says what is being done to whoever looks on.
+fn tell(what: &str) {
+    if std::io::stderr().is_terminal() {
+        print::note(&format!("{what} …"));
+    }
 }
 
 fn crash(typed: &CrashTyped) -> Result<ExitCode, Error> {
@@ -164,12 +191,7 @@ fn crash(typed: &CrashTyped) -> Result<ExitCode, Error> {
     let clock = || std::time::UNIX_EPOCH.elapsed().map_or(1, |since| since.as_secs());
     let seed = typed.seed.unwrap_or_else(clock);
     let options = CrashOptions { kills: typed.kills, cuts: typed.cuts, homes: typed.homes, seed };
-    let quiet = !std::io::stderr().is_terminal();
-    let crash = bench::crash(options, |what| {
-        if !quiet {
-            print::note(&format!("{what}, seed {seed} …"));
-        }
-    })?;
+    let crash = bench::crash(options, |what| tell(&format!("{what}, seed {seed}")))?;
     show(&crash, &crash.tables(), typed.json)?;
     Ok(if crash.is_whole() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

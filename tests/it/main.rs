@@ -22,6 +22,7 @@ mod graph;
 mod groups;
 mod handoff;
 mod history;
+mod hook;
 mod hooks_daemon;
 mod install;
 mod kills;

@@ -1,7 +1,7 @@
 //! The door for agents, driven by a client library over standard input and output, and by raw lines where no library
 //! would say such things.
 
-mod agent;
+pub(crate) mod agent;
 mod arguments;
 mod away;
 mod greeting;

@@ -1,0 +1,103 @@
+//! What a hook does with a home that is full, not there, not its own, or configured in some way.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use baton_events::protocol::{SPOOL, SPOOL_FILES_MAX};
+
+use super::called::{call, configure, event, lost, spool};
+use super::peer::{Answer, Peer};
+use crate::world::{World, files_below, id};
+
+fn end(world: &World, number: u32) {
+    call(world, "SessionEnd", &event(world, "SessionEnd", &id(number)));
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn a_home_is_made_for_this_user_alone() {
+    let world = World::with_home("a/b");
+    end(&world, 1);
+    assert_eq!(spool(world.home()).len(), 1);
+    assert_eq!((mode(world.home()), mode(&world.home().join(SPOOL))), (0o700, 0o700));
+    let files = files_below(world.home());
+    assert_eq!(files.len(), 1, "{files:?}");
+    assert!(files.iter().all(|file| mode(file) == 0o600));
+}
+
+#[test]
+fn a_full_spool_counts_what_it_cannot_take() {
+    let world = World::new();
+    configure(&world, r#"{"hooks": {"timeout_ms": 10000}}"#);
+    end(&world, 1);
+    for number in 1..SPOOL_FILES_MAX {
+        fs::write(world.home().join(SPOOL).join(format!("{number:013}-x.json")), "{}").unwrap();
+    }
+    end(&world, 2);
+    end(&world, 3);
+    assert_eq!((spool(world.home()).len(), lost(world.home())), (SPOOL_FILES_MAX, 2));
+}
+
+#[test]
+fn a_home_that_cannot_be_written_to_is_left_alone() {
+    let Some(world) = World::without_superpowers() else { return };
+    configure(&world, "{}");
+    fs::set_permissions(world.home(), Permissions::from_mode(0o500)).unwrap();
+    end(&world, 1);
+    call(&world, "SessionStart", &event(&world, "SessionStart", &id(1)));
+    fs::set_permissions(world.home(), Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(files_below(world.home()), [world.home().join("config.json")]);
+}
+
+#[test]
+fn a_home_that_others_can_write_to_is_not_believed() {
+    let world = World::new();
+    configure(&world, r#"{"hooks": {"timeout_ms": 10000}}"#);
+    let peer = Peer::listen(&world.home().join("baton.sock"), Answer::Context);
+    for mode in [0o777, 0o720, 0o702] {
+        fs::set_permissions(world.home(), Permissions::from_mode(mode)).unwrap();
+        let ended = call(&world, "SessionStart", &event(&world, "SessionStart", &id(1)));
+        assert_eq!(ended.0, None, "{mode:o}");
+    }
+    fs::set_permissions(world.home(), Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(peer.end(), (0, 0));
+    assert!(!world.home().join(SPOOL).exists());
+}
+
+#[test]
+fn a_home_that_is_a_file_is_none() {
+    let world = World::new();
+    fs::write(world.home(), "notes").unwrap();
+    end(&world, 1);
+    assert_eq!(fs::read_to_string(world.home()).unwrap(), "notes");
+}
+
+#[test]
+fn the_configuration_is_heeded_and_a_mistake_in_it_is_none() {
+    let world = World::new();
+    let elsewhere = world.path("run/other.sock");
+    for (config, expected) in [
+        // Where the daemon listens.
+        (format!(r#"{{"_note": 1, "hooks": {{"socket_path": {elsewhere:?}, "timeout_ms": 10000}}}}"#), (1, 0, 0)),
+        // Switched off: told to a daemon that runs, which counts it.
+        (format!(r#"{{"hooks": {{"enabled": false, "socket_path": {elsewhere:?}, "timeout_ms": 10000}}}}"#), (1, 0, 0)),
+        (r#"{"hooks": {"enabled": false}}"#.to_owned(), (0, 0, 0)),
+        // Mistakes.
+        (r#"{"hooks": {"enabled": 7, "socket_path": "run/other.sock", "timeout_ms": "soon"}}"#.to_owned(), (0, 1, 0)),
+        ("{\"hooks\": ".to_owned(), (0, 1, 0)),
+        ("x".repeat(2 * 1024 * 1024), (0, 1, 0)),
+    ] {
+        configure(&world, &config);
+        let peer = Peer::listen(&elsewhere, Answer::Taken);
+        end(&world, 1);
+        let (calls, _) = peer.end();
+        let shown = &config[..config.len().min(80)];
+        assert_eq!((calls, spool(world.home()).len(), lost(world.home())), expected, "{shown}");
+        fs::remove_file(&elsewhere).unwrap();
+        let _ = fs::remove_dir_all(world.home().join(SPOOL));
+    }
+}

@@ -1,0 +1,36 @@
+//! `baton hook-stats`: with and without a daemon.
+
+use super::called::{call, event, patient};
+use crate::world::{World, id, wait};
+
+#[test]
+fn what_hooks_did_is_told_with_and_without_a_daemon() {
+    let world = World::new();
+    patient(&world);
+    let human = world.ok(&["hook-stats"]);
+    assert!(human.out.contains("No hook has told anything yet"), "{}", human.out);
+    assert_eq!(world.daemon(), None, "it starts none");
+    call(&world, "Stop", &event(&world, "Stop", &id(9)));
+    assert_eq!(world.json(&["hook-stats"])["spooled"], 1);
+
+    world.transcript("-srv-one", &id(1)).prompt("the visible walrus");
+    world.ok(&["sessions"]);
+    for _ in 0..3 {
+        call(&world, "SessionStart", &event(&world, "SessionStart", &id(1)));
+    }
+    call(&world, "SessionEnd", &event(&world, "SessionEnd", &id(1)));
+    // How long it took is the last that a hook says, and nobody answers it.
+    let told = || {
+        let stats = world.json(&["hook-stats"]);
+        stats["events"]["SessionStart"]["calls"] == 3 && stats["events"]["SessionEnd"]["p99_us"].is_u64()
+    };
+    assert!(wait(told), "{}", world.json(&["hook-stats"]));
+    let stats = world.json(&["hook-stats"]);
+    let start = &stats["events"]["SessionStart"];
+    assert!(start["p50_us"].as_u64().unwrap() <= start["p99_us"].as_u64().unwrap(), "{stats}");
+    assert!(start["last_at"].is_string(), "{stats}");
+    let human = world.ok(&["hook-stats"]).out;
+    assert!(human.contains("SessionStart") && human.contains("p95 ms"), "{human}");
+    world.stop();
+    assert_eq!(world.json(&["hook-stats"])["events"]["SessionStart"]["calls"], 3, "kept over the end of the daemon");
+}
