@@ -19,12 +19,14 @@ use baton_events::handoff::{self, About, Facts, Occasion};
 use baton_events::projection::table::{Row, SessionTable};
 use baton_events::protocol::answer;
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::session::{EpisodeRef, Place, SignalDetail};
+use baton_events::session::{EpisodeRef, SignalDetail};
 use tokio::time::Instant;
+use uuid::Uuid;
 
 use self::candidate::{Candidate, Wanted, candidates, claimer, ended_at, is_under_way};
 pub(crate) use self::prepared::{Handoffs, prepare};
 use super::Services;
+use crate::hooks::Told;
 use crate::limits;
 use crate::session::{HandOver, Signalled};
 
@@ -35,13 +37,9 @@ const FIRST_MESSAGES: u64 = 1;
 
 /// What is told to a session that begins or goes on, if it is ready before `until`. What is told of another session is
 /// durable in the state of this one when this returns. What is not ready then is told at the first prompt.
-pub(crate) async fn for_start(
-    services: &Arc<Services>,
-    id: &SessionId,
-    place: &Place,
-    detail: Option<SignalDetail>,
-    until: Instant,
-) -> Option<String> {
+pub(crate) async fn for_start(services: &Arc<Services>, told: &Told, until: Instant) -> Option<String> {
+    let (id, place, detail) = (&told.session, told.place.as_ref()?, told.detail);
+    services.hooks.closed(told, patience(until)).await;
     let row = services.table.borrow().get(id).cloned();
     if detail == Some(SignalDetail::Compact) {
         return own(services, id, until).await;
@@ -62,19 +60,14 @@ pub(crate) async fn for_start(
         _ => Wanted { first: follows, ..wanted },
     };
     let chosen = choose(services, &wanted, until).await?;
-    let text = told(services, &chosen, until).await;
+    let text = text(services, &chosen, until).await;
     offer(services, id, &chosen, until).await.then_some(text).filter(|text| !text.is_empty())
 }
 
 /// Records that somebody typed a prompt in a session that was told something: that claims it, unless another session at work
 /// has. A session that was told nothing at its start is told it now, if this is its first prompt.
-pub(crate) async fn for_prompt(
-    services: &Arc<Services>,
-    id: &SessionId,
-    place: &Place,
-    at: Timestamp,
-    until: Instant,
-) -> Option<String> {
+pub(crate) async fn for_prompt(services: &Arc<Services>, told: &Told, until: Instant) -> Option<String> {
+    let id = &told.session;
     let row = services.table.borrow().get(id).cloned();
     let state = row.as_ref().map(|row| &row.state);
     if let Some(handoff) = state.and_then(|state| state.handoff.as_ref()) {
@@ -84,15 +77,17 @@ pub(crate) async fn for_prompt(
         return None;
     }
     let is_first = state.is_none_or(|state| {
-        state.counts.messages <= FIRST_MESSAGES && state.signals.active_at.is_none_or(|active| active >= at)
+        state.counts.messages <= FIRST_MESSAGES && state.signals.active_at.is_none_or(|active| active >= told.at)
     });
     if !is_first {
         return None;
     }
+    let place = told.place.as_ref()?;
+    services.hooks.closed(told, patience(until)).await;
     let follows = state.and_then(|state| state.signals.follows.as_ref()).map(|follows| &follows.session);
     let wanted = Wanted { project: &place.project, but: vec![id], first: follows, after: None };
     let chosen = choose(services, &wanted, until).await?;
-    let text = told(services, &chosen, until).await;
+    let text = text(services, &chosen, until).await;
     if !offer(services, id, &chosen, until).await {
         return None;
     }
@@ -104,8 +99,10 @@ pub(crate) async fn for_prompt(
 /// Recorded nowhere.
 pub(super) async fn of_project(services: &Arc<Services>, project: &str, until: Instant) -> Option<answer::Handoff> {
     let wanted = Wanted { project, but: Vec::new(), first: None, after: None };
-    let chosen = choose_any(services, &wanted, until).await?;
-    Some(written(services, &chosen, Occasion::Handoff, until).await)
+    let chosen = choose(services, &wanted, until).await?;
+    let table = services.table.borrow().clone();
+    let taken_by = taken_by(services, &table, chosen.current.uuid, None);
+    Some(written(services, &chosen, Occasion::Handoff, taken_by.as_ref(), until).await)
 }
 
 /// A session to be told of.
@@ -121,20 +118,20 @@ fn known_to(row: Option<&Row>) -> Option<Timestamp> {
     row?.state.last_conversation_at
 }
 
-/// The candidate, unless another session at work has claimed it.
-async fn choose(services: &Arc<Services>, wanted: &Wanted<'_>, until: Instant) -> Option<Chosen> {
-    let chosen = choose_any(services, wanted, until).await?;
-    (!is_taken(services, &services.table.borrow().clone(), wanted.but[0], &chosen)).then_some(chosen)
+/// Until when others are waited for: half of the time is for what comes after.
+fn patience(until: Instant) -> Instant {
+    let now = Instant::now();
+    now + until.saturating_duration_since(now) / 2
 }
 
-/// Whether another session than `id`, which still runs, has claimed it.
-fn is_taken(services: &Services, table: &SessionTable, id: &SessionId, chosen: &Chosen) -> bool {
-    let (settings, now) = (services.settings.borrow().clone(), services.clock.now());
-    claimer(table, &settings.policy, now, chosen.current.uuid, Some(id)).is_some()
+/// Who has claimed an episode and still runs; `but` is not meant.
+fn taken_by(services: &Services, table: &SessionTable, episode: Uuid, but: Option<&SessionId>) -> Option<SessionId> {
+    let settings = services.settings.borrow().clone();
+    claimer(table, &settings.policy, services.clock.now(), episode, but)
 }
 
 /// The candidate. One that is just being indexed is waited for.
-async fn choose_any(services: &Arc<Services>, wanted: &Wanted<'_>, until: Instant) -> Option<Chosen> {
+async fn choose(services: &Arc<Services>, wanted: &Wanted<'_>, until: Instant) -> Option<Chosen> {
     let mut table = services.table.clone();
     loop {
         let now = table.borrow_and_update().clone();
@@ -163,9 +160,9 @@ async fn own(services: &Arc<Services>, id: &SessionId, until: Instant) -> Option
     let mut table = services.table.clone();
     loop {
         let row = table.borrow_and_update().get(id).cloned()?;
-        // Half of the time is for what comes after.
-        let patience = Instant::now() + until.saturating_duration_since(Instant::now()) / 2;
-        if is_under_way(&row.state) && matches!(tokio::time::timeout_at(patience, table.changed()).await, Ok(Ok(()))) {
+        if is_under_way(&row.state)
+            && matches!(tokio::time::timeout_at(patience(until), table.changed()).await, Ok(Ok(())))
+        {
             continue;
         }
         let current = row.state.episode.clone()?;
@@ -174,24 +171,28 @@ async fn own(services: &Arc<Services>, id: &SessionId, until: Instant) -> Option
             return None;
         }
         let chosen = Chosen { id: id.clone(), row, current, facts };
-        let text = written(services, &chosen, Occasion::Compaction, until).await.text;
+        let text = written(services, &chosen, Occasion::Compaction, None, until).await.text;
         return Some(text).filter(|text| !text.is_empty());
     }
 }
 
-async fn told(services: &Arc<Services>, chosen: &Chosen, until: Instant) -> String {
-    written(services, chosen, Occasion::Handoff, until).await.text
+async fn text(services: &Arc<Services>, chosen: &Chosen, until: Instant) -> String {
+    written(services, chosen, Occasion::Handoff, None, until).await.text
 }
 
-async fn written(services: &Arc<Services>, chosen: &Chosen, occasion: Occasion, until: Instant) -> answer::Handoff {
+async fn written(
+    services: &Arc<Services>,
+    chosen: &Chosen,
+    occasion: Occasion,
+    claimed_by: Option<&SessionId>,
+    until: Instant,
+) -> answer::Handoff {
     let state = &chosen.row.state;
     let project = state.place.as_ref().map(|place| place.project.as_str());
     let changed = match occasion {
         Occasion::Handoff => changes::since(state, &chosen.facts, until).await,
         Occasion::Compaction => Vec::new(),
     };
-    let (settings, now) = (services.settings.borrow().clone(), services.clock.now());
-    let claimed_by = claimer(&services.table.borrow().clone(), &settings.policy, now, chosen.current.uuid, None);
     let about = About {
         occasion,
         session: &chosen.id,
@@ -199,9 +200,9 @@ async fn written(services: &Arc<Services>, chosen: &Chosen, occasion: Occasion, 
         project,
         ended_at: Some(ended_at(state)),
         ended_by: state.end.map(|end| end.reason),
-        claimed_by: claimed_by.as_ref(),
+        claimed_by,
         changed: &changed,
-        max_bytes: settings.handoff_bytes,
+        max_bytes: services.settings.borrow().handoff_bytes,
     };
     handoff::handoff(&chosen.facts, &about)
 }
@@ -213,7 +214,7 @@ async fn offer(services: &Arc<Services>, id: &SessionId, chosen: &Chosen, until:
     let table = services.table.borrow().clone();
     let told_before = table.get(id).is_some_and(|row| row.state.handoff.is_some());
     let left = until.saturating_duration_since(Instant::now());
-    if told_before || left < RECORD || is_taken(services, &table, id, chosen) {
+    if told_before || left < RECORD || taken_by(services, &table, chosen.current.uuid, Some(id)).is_some() {
         return false;
     }
     let what = HandOver::Offered { episode: chosen.current.uuid, from: chosen.id.clone() };
@@ -237,8 +238,7 @@ async fn claim(services: &Arc<Services>, id: &SessionId) {
     let Some(told) = table.get(id).and_then(|row| row.state.handoff.clone()).filter(|handoff| !handoff.claimed) else {
         return;
     };
-    let (settings, now) = (services.settings.borrow().clone(), services.clock.now());
-    if claimer(&table, &settings.policy, now, told.episode, Some(id)).is_some() {
+    if taken_by(services, &table, told.episode, Some(id)).is_some() {
         return;
     }
     match services.supervisor.hand_over(id, HandOver::Claimed, limits::HAND_OVER).await {

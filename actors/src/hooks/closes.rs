@@ -7,6 +7,9 @@ use tokio::time::Instant;
 
 use super::{Hooks, Told};
 
+/// How long after its end a transcript may still come that nobody has seen yet.
+const TRANSCRIPT_MS: i64 = 2_000;
+
 impl Hooks {
     /// Comes back when sessions of the same project that have ended by now are indexed, at the latest `until`. `false`: some
     /// are not.
@@ -19,7 +22,13 @@ impl Hooks {
                 Some(at) => at.project == place.project,
                 None => self.recent.place(id).is_some_and(|at| at.project == place.project),
             };
+            let now = self.options.clock.now();
             let others = table.iter().filter(|(id, row)| **id != told.session && is_closing(&row.state));
+            // One that ended a while ago without a transcript will never have one.
+            let others = others.filter(|(_, row)| {
+                let ended = row.state.end.map(|end| now.since_ms(end.at));
+                row.state.phase != Phase::New || ended.is_some_and(|ago| ago < TRANSCRIPT_MS)
+            });
             others.filter(|(id, row)| works_there(id, &row.state)).map(|(id, _)| id.clone()).collect()
         };
         let are_closed =

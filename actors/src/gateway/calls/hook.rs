@@ -39,13 +39,9 @@ pub(in crate::gateway) async fn hook(asked: HookParams, services: &Arc<Services>
 
 /// What the agent is to be told, as far as that is found out in time.
 async fn context(services: &Arc<Services>, told: &Told, until: Instant) -> Option<String> {
-    let place = told.place.as_ref()?;
     match told.kind {
-        SignalKind::SessionStart => {
-            services.hooks.closed(told, until).await;
-            handoff::for_start(services, &told.session, place, told.detail, until).await
-        }
-        SignalKind::UserPromptSubmit => handoff::for_prompt(services, &told.session, place, told.at, until).await,
+        SignalKind::SessionStart => handoff::for_start(services, told, until).await,
+        SignalKind::UserPromptSubmit => handoff::for_prompt(services, told, until).await,
         _ => None,
     }
 }

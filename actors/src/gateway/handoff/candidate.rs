@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use baton_events::projection::table::{Row, SessionTable};
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::session::{CloseReason, Phase, Policy, State};
+use baton_events::session::{CloseReason, Phase, Policy, State, Why};
 use uuid::Uuid;
 
 use crate::settings::Settings;
@@ -49,7 +49,7 @@ pub(super) fn candidates(
         }
         let ended = ended_at(state);
         let late_enough = wanted.after.is_none_or(|after| ended > after);
-        if !late_enough || !(has_content(state)) || settings.excludes(state) {
+        if !late_enough || !has_content(state) || settings.excludes(state) {
             continue;
         }
         let entry = (wanted.first != Some(id), Reverse(ended), id, row);
@@ -80,7 +80,8 @@ fn has_content(state: &State) -> bool {
 
 /// Whether its episode is being made, or is promised to be.
 pub(super) fn is_under_way(state: &State) -> bool {
-    state.phase == Phase::Indexing || state.signals.close_owed.is_some()
+    let left_alone = state.phase == Phase::Unindexed(Why::Untracked);
+    state.phase == Phase::Indexing || (state.signals.close_owed.is_some() && !left_alone)
 }
 
 /// Whether nobody works in it any more.

@@ -2,7 +2,7 @@ use baton_events::conversation::Agent;
 use baton_events::hash::ContentHash;
 use baton_events::record::SequenceNumber;
 use baton_events::session::{
-    CloseReason, End, FileIdentity, Handoff, Kind, Phase, Policy, Signals, State, Tier, Transcript, Why,
+    CloseReason, End, FileIdentity, Handoff, Kind, Phase, Place, Policy, Signals, State, Tier, Transcript, Why,
 };
 use uuid::Uuid;
 
