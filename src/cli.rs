@@ -6,6 +6,7 @@ mod close;
 mod completions;
 mod config;
 mod daemon;
+mod doctor;
 mod explain;
 mod failure;
 mod handoff;
@@ -18,6 +19,7 @@ mod logs;
 mod mcp;
 mod replay;
 mod search;
+mod service;
 mod session_tracking;
 mod sessions;
 mod show;
@@ -101,6 +103,10 @@ enum Command {
     Install(install::Typed),
     /// Take out of Claude Code what `baton install` put in
     Uninstall(uninstall::Typed),
+    /// Say whether everything is there and works together, each finding with its fix
+    Doctor(doctor::Typed),
+    /// Have the daemon run from login on, as a service of yours
+    Service(service::Typed),
     /// Switch the tracking of sessions on or off, for all projects or for one
     SessionTracking(session_tracking::Typed),
     /// Show the configuration and where each value comes from, or import the original's
@@ -175,6 +181,9 @@ pub enum Error {
     /// Setting up in Claude Code: changing it.
     #[error(transparent)]
     Install(crate::install::Failed),
+    /// The service.
+    #[error(transparent)]
+    Service(#[from] crate::service::Error),
     /// There is nobody to ask.
     #[error("nothing was changed: there is no terminal to ask on; run it with --yes if this is what you want")]
     NotAgreed,
@@ -237,6 +246,8 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Replay(typed) => replay::run(&typed),
         Command::Install(typed) => install::run(&environment, &typed),
         Command::Uninstall(typed) => uninstall::run(&environment, &typed),
+        Command::Doctor(typed) => doctor::run(&environment, &typed),
+        Command::Service(typed) => service::run(&environment, &typed),
         Command::SessionTracking(typed) => session_tracking::run(&environment, &typed),
         Command::Config(typed) => config::run(&environment, &typed),
         Command::Daemon(typed) => daemon::run(&environment, &typed),

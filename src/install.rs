@@ -255,7 +255,8 @@ impl Installer {
         // One that has nothing of ours, and would become what is there now, is what it was made from.
         let origin = backups.iter().rev().find(|(_, copy)| {
             let edited = |edit: Edit| Document::read(copy).and_then(|mut then| edit(&mut then).map(|()| then.text()));
-            edited(put_in).is_ok_and(|then| then == target.text()) && edited(take_out).is_ok_and(|then| then == *copy)
+            let is_without = edited(&|_| Ok(())) == edited(take_out);
+            is_without && edited(put_in).is_ok_and(|then| then == target.text())
         });
         let is_empty = document.value().is_ok_and(|value| value == json!({}));
         if let Some((_, copy)) = origin {

@@ -6,8 +6,8 @@ use clap::{ColorChoice, Command};
 /// Commands in the order in which a person meets them. One that stands in no group is shown last.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Use", &["search", "show", "close", "handoff", "mcp", "hook"]),
-    ("Look", &["sessions", "explain", "unindexed", "status", "hook-stats", "logs"]),
-    ("Configure", &["install", "uninstall", "config", "session-tracking", "completions"]),
+    ("Look", &["sessions", "explain", "unindexed", "status", "doctor", "hook-stats", "logs"]),
+    ("Configure", &["install", "uninstall", "service", "config", "session-tracking", "completions"]),
     ("Maintain", &["sync", "log", "replay", "daemon", "stop", "bench"]),
 ];
 

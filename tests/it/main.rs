@@ -14,6 +14,7 @@ mod crashes;
 mod daemons;
 mod damage;
 mod demo;
+mod doctor;
 mod episodes;
 mod explain;
 mod files;

@@ -1,0 +1,49 @@
+//! `baton doctor`: whether everything is there and works together.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::Error;
+use crate::doctor::{self, Health};
+use crate::environment::Environment;
+use crate::print::{self, Output, Style};
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(super) struct Typed {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+const AFTER_HELP: &str = "\
+Looks at the programs, the home, Claude Code's settings, the MCP server, and asks a running daemon what it knows. Changes
+nothing and starts nothing. Each finding that is not well comes with its fix. Exit code 1 if something does not work.
+
+JSON: {\"healthy\",\"findings\":[{\"check\",\"status\":\"ok|warn|error|unknown\",\"what\",\"fix\"}]}";
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let report = doctor::examine(environment, &super::install::here()?);
+    let output = Output::new();
+    let code = if report.healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    if typed.json {
+        let text = serde_json::to_string(&report).map_err(|error| crate::client::Error::Garbled(error.to_string()))?;
+        output.line(&text);
+        return Ok(code);
+    }
+    for finding in &report.findings {
+        let (sign, style) = match finding.status {
+            Health::Ok => ("✓", Style::Good),
+            Health::Warn => ("!", Style::Warning),
+            Health::Error => ("✗", Style::Bad),
+            Health::Unknown => ("?", Style::Faint),
+        };
+        let check = output.styled(Style::Faint, &format!("{:11}", finding.check));
+        output.line(&format!("{} {check} {}", output.styled(style, sign), print::plain(&finding.what)));
+        if let Some(fix) = &finding.fix {
+            output.line(&format!("              fix: {}", print::plain(fix)));
+        }
+    }
+    Ok(code)
+}

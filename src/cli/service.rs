@@ -1,0 +1,81 @@
+//! `baton service`: the daemon from login on.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use super::Error;
+use crate::environment::Environment;
+use crate::print::{self, Output, Style};
+use crate::service::{Done, Service};
+
+#[derive(Debug, Args)]
+pub(super) struct Typed {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Write the definition of the service and start it
+    ///
+    /// A systemd user unit, or a launch agent on macOS. BATON_HOME and CLAUDE_CONFIG_DIR go with it where they are set.
+    /// Nothing needs it: every command starts a daemon when there is none. With it sessions are indexed that no hook tells of.
+    Install,
+    /// Stop the service and take its definition away
+    Uninstall,
+    /// Say whether it is there and runs
+    Status {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let service = Service::new(environment)?;
+    let output = Output::new();
+    match typed.what {
+        What::Install => told(&service.install(environment)?, &output),
+        What::Uninstall => told(&service.uninstall()?, &output),
+        What::Status { json } => {
+            let status = service.status()?;
+            if json {
+                let text =
+                    serde_json::to_string(&status).map_err(|error| crate::client::Error::Garbled(error.to_string()))?;
+                output.line(&text);
+                return Ok(ExitCode::SUCCESS);
+            }
+            let answer = |answer: Option<bool>| match answer {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "not known",
+            };
+            let fact = |name: &str, value: &str| {
+                output.line(&format!("{} {}", output.styled(Style::Faint, &format!("{name:9}")), print::plain(value)));
+            };
+            let file = status.file.display();
+            fact(
+                "file",
+                &match (status.installed, status.current) {
+                    (false, _) => format!("{file}, not there"),
+                    (true, true) => file.to_string(),
+                    (true, false) => format!("{file}, not as this version writes it: `baton service install`"),
+                },
+            );
+            fact("at login", answer(status.enabled));
+            fact("runs", answer(status.running));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn told(done: &Done, output: &Output) {
+    for line in &done.done {
+        output.line(&print::plain(line));
+    }
+    if !done.by_hand.is_empty() {
+        output.line("The service manager is not on the path; where it is, run:");
+        done.by_hand.iter().for_each(|line| output.line(&format!("  {}", print::plain(line))));
+    }
+}

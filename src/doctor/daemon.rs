@@ -1,0 +1,152 @@
+//! What a running daemon knows: its version, what it has read, its problems, which hooks have come.
+
+use std::path::Path;
+
+use baton_events::protocol::answer::{HookStats, Status, Unindexed};
+use baton_events::protocol::method;
+
+use super::Finding;
+use crate::client::{self, Client};
+use crate::environment::Environment;
+use crate::install::hooks::EVENTS;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Transcripts beyond which they are not counted.
+const TRANSCRIPTS_MAX: u64 = 1_000_000;
+/// How deep transcripts lie: project, session, subagents.
+const DEPTH: usize = 4;
+
+pub(super) fn look(environment: &Environment) -> Vec<Finding> {
+    let on_disk: u64 = environment.roots().iter().map(|root| transcripts(&root.projects, DEPTH)).sum();
+    let stop = "see `baton logs`; `baton stop` and try again";
+    let mut client = match Client::connect(environment) {
+        Ok(Some(client)) => client,
+        Ok(None) => {
+            let first = if on_disk == 0 { "; Claude Code writes them when it is used" } else { "" };
+            return vec![
+                Finding::unknown("daemon", "none runs; any command but this one starts it"),
+                Finding::unknown("transcripts", format!("{on_disk} on disk{first}")),
+            ];
+        }
+        Err(error @ client::Error::NewerDaemon { .. }) => {
+            return vec![Finding::error("daemon", error.to_string(), "update this program")];
+        }
+        Err(error) => return vec![Finding::error("daemon", error.to_string(), stop)],
+    };
+    let status: Status = match client.call(method::STATUS, &(), |_| {}) {
+        Ok(status) => status,
+        Err(error) => return vec![Finding::error("daemon", error.to_string(), stop)],
+    };
+    let mut findings = vec![version(&status)];
+    let unindexed = client.call::<Unindexed>(method::UNINDEXED, &serde_json::json!({}), |_| {});
+    findings.push(coverage(&status, on_disk, unindexed.ok().map(|unindexed| unindexed.count)));
+    findings.push(log(&status));
+    findings.extend(status.problems.iter().map(|problem| Finding::warn("problem", &problem.what, &problem.fix)));
+    findings.extend(match client.call::<HookStats>(method::HOOK_STATS, &(), |_| {}) {
+        Ok(stats) => signals(&stats),
+        Err(error) => vec![Finding::unknown("signals", error.to_string())],
+    });
+    findings
+}
+
+fn version(status: &Status) -> Finding {
+    if status.version == VERSION {
+        return Finding::ok("daemon", format!("process {}, version {VERSION}", status.pid));
+    }
+    Finding::warn(
+        "daemon",
+        format!("process {} is version {}, and this is version {VERSION}", status.pid, status.version),
+        "baton stop; the next command starts this version",
+    )
+}
+
+fn coverage(status: &Status, on_disk: u64, unindexed: Option<u64>) -> Finding {
+    let known: u64 = status.sessions.values().sum();
+    let indexed = status.sessions.get("indexed").copied().unwrap_or(0);
+    let open = unindexed.map_or(String::new(), |count| format!(", {count} that a search would index first"));
+    let what = format!("{on_disk} on disk, {known} sessions known, {indexed} indexed{open}");
+    let missing: Vec<&str> = status.roots.iter().filter(|root| !root.exists).map(|root| root.path.as_str()).collect();
+    let failed = status.sessions.get("failed").copied().unwrap_or(0);
+    match () {
+        () if on_disk == 0 && known == 0 => Finding::warn(
+            "transcripts",
+            match missing.is_empty() {
+                true => "none found".to_owned(),
+                false => format!("none found; {} is not there", missing.join(", ")),
+            },
+            "use Claude Code, or set CLAUDE_CONFIG_DIR to its directory",
+        ),
+        () if status.looking || status.backlog.pending > 0 => {
+            Finding::ok("transcripts", format!("{what}; {} still to be read", status.backlog.pending))
+        }
+        () if failed > 0 => Finding::warn(
+            "transcripts",
+            format!("{what}, {failed} failed"),
+            "`baton sessions --state failed` lists them, `baton explain SESSION` says why",
+        ),
+        () => Finding::ok("transcripts", what),
+    }
+}
+
+fn log(status: &Status) -> Finding {
+    let (log, memory) = (&status.log, &status.memory);
+    let what = format!("{} events, {} documents, {} events behind", log.position, memory.documents, memory.lag);
+    match log.unreadable {
+        0 => Finding::ok("log", what),
+        count => Finding::warn(
+            "log",
+            format!("{what}; {count} events cannot be read"),
+            "`baton log verify` says where; a newer version of Baton may have written them",
+        ),
+    }
+}
+
+fn signals(stats: &HookStats) -> Vec<Finding> {
+    let came: Vec<String> = stats
+        .events
+        .iter()
+        .filter_map(|(event, of_event)| Some(format!("{event} {}", of_event.last_at.as_ref()?)))
+        .collect();
+    let since = if stats.since.is_empty() { String::new() } else { format!(" since {}", stats.since) };
+    let mut findings = vec![match came.is_empty() {
+        true => Finding::unknown("signals", format!("no hook has called{since}")),
+        false => Finding::ok("signals", format!("last: {}", came.join(", "))),
+    }];
+    let ends = |name: &str| stats.events.get(name).is_some_and(|event| event.calls > 0);
+    if ends("UserPromptSubmit") && !ends("SessionStart") {
+        let known: Vec<&str> = EVENTS.iter().map(|(event, _)| *event).filter(|event| ends(event)).collect();
+        findings.push(Finding::unknown(
+            "signals",
+            format!("only {} so far: sessions that ran before `baton install` send no SessionStart", known.join(", ")),
+        ));
+    }
+    if stats.dropped + stats.unreadable > 0 {
+        findings.push(Finding::warn(
+            "signals",
+            format!("{} were lost because the spool was full, {} could not be read", stats.dropped, stats.unreadable),
+            "`baton logs` says which; what was lost is mended by the next search",
+        ));
+    }
+    if !stats.ignored.is_empty() {
+        let ignored: Vec<String> = stats.ignored.iter().map(|(why, count)| format!("{count} {why}")).collect();
+        findings.push(Finding::unknown("signals", format!("ignored: {}", ignored.join(", "))));
+    }
+    findings
+}
+
+fn transcripts(folder: &Path, depth: usize) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    let mut count: u64 = 0;
+    for entry in entries.flatten() {
+        let path = entry.path();
+        count += match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth > 1 => transcripts(&path, depth - 1),
+            Ok(kind) if kind.is_file() && path.extension().is_some_and(|ending| ending == "jsonl") => 1,
+            _ => 0,
+        };
+        if count >= TRANSCRIPTS_MAX {
+            break;
+        }
+    }
+    count
+}

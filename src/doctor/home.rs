@@ -1,0 +1,117 @@
+//! Baton's home: whose it is, who may write to it, and what waits in it.
+
+use std::path::Path;
+
+use baton_actors::lock::{self, LockError};
+use baton_events::protocol::{OWN_CHILD, SPOOL, SPOOL_DROPPED, SPOOL_FILES_MAX};
+
+use super::Finding;
+use crate::environment::{Environment, Hooks};
+
+pub(super) fn look(environment: &Environment) -> Vec<Finding> {
+    let mut findings = vec![home(&environment.home)];
+    findings.extend(socket(environment.endpoint().path()));
+    findings.push(spool(&environment.home.join(SPOOL)));
+    findings.push(variables());
+    if !Hooks::of(&environment.home).enabled {
+        let file = environment.home.join("config.json");
+        findings.push(Finding::warn(
+            "hooks",
+            format!("hooks.enabled is false in {}: what hooks say is ignored", file.display()),
+            "set it to true, or run `baton uninstall`",
+        ));
+    }
+    findings
+}
+
+fn home(home: &Path) -> Finding {
+    let shown = home.display();
+    if !home.exists() {
+        return Finding::ok("home", format!("{shown} is not there yet; the first command makes it"));
+    }
+    if !home.is_dir() {
+        return Finding::error("home", format!("{shown} is no folder"), "move it away, or set BATON_HOME to a folder");
+    }
+    match lock::check_home(home) {
+        Err(LockError::Exposed { .. }) => Finding::error(
+            "home",
+            format!("{shown} can be written by others, so what it holds is not known to be yours"),
+            format!("chmod 700 {shown}"),
+        ),
+        Err(error) => Finding::error("home", error.to_string(), "set BATON_HOME to a folder of your own"),
+        Ok(()) if is_open(home, 0o055) => Finding::warn(
+            "home",
+            format!("{shown} can be read by others; it holds your conversations"),
+            format!("chmod 700 {shown}"),
+        ),
+        Ok(()) => Finding::ok("home", format!("{shown} is yours alone")),
+    }
+}
+
+/// Nothing where no daemon listens.
+fn socket(socket: &Path) -> Option<Finding> {
+    if cfg!(windows) || !socket.exists() {
+        return None;
+    }
+    let shown = socket.display();
+    Some(match is_open(socket, 0o077) {
+        true => Finding::error(
+            "socket",
+            format!("{shown} can be used by others"),
+            format!("chmod 600 {shown}, or `baton stop`: the next daemon makes it anew"),
+        ),
+        false => Finding::ok("socket", format!("{shown} is yours alone")),
+    })
+}
+
+fn spool(folder: &Path) -> Finding {
+    let count = std::fs::read_dir(folder).map_or(0, |entries| {
+        let is_signal = |name: &std::ffi::OsStr| name.to_string_lossy().ends_with(".json");
+        entries.flatten().take(2 * SPOOL_FILES_MAX).filter(|entry| is_signal(&entry.file_name())).count()
+    });
+    let dropped = std::fs::metadata(folder.join(SPOOL_DROPPED)).map_or(0, |file| file.len());
+    let start = "`baton daemon` starts a daemon, which takes them";
+    match (count, dropped) {
+        (count, _) if count >= SPOOL_FILES_MAX => {
+            Finding::error("spool", format!("it is full ({count} signals of hooks): further ones are lost"), start)
+        }
+        (_, 1..) => Finding::warn(
+            "spool",
+            format!("{dropped} signals of hooks were lost because it was full; {count} wait"),
+            format!("{start}; what was lost is mended by the next search"),
+        ),
+        (0, 0) => Finding::ok("spool", "no signal of a hook waits"),
+        (count, 0) => Finding::warn("spool", format!("{count} signals of hooks wait for a daemon"), start),
+    }
+}
+
+fn variables() -> Finding {
+    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if is_set(&OWN_CHILD) {
+        return Finding::warn(
+            "environment",
+            format!("{OWN_CHILD} is set: hooks that see it do nothing"),
+            format!("unset {OWN_CHILD}; Baton sets it for what it starts itself"),
+        );
+    }
+    let set: Vec<String> = ["BATON_HOME", "CLAUDE_CONFIG_DIR"]
+        .iter()
+        .filter(|name| is_set(name))
+        .map(|name| format!("{name}={}", std::env::var_os(name).unwrap_or_default().display()))
+        .collect();
+    match set.is_empty() {
+        true => Finding::ok("environment", "nothing is set: ~/.baton and ~/.claude"),
+        false => Finding::ok("environment", set.join(", ")),
+    }
+}
+
+#[cfg(unix)]
+fn is_open(path: &Path, bits: u32) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.mode() & bits != 0)
+}
+
+#[cfg(not(unix))]
+fn is_open(_: &Path, _: u32) -> bool {
+    false
+}

@@ -1,0 +1,191 @@
+//! The daemon as a service of the user, from login on: a systemd user unit, or a launch agent on macOS. Nothing needs it:
+//! every command starts a daemon when there is none.
+
+mod definition;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::client::{self, Client};
+use crate::environment::Environment;
+use crate::install::target::{self, Target};
+use crate::program;
+use definition::Definition;
+
+/// How long the service manager may take; stopping a daemon waits until everything is written.
+const WAIT: Duration = Duration::from_secs(60);
+
+/// Why a service is not set up.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// This system has none that we know.
+    #[error(
+        "services are written for systemd and launchd; on this system let the task scheduler run `baton daemon` at login, \
+         or leave it: every command starts a daemon when there is none"
+    )]
+    Unknown,
+    /// The surroundings.
+    #[error("this user has no home directory, and no place for a service")]
+    NoHome,
+    /// Our own path.
+    #[error("this program's own path cannot be found out: {0}")]
+    Own(#[source] std::io::Error),
+    /// The file.
+    #[error(transparent)]
+    Target(#[from] target::Error),
+    /// Another file lies there.
+    #[error("{} was not written by Baton; move it away first", .0.display())]
+    Foreign(PathBuf),
+    /// The daemon that runs without it.
+    #[error(transparent)]
+    Client(#[from] client::Error),
+    /// The service manager refuses.
+    #[error("{command}: {reason}; {} is written, run it yourself", file.display())]
+    Manager {
+        /// What was run.
+        command: String,
+        /// What it said.
+        reason: String,
+        /// The definition.
+        file: PathBuf,
+    },
+}
+
+/// What was done, and what is left to a person.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// Sentences.
+    pub done: Vec<String>,
+    /// Commands to run by hand, where the service manager cannot be called.
+    pub by_hand: Vec<String>,
+}
+
+/// How the service is, as `--json` prints it.
+#[derive(Debug, Serialize)]
+pub struct Status {
+    /// The definition's file.
+    pub file: PathBuf,
+    /// Whether it is there.
+    pub installed: bool,
+    /// Whether it is what `baton service install` would write now.
+    pub current: bool,
+    /// Whether it starts at login; `null` where the service manager does not say.
+    pub enabled: Option<bool>,
+    /// Whether it runs now; `null` as above.
+    pub running: Option<bool>,
+}
+
+/// The service of this user.
+pub struct Service {
+    definition: Definition,
+    manager: Option<PathBuf>,
+}
+
+impl Service {
+    /// As this system has it.
+    pub fn new(environment: &Environment) -> Result<Self, Error> {
+        let program = std::env::current_exe().map_err(Error::Own)?;
+        let definition = Definition::of(std::env::consts::OS, environment, &program)?;
+        let manager = program::find(definition.manager());
+        Ok(Self { definition, manager })
+    }
+
+    /// Writes the definition and starts the service. A daemon that runs without it makes way.
+    pub fn install(&self, environment: &Environment) -> Result<Done, Error> {
+        let mut done = Done::default();
+        let (file, text) = (self.definition.file(), self.definition.text());
+        let target = Target::read(file)?;
+        self.is_ours(&target)?;
+        let is_new = target.text.as_deref() != Some(&text);
+        if is_new {
+            target.replace(&text)?;
+            done.done.push(format!("{} written", file.display()));
+        }
+        let Some(manager) = &self.manager else {
+            done.by_hand = self.by_hand(self.definition.start());
+            return Ok(done);
+        };
+        if !is_new && self.asked(manager, self.definition.is_running()) == Some(true) {
+            done.done.push("The service runs; nothing to do.".to_owned());
+            return Ok(done);
+        }
+        if let Some(client) = Client::connect(environment)? {
+            client.stop(environment)?;
+            done.done.push("the daemon that ran has stopped; the service takes over".to_owned());
+        }
+        self.call(manager, self.definition.start())?;
+        done.done.push("the service runs, now and from login on".to_owned());
+        Ok(done)
+    }
+
+    /// Stops the service and takes its definition away.
+    pub fn uninstall(&self) -> Result<Done, Error> {
+        let mut done = Done::default();
+        let target = Target::read(self.definition.file())?;
+        if target.text.is_none() {
+            done.done.push("There is no service; nothing to do.".to_owned());
+            return Ok(done);
+        }
+        self.is_ours(&target)?;
+        match &self.manager {
+            Some(manager) => {
+                // One that does not run cannot be stopped, and need not be.
+                if let Err(error) = self.call(manager, self.definition.stop()) {
+                    done.done.push(error.to_string());
+                }
+            }
+            None => done.by_hand = self.by_hand(self.definition.stop()),
+        }
+        target.remove()?;
+        done.done.push(format!("{} removed", self.definition.file().display()));
+        if let Some(manager) = &self.manager {
+            // What is left of it is forgotten at the next login at the latest.
+            let _ = self.call(manager, self.definition.forget());
+        }
+        Ok(done)
+    }
+
+    /// How it is.
+    pub fn status(&self) -> Result<Status, Error> {
+        let target = Target::read(self.definition.file())?;
+        let ask = |question| self.manager.as_ref().and_then(|manager| self.asked(manager, question));
+        Ok(Status {
+            file: self.definition.file().to_owned(),
+            installed: target.text.is_some(),
+            current: target.text.as_deref() == Some(&self.definition.text()),
+            enabled: ask(self.definition.is_enabled()),
+            running: ask(self.definition.is_running()),
+        })
+    }
+
+    fn is_ours(&self, target: &Target) -> Result<(), Error> {
+        match &target.text {
+            Some(text) if !text.contains(definition::MARK) => Err(Error::Foreign(target.path.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    fn by_hand(&self, calls: Vec<Vec<String>>) -> Vec<String> {
+        calls.iter().map(|call| format!("{} {}", self.definition.manager(), call.join(" "))).collect()
+    }
+
+    fn call(&self, manager: &Path, calls: Vec<Vec<String>>) -> Result<(), Error> {
+        for call in calls {
+            let ran = program::run(manager, &call, WAIT);
+            let reason = match ran {
+                Ok(ran) if ran.is_ok => continue,
+                Ok(ran) => ran.reason().to_owned(),
+                Err(error) => error.to_string(),
+            };
+            let command = format!("{} {}", self.definition.manager(), call.join(" "));
+            return Err(Error::Manager { command, reason, file: self.definition.file().to_owned() });
+        }
+        Ok(())
+    }
+
+    fn asked(&self, manager: &Path, question: Option<Vec<String>>) -> Option<bool> {
+        Some(program::run(manager, &question?, WAIT).ok()?.is_ok)
+    }
+}

@@ -1,0 +1,201 @@
+//! `baton doctor` and `baton service`: what they find, in worlds where something is wrong.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::install::{settings, without_claude};
+use crate::world::{BATON, World, list, text};
+
+fn script(path: &Path, script: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, script).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// What doctor finds, whatever it comes to, and whether its exit code says the same.
+fn doctor(world: &World) -> Vec<Value> {
+    let ran = world.run(&["doctor", "--json"]);
+    let report = ran.json();
+    let findings = list(&report["findings"]);
+    let is_bad = findings.iter().any(|finding| finding["status"] == "error");
+    assert!(report["healthy"] == !is_bad && ran.code == i32::from(is_bad), "{report:#}");
+    for finding in &findings {
+        let wants_fix = finding["status"] == "warn" || finding["status"] == "error";
+        assert_eq!(finding["fix"].is_string(), wants_fix, "{finding}");
+    }
+    findings
+}
+
+/// The one finding of this kind that says this.
+#[track_caller]
+fn found(findings: &[Value], check: &str, status: &str, what: &str) -> Value {
+    let fits = |finding: &&Value| finding["check"] == check && finding["status"] == status;
+    let found = findings.iter().filter(fits).find(|finding| text(&finding["what"]).contains(what));
+    found.unwrap_or_else(|| panic!("no {check} {status} {what:?} in {findings:#?}")).clone()
+}
+
+#[test]
+fn where_nothing_is_set_up_it_says_how() {
+    let world = without_claude();
+    let findings = doctor(&world);
+    found(&findings, "program", "warn", "no `baton` is on the path");
+    assert_eq!(found(&findings, "hooks", "warn", "no hook")["fix"], "baton install");
+    assert!(text(&found(&findings, "mcp", "warn", "does not know")["fix"]).contains("claude mcp add"));
+    found(&findings, "home", "ok", "not there yet");
+    found(&findings, "daemon", "unknown", "none runs");
+    found(&findings, "retention", "warn", "30 days");
+    assert!(!world.home().exists() && world.daemon().is_none(), "it only looks");
+    let told = world.ok(&["doctor"]).out;
+    assert!(told.contains("fix: baton install") && told.contains("! hooks"), "{told}");
+}
+
+#[test]
+fn where_all_is_well_it_says_so() {
+    let mut world = World::new();
+    fs::create_dir(world.path("bin")).unwrap();
+    symlink(BATON, world.path("bin/baton")).unwrap();
+    world.set("PATH", format!("{}:/usr/bin:/bin", world.path("bin").display()));
+    fs::write(settings(&world), "{\"cleanupPeriodDays\": 365}").unwrap();
+    world.ok(&["install", "--yes"]);
+    let servers = serde_json::json!({"mcpServers": {"baton": {
+        "type": "stdio", "command": BATON, "args": ["mcp"], "env": {"BATON_HOME": world.home()}
+    }}});
+    fs::write(world.path("user/.claude.json"), servers.to_string()).unwrap();
+    let mut transcript = world.transcript("app", "5a6b0000-0000-4000-8000-000000000001");
+    transcript.prompt("hello there").reply("good day");
+    world.search("hello");
+    let findings = doctor(&world);
+    for (check, what) in [
+        ("program", "is version"),
+        ("baton-hook", "runs"),
+        ("home", "yours alone"),
+        ("socket", "yours alone"),
+        ("spool", "no signal"),
+        ("environment", "BATON_HOME="),
+        ("hooks", "all 7"),
+        ("mcp", "registered in"),
+        ("retention", "as long as"),
+        ("daemon", "version"),
+        ("transcripts", "1 on disk, 1 sessions known, 1 indexed"),
+        ("log", "0 events behind"),
+    ] {
+        found(&findings, check, "ok", what);
+    }
+    assert!(
+        findings.iter().all(|finding| finding["status"] == "ok" || finding["status"] == "unknown"),
+        "{findings:#?}"
+    );
+}
+
+#[test]
+fn a_program_that_has_gone_is_an_error_with_its_fix() {
+    let world = without_claude();
+    world.ok(&["install", "--yes"]);
+    let installed = fs::read_to_string(settings(&world)).unwrap();
+    let folder = Path::new(BATON).parent().unwrap().display().to_string();
+    fs::write(settings(&world), installed.replace(&folder, "/gone/bin")).unwrap();
+    fs::write(world.path("user/.claude.json"), r#"{"mcpServers":{"baton":{"command":"/gone/baton","args":["mcp"]}}}"#)
+        .unwrap();
+    let findings = doctor(&world);
+    assert_eq!(found(&findings, "hooks", "error", "SessionEnd")["fix"], "baton install");
+    assert!(text(&found(&findings, "mcp", "error", "/gone/baton")["fix"]).contains("claude mcp remove"));
+    world.ok(&["install", "--yes"]);
+    found(&doctor(&world), "hooks", "ok", "all 7");
+}
+
+#[test]
+fn settings_that_do_not_work_are_named() {
+    let world = without_claude();
+    world.ok(&["install", "--yes"]);
+    let installed = fs::read_to_string(settings(&world)).unwrap();
+    for (changed, status, what) in [
+        (installed.replacen("\"timeout\": 5", "\"timeout\": 30000", 1), "warn", "a timeout is in seconds"),
+        (installed.replacen("\"Stop\"", "\"Stopped\"", 1), "warn", "not called for Stop"),
+        (installed.replacen('{', "{\"disableAllHooks\": true,", 1), "error", "disableAllHooks"),
+        (installed.replacen('{', "{\"enabledPlugins\": {\"baton@x\": true},", 1), "error", "called twice"),
+    ] {
+        fs::write(settings(&world), &changed).unwrap();
+        found(&doctor(&world), "hooks", status, what);
+    }
+    fs::write(settings(&world), installed.replacen('{', "{,", 1)).unwrap();
+    found(&doctor(&world), "settings", "error", "cannot be read");
+}
+
+#[test]
+fn two_versions_are_told_apart() {
+    let mut world = World::new();
+    script(&world.path("bin/baton"), "#!/bin/sh\necho baton 9.9.9\n");
+    world.set("PATH", format!("{}:/usr/bin:/bin", world.path("bin").display()));
+    found(&doctor(&world), "program", "warn", "is version 9.9.9");
+}
+
+#[test]
+fn a_home_that_others_can_write_to_is_an_error() {
+    let world = without_claude();
+    for (mode, status, what) in [(0o770, "error", "can be written by others"), (0o755, "warn", "can be read by others")]
+    {
+        fs::create_dir_all(world.home()).unwrap();
+        fs::set_permissions(world.home(), fs::Permissions::from_mode(mode)).unwrap();
+        assert!(text(&found(&doctor(&world), "home", status, what)["fix"]).starts_with("chmod 700 "));
+    }
+}
+
+#[test]
+fn a_spool_that_is_full_is_an_error_and_one_that_waits_is_told() {
+    let world = without_claude();
+    let spool = world.home().join("spool");
+    fs::create_dir_all(&spool).unwrap();
+    fs::write(spool.join("0000000000001-x.json"), "{}").unwrap();
+    found(&doctor(&world), "spool", "warn", "1 signals of hooks wait");
+    fs::write(spool.join("dropped"), "...").unwrap();
+    found(&doctor(&world), "spool", "warn", "3 signals of hooks were lost");
+    for number in 0..4_096 {
+        fs::write(spool.join(format!("{number:013}-x.json")), "").unwrap();
+    }
+    found(&doctor(&world), "spool", "error", "full");
+}
+
+#[test]
+fn a_service_is_written_started_and_taken_away() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let mut world = World::new();
+    script(&world.path("bin/systemctl"), "#!/bin/sh\necho \"$*\" >> \"$(dirname \"$0\")/calls\"\n");
+    world.set("PATH", format!("{}:/usr/bin:/bin", world.path("bin").display()));
+    let unit = world.path("user/.config/systemd/user/baton.service");
+    world.ok(&["service", "install"]);
+    let written = fs::read_to_string(&unit).unwrap();
+    assert!(written.contains(&format!("ExecStart=\"{BATON}\" daemon --foreground\n")), "{written}");
+    assert!(written.contains(&format!("Environment=\"BATON_HOME={}\"\n", world.home().display())), "{written}");
+    let calls = fs::read_to_string(world.path("bin/calls")).unwrap();
+    assert_eq!(calls, "--user daemon-reload\n--user enable --now baton.service\n");
+    assert!(world.ok(&["service", "install"]).out.contains("nothing to do"));
+    let status = world.json(&["service", "status"]);
+    assert!(status["installed"] == true && status["current"] == true && status["enabled"] == true, "{status}");
+    world.ok(&["service", "uninstall"]);
+    assert!(!unit.exists());
+    assert!(world.ok(&["service", "uninstall"]).out.contains("nothing to do"));
+    assert_eq!(world.json(&["service", "status"])["installed"], false);
+    // Somebody else's.
+    fs::write(&unit, "[Unit]\n").unwrap();
+    let ran = world.run(&["service", "install"]);
+    assert!(ran.code == 1 && ran.err.contains("not written by Baton"), "{}", ran.err);
+    assert_eq!(fs::read_to_string(&unit).unwrap(), "[Unit]\n");
+}
+
+#[test]
+fn without_a_service_manager_the_commands_are_told() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let mut world = World::new();
+    world.set("PATH", world.path("nowhere"));
+    let said = world.ok(&["service", "install"]).out;
+    assert!(said.contains("  systemctl --user enable --now baton.service"), "{said}");
+    assert!(world.path("user/.config/systemd/user/baton.service").exists());
+    assert_eq!(world.json(&["service", "status"])["running"], Value::Null);
+}
