@@ -362,7 +362,7 @@ fn switched_off(path: &Path, settings: &Value) -> Option<String> {
 
 /// What happens to transcripts.
 pub(crate) fn retention(settings: &Value) -> Option<String> {
-    let kept = "what Baton has indexed stays, but can then no longer be read again or shown word for word";
+    let kept = "what Baton has indexed stays, but can no longer be read anew";
     match settings.get("cleanupPeriodDays") {
         None => Some(format!(
             "cleanupPeriodDays is not set: Claude Code deletes transcripts after {RETENTION_DAYS} days; {kept}"

@@ -75,7 +75,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
                 output.line(&change.make().map_err(Error::Install)?);
             }
         }
-        Some(_) if !typed.dry_run => {
+        Some(_) if !typed.dry_run && done == ExitCode::SUCCESS => {
             output.line("CLAUDE.md: a block that tells agents when to close is added by --claude-md");
         }
         _ => {}

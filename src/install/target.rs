@@ -232,3 +232,50 @@ fn sync_folder(folder: &Path) {
 
 #[cfg(not(unix))]
 fn sync_folder(_: &Path) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_somebody_else_has_changed_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        for (before, meanwhile) in [(Some("a"), Some("b")), (None, Some("b")), (Some("a"), None), (Some(""), Some("b"))]
+        {
+            let _ = fs::remove_file(&path);
+            before.iter().for_each(|text| fs::write(&path, text).unwrap());
+            let target = Target::read(&path).unwrap();
+            let _ = fs::remove_file(&path);
+            meanwhile.iter().for_each(|text| fs::write(&path, text).unwrap());
+            let errors = [target.write("c").unwrap_err(), target.remove().unwrap_err()];
+            assert!(errors.iter().all(|error| error.to_string().contains("changed by somebody else")), "{errors:?}");
+            assert_eq!(fs::read_to_string(&path).ok().as_deref(), meanwhile);
+            assert!(target.backups().is_empty());
+        }
+    }
+
+    #[test]
+    fn the_same_content_is_kept_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        fs::write(&path, "a").unwrap();
+        for text in ["b", "a", "b", "a"] {
+            Target::read(&path).unwrap().write(text).unwrap();
+        }
+        let target = Target::read(&path).unwrap();
+        let kept: Vec<String> = target.backups().into_iter().map(|(_, text)| text).collect();
+        assert_eq!(kept, ["a", "b"]);
+        target.forget_backups();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn links_that_go_in_circles_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        std::os::unix::fs::symlink("f", &path).unwrap();
+        assert!(Target::read(&path).unwrap_err().to_string().contains("too many links"));
+    }
+}

@@ -10,6 +10,8 @@ use crate::install::place;
 pub(super) const MARK: &str = "baton service install";
 const UNIT: &str = "baton.service";
 const LABEL: &str = "baton.daemon";
+/// Seconds until it is started again after a failure: meanwhile a client may have started a daemon, which then serves.
+const PAUSE_S: u32 = 30;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -23,7 +25,6 @@ pub(super) struct Definition {
     kind: Kind,
     file: PathBuf,
     program: String,
-    log: String,
     variables: Vec<(&'static str, String)>,
 }
 
@@ -48,8 +49,7 @@ impl Definition {
         if environment.claude_config_dir != home.join(".claude") {
             variables.push(("CLAUDE_CONFIG_DIR", environment.claude_config_dir.display().to_string()));
         }
-        let log = environment.log_file().display().to_string();
-        Ok(Self { kind, file, program: program.display().to_string(), log, variables })
+        Ok(Self { kind, file, program: program.display().to_string(), variables })
     }
 
     pub(super) fn file(&self) -> &Path {
@@ -121,7 +121,7 @@ impl Definition {
              ExecStart={} daemon --foreground\n\
              {variables}\
              Restart=on-failure\n\
-             RestartSec=5\n\
+             RestartSec={PAUSE_S}\n\
              \n\
              [Install]\n\
              WantedBy=default.target\n",
@@ -139,7 +139,7 @@ impl Definition {
             true => String::new(),
             false => format!("  <key>EnvironmentVariables</key>\n  <dict>\n{variables}  </dict>\n"),
         };
-        let (program, log) = (in_xml(&self.program), in_xml(&self.log));
+        let program = in_xml(&self.program);
         format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
              <!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n\
@@ -148,7 +148,7 @@ impl Definition {
              <key>ProgramArguments</key>\n  <array>\n    <string>{program}</string>\n    <string>daemon</string>\n    \
              <string>--foreground</string>\n  </array>\n{variables}  <key>RunAtLoad</key>\n  <true/>\n  \
              <key>KeepAlive</key>\n  <dict>\n    <key>SuccessfulExit</key>\n    <false/>\n  </dict>\n  \
-             <key>StandardErrorPath</key>\n  <string>{log}</string>\n</dict>\n</plist>\n"
+             <key>ThrottleInterval</key>\n  <integer>{PAUSE_S}</integer>\n</dict>\n</plist>\n"
         )
     }
 }
