@@ -74,13 +74,16 @@ pub const PRESENCES: usize = 256;
 pub const HELLO: Duration = Duration::from_secs(5);
 
 /// Longest that a request may be on its way, from its first byte to its last: nothing is slow about a local socket.
-pub const LINE: Duration = Duration::from_secs(10);
+pub const LINE: Duration = Duration::from_secs(5);
 
 /// Calls of one connection beyond [`CALLS_AT_ONCE`] are taken this far apart, 2,000 a second.
 pub const CALL_EVERY: Duration = Duration::from_micros(500);
 
 /// Calls of one connection that are taken as fast as they come.
 pub const CALLS_AT_ONCE: u32 = 2_000;
+
+/// Longest reason why a call has no result, in bytes: it may repeat what was asked for, and that may be a whole request.
+pub const FAILURE_BYTES: usize = 8 * 1024;
 
 /// Bytes of answers that wait to be taken by one client. One answer may have more.
 pub const ANSWERS_BYTES: usize = 4 * 1024 * 1024;

@@ -289,7 +289,13 @@ pub(super) fn params<'a, T: serde::Deserialize<'a>>(raw: Option<&'a RawValue>) -
 /// Why a call has no result. It may name what was asked for, and directories: like all that is answered it holds nothing
 /// that looks like a secret.
 pub(super) fn failure(code: i64, message: impl Into<String>) -> Failure {
-    Failure { code, message: redacted(&message.into()) }
+    let mut message = redacted(&message.into());
+    if message.len() > limits::FAILURE_BYTES {
+        let end = (0..=limits::FAILURE_BYTES).rev().find(|end| message.is_char_boundary(*end));
+        message.truncate(end.unwrap_or_default());
+        message.push('…');
+    }
+    Failure { code, message }
 }
 
 fn redacted(text: &str) -> String {
