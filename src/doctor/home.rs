@@ -7,6 +7,7 @@ use baton_events::protocol::{OWN_CHILD, SPOOL, SPOOL_DROPPED, SPOOL_FILES_MAX};
 
 use super::Finding;
 use crate::environment::{Environment, Hooks};
+use crate::install::call::quoted;
 
 pub(super) fn look(environment: &Environment) -> Vec<Finding> {
     let mut findings = vec![home(&environment.home)];
@@ -36,13 +37,13 @@ fn home(home: &Path) -> Finding {
         Err(LockError::Exposed { .. }) => Finding::error(
             "home",
             format!("{shown} can be written by others, so what it holds is not known to be yours"),
-            format!("chmod 700 {shown}"),
+            format!("chmod 700 {}", quoted(&home.display().to_string())),
         ),
         Err(error) => Finding::error("home", error.to_string(), "set BATON_HOME to a folder of your own"),
         Ok(()) if is_open(home, 0o055) => Finding::warn(
             "home",
             format!("{shown} can be read by others; it holds your conversations"),
-            format!("chmod 700 {shown}"),
+            format!("chmod 700 {}", quoted(&home.display().to_string())),
         ),
         Ok(()) => Finding::ok("home", format!("{shown} is yours alone")),
     }
@@ -58,7 +59,7 @@ fn socket(socket: &Path) -> Option<Finding> {
         true => Finding::error(
             "socket",
             format!("{shown} can be used by others"),
-            format!("chmod 600 {shown}, or `baton stop`: the next daemon makes it anew"),
+            "`baton stop`: the next daemon makes it anew",
         ),
         false => Finding::ok("socket", format!("{shown} is yours alone")),
     })
