@@ -113,8 +113,8 @@ fn serve(stream: UnixStream, answer: Answer, counts: &Counts) {
         }
         _ => {}
     }
-    let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
-    while let Some(line) = lines.next() {
+    let lines = BufReader::new(&stream).lines().map_while(Result::ok);
+    for line in lines {
         let Ok(said) = serde_json::from_str::<Value>(&line) else { continue };
         let protocol = if answer == Answer::OtherVersion { 7 } else { 1 };
         let result = match said["method"].as_str().unwrap_or_default() {
