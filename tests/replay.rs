@@ -19,6 +19,8 @@ const TRANSITIONS: &[&str] = &[
     "new discovered active",
     "new signalled new",
     "new ended new",
+    "new handoff_offered new",
+    "new handoff_claimed new",
     "active signalled active",
     "active ended active",
     "active close_requested active",
