@@ -113,8 +113,7 @@ fn serve(stream: UnixStream, answer: Answer, counts: &Counts) {
         }
         _ => {}
     }
-    let lines = BufReader::new(&stream).lines().map_while(Result::ok);
-    for line in lines {
+    for line in BufReader::new(&stream).lines().map_while(Result::ok) {
         let Ok(said) = serde_json::from_str::<Value>(&line) else { continue };
         let protocol = if answer == Answer::OtherVersion { 7 } else { 1 };
         let result = match said["method"].as_str().unwrap_or_default() {

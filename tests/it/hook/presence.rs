@@ -23,14 +23,13 @@ fn a_killed_server_is_noticed_and_one_that_lives_over_a_restart_is_not_gone() {
 
     let mut server = Lines::start(&world);
     server.greet("2025-06-18");
-    // The daemon knows of it when it says so itself.
-    let there = || world.log().matches("presence").count() > 0 || world.log().contains("client=mcp");
-    assert!(wait(there), "{}", world.log());
+    let is_there = || world.json(&["status"])["hooks"]["present"] == 1;
+    assert!(wait(is_there), "{}", world.json(&["status"]));
     world.kill();
-    world.ok(&["sessions"]);
     let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "session_tracking_status", "arguments": {}}});
     assert!(server.ask(&asked)["result"].is_object());
+    assert!(wait(is_there), "the next daemon knows of it too: {}", world.json(&["status"]));
     assert!(!signals(&world, &id(1)).contains("mcp_disconnect"), "it is there");
 
     let pid = Pid::from_child(&server.child);
