@@ -6,6 +6,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "in a test a broken assumption is a failed test")]
 
+mod abuse;
 mod bench;
 mod closing;
 mod compact;

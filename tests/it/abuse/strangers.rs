@@ -1,0 +1,119 @@
+//! Other users of the machine, and homes that are theirs too.
+
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use super::Abused;
+use crate::world::{World, say};
+
+/// Where the stranger of [`comes_in`] finds the socket.
+const SOCKET: &str = "BATON_TEST_SOCKET";
+/// A user who is not root.
+const NOBODY: u32 = 65_534;
+
+fn mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+}
+
+/// Run as another user by [`another_user_is_hung_up_on`].
+#[test]
+#[ignore = "run by another test, as another user"]
+fn comes_in() {
+    let socket = std::env::var_os(SOCKET).expect("a socket");
+    let mut stream = UnixStream::connect(socket).unwrap();
+    let _ = stream.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hello\",\"params\":{\"protocol\":1}}\n");
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    assert_eq!(answer, "", "not a word to a stranger");
+}
+
+#[test]
+fn another_user_is_hung_up_on() {
+    let abused = Abused::new();
+    let (home, socket) = (abused.world.home(), abused.world.home().join("baton.sock"));
+    assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(std::fs::metadata(home).unwrap().permissions().mode() & 0o777, 0o700);
+    if !rustix::process::geteuid().is_root() {
+        return say("skipped: only root may become another user");
+    }
+    // Whatever the folders say.
+    mode(&abused.world.path(""), 0o755);
+    mode(home, 0o755);
+    mode(&socket, 0o666);
+    let this = std::env::current_exe().unwrap();
+    let stranger = |command: &mut Command| command.uid(NOBODY).gid(NOBODY).output();
+    let came =
+        stranger(Command::new(&this).args(["--ignored", "--exact", "abuse::strangers::comes_in"]).env(SOCKET, &socket));
+    let Ok(came) = came else { return say("skipped: no other user may run what is built here") };
+    let told = String::from_utf8_lossy(&came.stdout).into_owned() + &String::from_utf8_lossy(&came.stderr);
+    assert!(came.status.success() && told.contains("1 passed"), "{told}");
+    assert!(abused.world.log().contains(&format!("peer has uid {NOBODY}")), "{}", abused.world.log());
+    abused.check();
+}
+
+#[test]
+fn a_home_that_others_can_write_to_is_refused_by_everybody_with_the_fix() {
+    let world = World::new();
+    world.transcript("-work-one", &crate::world::id(1)).prompt("the unmoved sloth");
+    std::fs::create_dir(world.home()).unwrap();
+    for exposed in [0o770, 0o702, 0o777] {
+        mode(world.home(), exposed);
+        for command in [&["status"][..], &["search", "sloth"], &["daemon", "--foreground"], &["log", "stats"]] {
+            let ran = world.run(command);
+            assert_eq!(ran.code, 1, "{exposed:o} {command:?}: {}", ran.out);
+            let fix = format!("run: chmod go-w '{}'", world.home().display());
+            assert!(
+                ran.err.contains("can be written to by others") && ran.err.contains(&fix),
+                "{command:?}: {}",
+                ran.err
+            );
+        }
+        assert_eq!(world.daemon(), None);
+    }
+    mode(world.home(), 0o700);
+    assert_eq!(world.found("sloth"), [crate::world::id(1)]);
+    // Also one that has become so under a daemon: who answers there may be anybody.
+    mode(world.home(), 0o777);
+    let ran = world.run(&["search", "sloth"]);
+    assert!(ran.code == 1 && ran.err.contains("chmod go-w"), "{}", ran.err);
+}
+
+#[test]
+fn a_socket_of_another_home_is_not_taken() {
+    let (first, second) = (World::new(), World::new());
+    let folder = first.path("sockets");
+    std::fs::create_dir(&folder).unwrap();
+    mode(&folder, 0o700);
+    let socket = folder.join("baton.sock");
+    for world in [&first, &second] {
+        std::fs::create_dir(world.home()).unwrap();
+        mode(world.home(), 0o700);
+        let config = serde_json::json!({"hooks": {"socket_path": socket}});
+        std::fs::write(world.home().join("config.json"), config.to_string()).unwrap();
+    }
+    first.ok(&["status"]);
+    assert!(socket.exists() && !first.home().join("baton.sock").exists());
+    let ran = second.run(&["daemon", "--foreground"]);
+    assert!(ran.code == 1 && ran.err.contains("hooks.socket_path"), "{}", ran.err);
+    assert_eq!(first.json(&["status"])["pid"], first.daemon().unwrap().as_raw_nonzero().get());
+    // A dead one's is.
+    first.kill();
+    assert!(socket.exists(), "left behind");
+    second.ok(&["status"]);
+    second.stop();
+    assert!(!socket.exists());
+    // What is no socket stays.
+    std::fs::write(&socket, "a person's notes").unwrap();
+    let ran = second.run(&["status"]);
+    assert!(ran.code == 1 && ran.err.contains("move it away"), "{}", ran.err);
+    assert_eq!(std::fs::read_to_string(&socket).unwrap(), "a person's notes");
+    // Nor does a folder do that others reach into.
+    std::fs::remove_file(&socket).unwrap();
+    mode(&folder, 0o755);
+    let ran = second.run(&["status"]);
+    assert!(ran.code == 1 && ran.err.contains("chmod 700"), "{}", ran.err);
+}
