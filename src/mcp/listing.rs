@@ -10,7 +10,8 @@ everything written until this moment is found.\n\
 \n\
 Search with search_memory_facts and search_memory_nodes: at the start of work (what was done and decided here before), \
 before you decide something that may have been decided already, and when an error comes up that may have been mended \
-before. get_episodes tells what the latest sessions came to: call it when you take over work.\n\
+before. get_handoff tells what the last session of this project left to the next: call it when you take over work; get_episodes \
+tells what the latest sessions came to.\n\
 \n\
 Call session_tracking_close when a story or task is done, before /clear, before you hand over to another agent, and at the \
 end of work: the next agent then finds your session in full.\n\

@@ -26,7 +26,7 @@ fn every_version_of_the_protocol_is_greeted() {
         assert_eq!(result["serverInfo"]["version"], env!("CARGO_PKG_VERSION"), "{greeted}");
         assert!(result["capabilities"]["tools"].is_object(), "{greeted}");
         let listed = lines.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
-        assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 9, "{asked}: {listed}");
+        assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 10, "{asked}: {listed}");
         let pong = lines.ask(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
         assert_eq!(pong["result"], json!({}), "{asked}");
         lines.hang_up();
