@@ -77,7 +77,7 @@ fn the_tools_are_listed_with_what_they_take_and_change() {
     let agent = Agent::start(&world);
     let tools = agent.tools();
     // Name, read-only, destructive, arguments that are listed.
-    let expected: [(&str, bool, bool, &[&str]); 9] = [
+    let expected: [(&str, bool, bool, &[&str]); 10] = [
         (
             "search_memory_nodes",
             true,
@@ -91,6 +91,7 @@ fn the_tools_are_listed_with_what_they_take_and_change() {
             &["center_node_uuid", "cursor", "group_ids", "max_facts", "query", "wait"],
         ),
         ("get_episodes", true, false, &["cursor", "group_ids", "max_episodes", "wait"]),
+        ("get_handoff", true, false, &["project"]),
         ("session_tracking_close", false, false, &["reason", "session_id"]),
         ("session_tracking_list_unindexed", true, false, &["include_inactive", "project_namespace"]),
         ("session_tracking_sync_history", false, false, &["days", "dry_run", "max_sessions", "project"]),
