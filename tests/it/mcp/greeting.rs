@@ -58,6 +58,7 @@ fn an_agent_is_told_when_to_search_and_when_to_close() {
         "search_memory_facts",
         "search_memory_nodes",
         "get_episodes",
+        "get_handoff",
         "session_tracking_close",
         "at the start of work",
         "before /clear",

@@ -70,6 +70,8 @@ impl StandIn {
                     std::fs::remove_file(socket).unwrap();
                     return say(answer(json!({})));
                 }
+                // That an agent is there is said on a connection of its own, whatever else it does.
+                "presence" => say(answer(json!({}))),
                 _ => {
                     self.0.lock().unwrap().calls.push(request["params"].clone());
                     loop {
@@ -126,7 +128,9 @@ fn a_call_is_forwarded_with_who_asks() {
     let call = daemon.calls().remove(0);
     assert_eq!(call["name"], "search_nodes", "names are the daemon's matter");
     assert_eq!(call["arguments"], json!({"query": "a", "max_nodes": 3}));
-    assert_eq!(call["caller"], json!({"agent_session": "the-session", "directory": "/srv/project"}));
+    let caller = &call["caller"];
+    assert_eq!((&caller["agent_session"], &caller["directory"]), (&json!("the-session"), &json!("/srv/project")));
+    assert!(caller["since"].is_i64(), "since when it is so: {caller}");
 }
 
 #[test]
