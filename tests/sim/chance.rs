@@ -5,7 +5,7 @@ use baton_events::session::{Effect, Phase, Why};
 
 use crate::invariant::{Broken, ensure};
 use crate::log::Trouble;
-use crate::session::Message;
+use crate::session::{Message, Session};
 use crate::world::World;
 
 /// Most steps until everything that can be done at a moment is done.
@@ -288,7 +288,12 @@ impl World {
                 return Ok(());
             }
         }
-        Err(Broken::new("liveness", "there is always something to do".to_owned()))
+        let doing: Vec<String> = self.sessions.iter().filter(|session| !session.is_idle()).map(Session::told).collect();
+        let (log, jobs, reports) = (self.log.is_busy(), !self.indexer.is_idle(), self.reports.len());
+        Err(Broken::new(
+            "liveness",
+            format!("there is always something to do: {doing:?}, log {log}, jobs {jobs}, reports {reports}"),
+        ))
     }
 
     fn let_time_pass(&mut self) -> Result<(), Broken> {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use baton_events::record::{CommandId, Metadata, SessionId, StreamId, Timestamp};
 use baton_events::session::{
-    Aggregate, Asleep, Close, CloseReason, Command, Complete, Counts, Discover, Effect, EffectId, FailureWhy,
+    Aggregate, Asleep, Close, CloseReason, Command, Complete, Counts, Discover, Effect, EffectId, Event, FailureWhy,
     FileIdentity, IndexJob, Kind, Observe, Phase, Place, Policy, Rejection, Why,
 };
 use baton_events::transcript::Source;
@@ -171,6 +171,12 @@ impl Session {
 
     pub(crate) fn is_idle(&self) -> bool {
         self.mailbox.is_empty() && self.steps.is_empty() && self.appending.is_none() && !self.busy
+    }
+
+    /// What it is about, for whoever wonders why it does not come to rest.
+    pub(crate) fn told(&self) -> String {
+        let owed = self.aggregate.as_ref().map(|live| live.pending(&Policy::default()));
+        format!("{}: {:?}, {:?}, {:?}, owes {owed:?}", self.id, self.steps, self.mailbox, self.appending)
     }
 
     pub(crate) fn waits_for_log(&self) -> bool {
@@ -374,7 +380,6 @@ impl Session {
             }
             Pass::Rewritten(identity) => {
                 self.void = self.live().state().job.map(|job| job.again.unwrap_or(job.reason)).or(self.void);
-                self.in_flight = None;
                 self.submit(&Command::Rewrite { identity }, None, Then::ReadOn, around, wanted).map(drop)
             }
             Pass::Gone => {
@@ -485,6 +490,10 @@ impl Session {
                     }
                 }
                 live_is_rehydrated(around.log, self.live())?;
+                // The job of another generation is void as soon as that is durable, and no sooner.
+                if recorded.iter().any(|recorded| matches!(recorded.event, Event::Rewritten { .. })) {
+                    self.in_flight = None;
+                }
                 self.go_on(then, id, &mut wanted);
             }
             Verdict::Refused => {
