@@ -195,7 +195,9 @@ impl Hooks {
             table.get(&told.session).is_some_and(|row| {
                 let signals = &row.state.signals;
                 let is_recent = signals.active_at.is_some_and(|at| told.at.since_ms(at) < interval_ms);
-                signals.disconnected_at.is_some() || !is_recent
+                // The first sign of work after an end tells whether the next end is another one.
+                let is_over = row.state.end.is_some_and(|end| signals.active_at.is_none_or(|at| at <= end.at));
+                signals.disconnected_at.is_some() || !is_recent || is_over
             })
         };
         if is_due && self.recent.activity(&told.session, told.at, interval_ms) {
@@ -226,6 +228,9 @@ impl Hooks {
             Ok(Signalled::Failed { reason }) => Taken::Failed(reason),
             Err(error) => Taken::Failed(error.to_string()),
         };
+        if told.kind == SignalKind::SessionEnd {
+            self.recent.ended(&told.session);
+        }
         match &taken {
             Taken::Recorded(_) | Taken::Known(_) => self.look(&told),
             _ => self.lineage.unfollow(&told.session),

@@ -56,6 +56,11 @@ impl Recent {
         true
     }
 
+    /// The session has ended: the next sign of work in it is worth a record.
+    pub(super) fn ended(&self, session: &SessionId) {
+        self.lock().active.remove(session);
+    }
+
     /// A hook of a session was called there.
     pub(super) fn works_in(&self, session: &SessionId, place: &Place) {
         let mut inner = self.lock();
@@ -97,6 +102,8 @@ mod tests {
         let told: Vec<bool> = [0, 59, 60, 61, 119, 120].map(|at| recent.activity(&session, Timestamp(at), 60)).to_vec();
         assert_eq!(told, [true, false, true, false, false, true]);
         assert!(recent.activity(&SessionId::new("b").unwrap(), Timestamp(61), 60));
+        recent.ended(&session);
+        assert!(recent.activity(&session, Timestamp(121), 60), "the first after an end");
         for number in 0..3 * SESSIONS {
             recent.activity(&SessionId::new(&format!("s{number}")).unwrap(), Timestamp(0), 60);
         }

@@ -97,6 +97,9 @@ fn signalled(before: &State, signal: &Signal) -> String {
 
 fn resumed(before: &State) -> String {
     match (before.end, before.phase) {
+        (Some(end), _) if before.signals.active_at > Some(end.at) => {
+            format!("somebody was at work in it since it had ended ({} at {})", end.reason, end.at)
+        }
         (Some(end), _) => format!("it had ended ({} at {}), and this is no late record of that", end.reason, end.at),
         (None, Phase::Indexing) => "something was said that the running job does not cover".to_owned(),
         (None, Phase::Unindexed(why)) => format!("it was let go ({why}), and something was said"),

@@ -2,15 +2,28 @@
 //! that brings it about, so that whoever folds the word knows whether it was one.
 
 use crate::record::Timestamp;
-use crate::session::{Event, Policy, Signal, State};
+use crate::session::{Event, Phase, Policy, Signal, State};
 
 /// The facts that follow. A signal cannot have been noticed later than now.
 pub(super) fn decide_signal(state: &State, signal: &Signal, policy: &Policy, now: Timestamp) -> Vec<Event> {
     let signal = Signal { at: signal.at.min(now), ..signal.clone() };
+    let went_on = went_on_unread(state, &signal);
     // An end that already stands keeps its own reason and time.
-    let end = signal.end().filter(|_| state.end.is_none() && !is_stale(state, &signal, policy));
-    let ended = end.map(|reason| Event::Ended { reason, at: signal.at, by_self: false });
-    ended.into_iter().chain([Event::Signalled { signal }]).collect()
+    let end = signal.end().filter(|_| (state.end.is_none() || went_on) && !is_stale(state, &signal, policy));
+    let mut events = Vec::new();
+    if let Some(reason) = end {
+        events.extend(went_on.then_some(Event::Resumed));
+        events.push(Event::Ended { reason, at: signal.at, by_self: false });
+    }
+    events.push(Event::Signalled { signal });
+    events
+}
+
+/// Whether somebody was at work in the session after the end that stands: what was said then may not be read yet, and what
+/// is noticed now is its end. That somebody opened it says nothing; it may have been left without a word.
+fn went_on_unread(state: &State, signal: &Signal) -> bool {
+    let Some(end) = state.end.filter(|_| state.phase != Phase::New) else { return false };
+    state.signals.active_at.is_some_and(|at| end.at < at && at <= signal.at)
 }
 
 /// Whether the session is known to have gone on after an end was noticed: the word was long on its way.

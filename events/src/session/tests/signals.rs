@@ -195,6 +195,32 @@ fn lines_written_after_the_end_belong_to_it_and_a_new_prompt_does_not() {
 }
 
 #[test]
+fn an_end_after_work_that_is_not_read_yet_is_an_end_of_its_own() {
+    let closed = "
+         20s signal session_end clear -> ended signalled(session_end) \
+             | active end=hook_clear owes=close(hook_clear) wake=70s
+         20s wake                     -> requested started | indexing end=hook_clear owes=index..300
+         21s complete                 -> indexed | indexed end=hook_clear episode=1
+         100s signal session_start resume -> signalled(session_start) | indexed end=hook_clear episode=1
+         111s signal user_prompt_submit -> signalled(user_prompt_submit) | indexed end=hook_clear episode=1
+         120s signal session_end logout -> resumed ended signalled(session_end) \
+             | active end=hook_logout episode=1 owes=close(hook_logout) wake=70s";
+    after(
+        &format!("{OPEN}{closed}"),
+        "120s observe prompt at=112   -> appended | active end=hook_logout episode=1 owes=close(hook_logout) wake=172s
+         120s wake                    -> requested started | indexing end=hook_logout episode=1 owes=index..400
+         121s complete hash=2         -> indexed | indexed end=hook_logout episode=2",
+    );
+    // The same word again, and one that was long on its way, are none.
+    after(
+        &format!("{OPEN}{closed}"),
+        "120s signal session_end logout -> signalled(session_end) | active end=hook_logout episode=1 owes=close(hook_logout) wake=70s
+         121s signal session_end other at=110 -> signalled(session_end) \
+             | active end=hook_logout episode=1 owes=close(hook_logout) wake=70s",
+    );
+}
+
+#[test]
 fn what_goes_on_before_its_close_is_not_closed() {
     after(
         OPEN,
