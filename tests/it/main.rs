@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test a broken assumption is a failed test")]
 
 mod abuse;
+mod agent;
 mod bench;
 mod closing;
 mod compact;

@@ -141,6 +141,23 @@ impl Transcript {
         self.append(&record)
     }
 
+    /// The conversation is compacted here: a boundary without a parent, and a summary that repeats what was said.
+    pub(crate) fn compaction(&mut self, trigger: &str) -> &mut Self {
+        let before = self.last.take();
+        let boundary = self.record(
+            "system",
+            json!({
+                "subtype": "compact_boundary", "content": "Conversation compacted", "logicalParentUuid": before,
+                "isMeta": false, "level": "info", "compactMetadata": {"trigger": trigger, "preTokens": 150_000},
+            }),
+        );
+        self.append(&boundary);
+        let summary = "This session is being continued from a previous conversation that ran out of context.";
+        let mut record = self.prompt_record(summary);
+        merge(&mut record, json!({"isCompactSummary": true, "isVisibleInTranscriptOnly": true}));
+        self.append(&record)
+    }
+
     /// Appends a whole record.
     pub(crate) fn append(&mut self, record: &Value) -> &mut Self {
         self.write(format!("{record}\n").as_bytes())

@@ -1,0 +1,91 @@
+//! The agent's MCP server, whose pipe closes however the agent ends. In a daemon of this process, whose clock the test holds.
+
+use std::io::Write;
+use std::process::{Child, Stdio};
+
+use super::{Script, configure};
+use crate::time::{Held, after};
+use crate::world::{World, id, wait};
+
+/// A server as an agent starts it for its session.
+fn server(world: &World, session: &str) -> Child {
+    let mut command = world.command(&["mcp"]);
+    command.env("CLAUDE_CODE_SESSION_ID", session).env("CLAUDE_PROJECT_DIR", "/srv/-work-one");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let greeting = concat!(
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"#,
+        r#""clientInfo":{"name":"agent","version":"1"}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        "\n"
+    );
+    child.stdin.as_mut().unwrap().write_all(greeting.as_bytes()).unwrap();
+    child
+}
+
+fn begun() -> Held {
+    let mut held = Held::new();
+    held.stop();
+    configure(&held.world);
+    held.begin();
+    held
+}
+
+/// Waits until the daemon knows of so many servers.
+fn present(world: &World, count: u64) {
+    let known = || world.json(&["status"])["hooks"]["present"].as_u64();
+    assert!(wait(|| known() == Some(count)), "{:?} of {count} servers are known", known());
+}
+
+#[test]
+fn a_server_that_is_killed_ends_its_session_after_a_grace() {
+    let mut held = begun();
+    let world = &held.world;
+    let mut script = Script::starts(world, "-work-one", &id(1), "startup").at(after(0));
+    held.at(10);
+    script.turn();
+    let (mut one, mut other) = (server(world, &id(1)), server(world, &id(1)));
+    present(world, 2);
+    held.at(20);
+    one.kill().unwrap();
+    one.wait().unwrap();
+    present(world, 1);
+    let told = script.told();
+    assert!(!told.contains("mcp_disconnect"), "another still serves it: {told}");
+    held.at(30);
+    other.kill().unwrap();
+    other.wait().unwrap();
+    held.wait_for(&id(1), |state| state.signals.disconnected_at.is_some());
+    assert!(world.show(&id(1))["end"].is_null(), "it is a hint");
+    held.at(95);
+    held.settle(&id(1));
+    script.ended("mcp_disconnect");
+    script.tells(&["session_start (startup)", "mcp_disconnect"]);
+    held.stop();
+}
+
+#[test]
+fn a_server_that_is_connected_again_or_whose_agent_works_on_ends_nothing() {
+    let mut held = begun();
+    let world = &held.world;
+    let mut script = Script::starts(world, "-work-one", &id(1), "startup").at(after(0));
+    held.at(10);
+    script.turn();
+    let mut child = server(world, &id(1));
+    present(world, 1);
+    held.at(20);
+    // `/mcp` reconnect: the pipe closes, and the agent works on.
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    held.wait_for(&id(1), |state| state.signals.disconnected_at.is_some());
+    held.at(40);
+    script.transcript.set_time(after(40));
+    script.turn();
+    held.at(120);
+    held.settle(&id(1));
+    let shown = world.show(&id(1));
+    assert!(shown["end"].is_null(), "{}", script.told());
+    script.ends("prompt_input_exit");
+    script.ended("hook_prompt_input_exit");
+    held.stop();
+}
