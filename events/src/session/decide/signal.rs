@@ -23,7 +23,9 @@ pub(super) fn decide_signal(state: &State, signal: &Signal, policy: &Policy, now
 /// is noticed now is its end. That somebody opened it says nothing; it may have been left without a word.
 fn went_on_unread(state: &State, signal: &Signal) -> bool {
     let Some(end) = state.end.filter(|_| state.phase != Phase::New) else { return false };
-    state.signals.active_at.is_some_and(|at| end.at < at && at <= signal.at)
+    let since = |at: Option<Timestamp>| at.is_some_and(|at| end.at < at && at <= signal.at);
+    // An agent that closed its own session still answers: that it was at work after its close is no sign of more.
+    since(state.signals.active_at) && (!end.by_self || since(state.signals.started_at))
 }
 
 /// Whether the session is known to have gone on after an end was noticed: the word was long on its way.

@@ -166,6 +166,30 @@ fn an_end_that_stands_keeps_its_reason_and_time_and_what_is_new_is_indexed() {
 }
 
 #[test]
+fn an_agent_that_closed_itself_and_is_left_has_ended_by_its_own_word() {
+    let closed = "
+         20s close explicit by_self   -> requested ended started | indexing end=explicit owes=index..300
+         21s complete                 -> indexed | indexed end=explicit episode=1
+         30s signal stop              -> signalled(stop) | indexed end=explicit episode=1";
+    after(
+        &format!("{OPEN}{closed}"),
+        "40s signal session_end       -> signalled(session_end) | indexed end=explicit episode=1 owes=close(hook_other)
+         40s observe at=29            -> appended(late) | indexed end=explicit episode=1 owes=close(hook_other) wake=100s
+         40s wake                     -> requested started | indexing end=explicit episode=1 owes=index..400",
+    );
+    // Opened again and worked at, it is left anew.
+    after(
+        &format!("{OPEN}{closed}"),
+        "100s signal session_start resume -> signalled(session_start) | indexed end=explicit episode=1
+         101s signal user_prompt_submit -> signalled(user_prompt_submit) | indexed end=explicit episode=1
+         110s signal session_end      -> resumed ended signalled(session_end) \
+             | active end=hook_other episode=1 owes=close(hook_other) wake=70s
+         110s observe prompt at=101   -> appended | active end=hook_other episode=1 owes=close(hook_other) wake=161s
+         110s wake                    -> requested started | indexing end=hook_other episode=1 owes=index..400",
+    );
+}
+
+#[test]
 fn lines_written_after_the_end_belong_to_it_and_a_new_prompt_does_not() {
     let closed = "
          20s signal session_end clear -> ended signalled(session_end) \
