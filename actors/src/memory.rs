@@ -46,7 +46,7 @@ pub use store::{Checkpoint, Opened, Store};
 
 /// What a memory on disk must have been written by to be used. To be raised with every change of the analyzer, the
 /// fields, the cutting into units, entities and facts, the filter or the redaction.
-pub const PROJECTION_VERSION: u32 = 3;
+pub const PROJECTION_VERSION: u32 = 4;
 
 /// All that the memory holds of one session.
 #[derive(Clone, Debug)]

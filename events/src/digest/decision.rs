@@ -4,7 +4,7 @@
 use super::choice::{self, Choice};
 use super::excerpt::{head, one_line, without_filter_mark};
 use super::question;
-use super::sameness::Told;
+use super::sameness::{News, Told};
 use super::sentence::{plain, sentences};
 use super::timeline::{Answer, Deed, Round, Said, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS};
@@ -23,7 +23,7 @@ const LAST_SENTENCES: usize = 3;
 /// The tool that shows a plan for approval.
 const PLAN_TOOL: &str = "ExitPlanMode";
 
-/// All decisions in transcript order, the same one once.
+/// All decisions in transcript order, the same one once. The same with other numbers takes the earlier one's place.
 pub(super) fn decisions(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let mut found: Vec<(usize, Pointed)> = Vec::new();
     let mut before: Option<&Round<'_>> = None;
@@ -41,8 +41,16 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Vec<Pointed> {
     found.extend(timeline.deeds.iter().filter_map(plan));
     found.sort_by_key(|(place, _)| *place);
     let mut told = Told::default();
-    let mut decisions: Vec<Pointed> =
-        found.into_iter().map(|(_, pointed)| pointed).filter(|pointed| told.is_new(&pointed.text)).collect();
+    let mut decisions: Vec<Option<Pointed>> = Vec::new();
+    for (_, pointed) in found {
+        match told.tell(&pointed.text) {
+            News::Same => continue,
+            News::Instead(earlier) => decisions[earlier] = None,
+            News::New => {}
+        }
+        decisions.push(Some(pointed));
+    }
+    let mut decisions: Vec<Pointed> = decisions.into_iter().flatten().collect();
     super::keep(&mut decisions, MAX_ENTRIES, |_| true);
     decisions
 }

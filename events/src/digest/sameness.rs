@@ -13,23 +13,56 @@ const MAX_COMPARED: usize = 200;
 
 /// What was told so far.
 #[derive(Default)]
-pub(super) struct Told(Vec<BTreeSet<String>>);
+pub(super) struct Told(Vec<Words>);
+
+/// What a text adds to what was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// Something.
+    New,
+    /// Nothing.
+    Same,
+    /// The same with other numbers as the text that came as this one, counted from 0 over those that were not the same.
+    Instead(usize),
+}
+
+#[derive(PartialEq, Eq)]
+struct Words {
+    telling: BTreeSet<String>,
+    numbers: BTreeSet<String>,
+}
 
 impl Told {
     /// Whether a text says anything that was not told yet; it is told from now on.
     pub(super) fn is_new(&mut self, text: &str) -> bool {
-        let words = telling(text);
-        if self.0.iter().rev().take(MAX_COMPARED).any(|told| same(told, &words)) {
-            return false;
+        self.tell(text) != News::Same
+    }
+
+    /// What a text adds; it is told from now on.
+    pub(super) fn tell(&mut self, text: &str) -> News {
+        let words = Words { telling: telling(text), numbers: numbers(text) };
+        let from = self.0.len().saturating_sub(MAX_COMPARED);
+        let mut instead = None;
+        for (at, told) in self.0.iter().enumerate().skip(from).filter(|(_, told)| same(&told.telling, &words.telling)) {
+            if told.numbers == words.numbers {
+                return News::Same;
+            }
+            instead = Some(at);
         }
         self.0.push(words);
-        true
+        instead.map_or(News::New, News::Instead)
     }
+}
+
+/// What has a digit in it: 30 seconds are not 5 seconds.
+fn numbers(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| word.contains(|c: char| c.is_ascii_digit())).map(str::to_lowercase).collect()
 }
 
 fn telling(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() >= TELLING_BYTES);
-    words.map(str::to_lowercase).collect()
+    words.filter(|word| !word.contains(|c: char| c.is_ascii_digit())).map(str::to_lowercase).collect()
 }
 
 fn same(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
@@ -59,6 +92,20 @@ mod tests {
             ("キーを消す", false),
         ] {
             assert_eq!(told.is_new(text), new, "{text}");
+        }
+    }
+
+    #[test]
+    fn other_numbers_say_something_else() {
+        let mut told = Told::default();
+        for (text, news) in [
+            ("Set the timeout to 30 seconds, because upstream answers within 20", News::New),
+            ("Set the timeout to 30 seconds because upstream answers within 20.", News::Same),
+            ("Set the timeout to 5 seconds, because upstream answers within 2", News::Instead(0)),
+            ("Use port 8080", News::New),
+            ("Use port 9090", News::Instead(2)),
+        ] {
+            assert_eq!(told.tell(text), news, "{text}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{About, Facts, Occasion, RECALL_CLOSE, RECALL_OPEN};
+use super::{About, Facts, Occasion, RECALL_CLOSE, RECALL_OPEN, below};
 use crate::digest::sentences_within;
 use crate::session::CloseReason;
 
@@ -74,7 +74,7 @@ impl Section {
 pub(super) fn text(facts: &Facts, about: &About<'_>, changed: &[String]) -> String {
     let mut out = opening(about);
     let mut left = about.max_bytes.saturating_sub(out.len() + RECALL_CLOSE.len());
-    let mut sections = sections(facts, about.occasion, changed);
+    let mut sections = sections(facts, about, changed);
     let mut open: Vec<usize> = (0..sections.len()).collect();
     // A round gives every section its best entry, then every section its second best.
     while !open.is_empty() {
@@ -160,22 +160,27 @@ fn how(reason: Option<CloseReason>) -> &'static str {
 }
 
 /// Everything there is to tell, what is worth most first.
-fn sections(facts: &Facts, occasion: Occasion, changed: &[String]) -> Vec<Section> {
-    let own = occasion == Occasion::Compaction;
+fn sections(facts: &Facts, about: &About<'_>, changed: &[String]) -> Vec<Section> {
+    let own = about.occasion == Occasion::Compaction;
     let one = |text: &str| if text.is_empty() { Vec::new() } else { vec![text.to_owned()] };
     let solved = |(text, resolution): &(String, Option<String>)| {
         let resolution = resolution.as_deref().filter(|text| !text.is_empty())?;
         Some(format!("{text} -> {resolution}"))
     };
     let objective = if own { "Its purpose" } else { "What it was for" };
+    // What others have changed since is told of below.
+    let is_told = |path: &str| changed.iter().any(|told| told.strip_suffix(" (gone)").unwrap_or(told) == path);
+    let modified = facts.modified.iter().map(|path| below(path, about.project, facts.cwd.as_deref()));
+    let modified: Vec<String> = modified.filter(|path| !is_told(path)).map(str::to_owned).collect();
     let since = if own { "Its files that others have changed" } else { "Its files that have changed since" };
     vec![
         Section::new(objective, Form::Line, one(&facts.objective)),
         Section::new("Open", Form::List, facts.unresolved.clone()),
         Section::new("Next, as it was left", Form::List, facts.next_steps.clone()),
-        Section::new("Last said", Form::Line, one(facts.said.as_deref().unwrap_or_default())),
+        Section::new("It came to", Form::Line, one(facts.said.as_deref().unwrap_or_default())),
         Section::new("Decided", Form::List, facts.decisions.clone()),
         Section::new("Failed and mended", Form::List, facts.errors.iter().filter_map(solved).collect()),
+        Section::new("Files it changed", Form::Names, modified),
         Section::new(since, Form::Names, changed.to_vec()),
     ]
 }
