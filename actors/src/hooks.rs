@@ -25,6 +25,7 @@ use baton_events::session::{CloseReason, Place, Signal, SignalDetail, SignalKind
 use tokio::sync::watch;
 
 use crate::clock::Clock;
+use crate::outage::Outage;
 use crate::roots::Roots;
 use crate::session::{SignalCall, Signalled};
 use crate::settings::SettingsReader;
@@ -61,6 +62,8 @@ pub struct Options {
     pub supervisor: supervisor::Handle,
     /// Is told which transcripts to look at.
     pub watcher: watcher::Handle,
+    /// Whether the log takes writes.
+    pub outage: Outage,
     /// Whether the daemon is stopping.
     pub stopping: watch::Receiver<bool>,
 }

@@ -160,6 +160,7 @@ impl System {
             clock: clock.clone(),
             supervisor: supervisor.clone(),
             watcher: watcher.clone(),
+            outage: outage.clone(),
             stopping: stop.subscribe(),
         }));
         let services = Services {

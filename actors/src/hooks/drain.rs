@@ -1,5 +1,6 @@
 //! Taking in what lies in the spool: when the daemon starts, and whenever the folder has changed since.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
@@ -14,6 +15,8 @@ use super::{Hooks, Taken};
 const LOOK: Duration = Duration::from_secs(1);
 /// How long the log takes no signal before those in the spool are tried again.
 const RETRY: Duration = Duration::from_secs(5);
+/// How often in a row a session takes nothing that the log would take, before what waits of it is put aside: five minutes.
+const TRIES: u32 = 60;
 
 /// What of the spool is known.
 #[derive(Default)]
@@ -24,7 +27,14 @@ pub(super) struct Drained {
     looked: bool,
     /// Not before then.
     retry_at: Option<tokio::time::Instant>,
+    /// Sessions that took nothing the last time.
+    stuck: Stuck,
 }
+
+/// Sessions whose own trouble it is that they take nothing, each with how often in a row that was tried. They hold up no
+/// other.
+#[derive(Default)]
+struct Stuck(BTreeMap<String, u32>);
 
 impl Drained {
     /// Whether nothing has come since there was nothing.
@@ -76,20 +86,27 @@ impl Hooks {
         let dropped = self.blocking(|spool| spool.take_dropped()).await.unwrap_or_default();
         self.statistics.dropped(dropped);
         let found = listed.files.len();
+        let mut stuck = Stuck::default();
         for path in listed.files {
-            if !self.take_file(path).await {
+            if !self.take_file(path, &drained.stuck, &mut stuck).await {
                 drained.retry_at = Some(tokio::time::Instant::now() + RETRY);
                 return;
             }
         }
+        if !stuck.0.is_empty() {
+            drained.retry_at = Some(tokio::time::Instant::now() + RETRY);
+            drained.stuck = stuck;
+            return;
+        }
         if found > 0 || listed.unreadable > 0 || dropped > 0 {
             tracing::info!(signals = found, unreadable = listed.unreadable, dropped, "spool taken in");
         }
-        *drained = Drained { stamp: listed.stamp, looked: true, retry_at: None };
+        *drained = Drained { stamp: listed.stamp, looked: true, ..Drained::default() };
     }
 
-    /// Takes in one file. `false`: the log takes nothing at the moment, and it stays where it is.
-    async fn take_file(&self, path: PathBuf) -> bool {
+    /// Takes in one file. `false`: the log takes nothing at the moment, and it stays where it is. So does one of a session that
+    /// alone takes nothing, until it was tried often enough.
+    async fn take_file(&self, path: PathBuf, before: &Stuck, stuck: &mut Stuck) -> bool {
         let read = {
             let path = path.clone();
             self.blocking(move |spool| spool.read(&path)).await
@@ -101,15 +118,23 @@ impl Hooks {
                 return true;
             }
             Some(Err(Unfit::Never(reason))) => {
-                tracing::warn!(reason, "file of the spool put aside");
-                self.statistics.unreadable(1);
-                self.blocking(move |spool| spool.put_aside(&path)).await;
+                self.put_aside(path, reason).await;
                 return true;
             }
             None => return true,
         };
+        if stuck.has(&hook.session_id) {
+            // Not before what came before it.
+            return true;
+        }
         match self.take(&hook).await {
-            Taken::Failed(_) => false,
+            Taken::Failed(_) if self.options.outage.lasts() || *self.options.stopping.borrow() => false,
+            Taken::Failed(_) => {
+                if !stuck.tried(&hook.session_id, before) {
+                    self.put_aside(path, "its session takes nothing").await;
+                }
+                true
+            }
             _ => {
                 self.statistics.failed(&hook.event, &why);
                 if let Some(Err(error)) = self.blocking(move |spool| spool.remove(&path)).await {
@@ -120,6 +145,12 @@ impl Hooks {
         }
     }
 
+    async fn put_aside(&self, path: PathBuf, reason: &'static str) {
+        tracing::warn!(reason, "file of the spool put aside");
+        self.statistics.unreadable(1);
+        self.blocking(move |spool| spool.put_aside(&path)).await;
+    }
+
     /// Runs something on the spool that blocks for short disk accesses.
     pub(super) async fn blocking<T: Send + 'static>(
         &self,
@@ -127,5 +158,40 @@ impl Hooks {
     ) -> Option<T> {
         let spool = self.spool.clone();
         tokio::task::spawn_blocking(move || run(&spool)).await.ok()
+    }
+}
+
+impl Stuck {
+    fn has(&self, session: &str) -> bool {
+        self.0.contains_key(session)
+    }
+
+    /// Something of the session was tried in vain. Whether it is to be tried again.
+    fn tried(&mut self, session: &str, before: &Self) -> bool {
+        let tries = before.0.get(session).map_or(1, |tries| tries + 1);
+        let is_tried_again = tries < TRIES;
+        if is_tried_again {
+            self.0.insert(session.to_owned(), tries);
+        }
+        is_tried_again
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_takes_nothing_is_tried_so_often_in_a_row_and_no_more() {
+        let mut before = Stuck::default();
+        for _ in 1..TRIES {
+            let mut stuck = Stuck::default();
+            assert!(stuck.tried("a", &before) && stuck.has("a") && !stuck.has("b"));
+            before = stuck;
+        }
+        let mut last = Stuck::default();
+        assert!(!last.tried("a", &before) && !last.has("a"), "what else waits of it is put aside as well");
+        assert!(last.tried("b", &before), "another is counted for itself");
+        assert!(Stuck::default().tried("a", &Stuck::default()), "once it has taken something it is counted anew");
     }
 }
