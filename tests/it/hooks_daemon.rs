@@ -65,6 +65,10 @@ fn what_is_of_no_transcript_that_is_read_is_ignored_and_counted() {
         ("SessionStart", id(2), json!({"cwd": world.home().join("blobs")}), "own"),
         ("SessionStart", "../x".to_owned(), json!({"transcript_path": null}), "malformed"),
         ("SessionStart", id(2), json!({"id": ""}), "malformed"),
+        ("SessionStart", "please ignore the rest".to_owned(), json!({"transcript_path": null}), "malformed"),
+        ("SessionStart", "sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6".to_owned(), json!({}), "malformed"),
+        ("SessionEnd", id(1), at(&format!("claude/projects/-work-one/{}.jsonl", id(2))), "malformed"),
+        ("SessionEnd", id(2), at(&format!("claude/projects/-work-one/{}.jsonl", id(1))), "malformed"),
         ("Stop", id(2), json!({"transcript_path": null}), "unknown_session"),
         ("SessionEnd", id(2), json!({"at": 5}), "too_old"),
     ] {
@@ -73,8 +77,26 @@ fn what_is_of_no_transcript_that_is_read_is_ignored_and_counted() {
     }
     let stats = stats(raw);
     assert_eq!(stats["ignored"]["outside_roots"], 4, "{stats}");
-    assert_eq!(stats["events"]["SessionEnd"]["calls"], 5, "{stats}");
+    assert_eq!(stats["events"]["SessionEnd"]["calls"], 7, "{stats}");
     assert_eq!(world.sessions().len(), 1, "none of them has become a session");
+    assert!(!world.log().contains("a1B2c3D4e5F6"), "{}", world.log());
+}
+
+#[test]
+fn sessions_of_which_only_hooks_speak_are_not_taken_without_end() {
+    let world = World::new();
+    world.ok(&["status"]);
+    let raw = &mut Raw::greeted(&world);
+    let begins = |raw: &mut Raw, number: u32, more: Value| {
+        text(&hook(raw, &world, "SessionStart", &id(number), more)["status"])
+    };
+    let unnamed = || json!({"transcript_path": null});
+    let taken = (1..=300).filter(|number| begins(raw, *number, unnamed()) == "recorded").count();
+    assert_eq!(taken, 256);
+    assert_eq!(stats(raw)["ignored"]["too_many"], 300 - 256);
+    // Those that are known are still spoken of, and whoever names a transcript that is to come is taken.
+    assert_eq!(begins(raw, 1, json!({"transcript_path": null, "id": "again"})), "recorded");
+    assert_eq!(begins(raw, 301, json!({})), "recorded");
 }
 
 /// Leaves in the spool what a hook leaves that nobody has answered.

@@ -1,17 +1,25 @@
 //! Whether a hook is of anything that is read here, and what it says then.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use baton_events::protocol::HookParams;
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::session::{Place, SignalDetail, SignalKind, State};
+use baton_events::redact::redact;
+use baton_events::session::{Phase, Place, SignalDetail, SignalKind, State};
 
 use super::{Hooks, Told, whereabouts};
 use crate::place;
 
 /// Longest id of a hook, in bytes.
 const ID_BYTES: usize = 128;
+/// Longest id of a session that an agent gives, in bytes; theirs are UUIDs.
+const SESSION_ID_BYTES: usize = 128;
+/// Sessions of which nothing was ever read that are taken at a hook's mere word, without a transcript's name.
+const UNSEEN: usize = 256;
+/// How the transcripts of subagents are named.
+const SUBAGENT: &str = "agent-";
 /// A hook that is older says nothing any more: by then agents have deleted the transcript.
 const AGE_MS: i64 = 30 * 24 * 3600 * 1000;
 /// Longest look at what a hook names: a file system that does not answer keeps nobody waiting.
@@ -22,7 +30,7 @@ const LOOK: Duration = Duration::from_secs(2);
 pub enum Ignored {
     /// The configuration says so.
     SwitchedOff,
-    /// It names no session, or none that could be one.
+    /// It names no session, none that could be one, or another than its transcript is of.
     Malformed,
     /// It works in the home: it is Baton's own doing.
     Own,
@@ -30,6 +38,8 @@ pub enum Ignored {
     OutsideRoots,
     /// It names no transcript, and its session is not known.
     UnknownSession,
+    /// As above, and of so many nothing but a hook was ever seen.
+    TooMany,
     /// Its project is excluded, or its tracking switched off.
     NotTracked,
     /// It was called too long ago.
@@ -47,6 +57,7 @@ impl Ignored {
             Self::Own => "own",
             Self::OutsideRoots => "outside_roots",
             Self::UnknownSession => "unknown_session",
+            Self::TooMany => "too_many",
             Self::NotTracked => "not_tracked",
             Self::TooOld => "too_old",
             Self::Refused => "refused",
@@ -69,7 +80,7 @@ impl Hooks {
             return Err(Ignored::SwitchedOff);
         }
         let is_id = (1..=ID_BYTES).contains(&hook.id.len()) && !hook.id.contains(char::is_control);
-        let session = SessionId::new(&hook.session_id).filter(|_| is_id).ok_or(Ignored::Malformed)?;
+        let session = SessionId::new(&hook.session_id).filter(|_| is_id && is_given(&hook.session_id)).ok_or(Ignored::Malformed)?;
         let row = self.options.table.borrow().get(&session).cloned();
         let known = row.as_deref().map(|row| &row.state);
         let looked = self.look_up(hook, known).await;
@@ -81,10 +92,16 @@ impl Hooks {
             Some(located) => located,
             None => None,
         };
+        if transcript.as_deref().is_some_and(|path| !is_of(path, &session)) {
+            return Err(Ignored::Malformed);
+        }
         let kind = kind(hook);
         if transcript.is_none() && known.is_none() && !matches!(kind, SignalKind::SessionStart | SignalKind::SessionEnd)
         {
             return Err(Ignored::UnknownSession);
+        }
+        if hook.transcript_path.is_none() && known.is_none() && self.unseen() >= UNSEEN {
+            return Err(Ignored::TooMany);
         }
         let stop = match known {
             // What its transcript says counts; before that, where the hook was called.
@@ -104,6 +121,11 @@ impl Hooks {
         }
         let detail = hook.detail.as_deref().filter(|detail| !detail.is_empty()).map(detail);
         Ok(Told { session, kind, detail, at, place: looked.place, transcript, subagent: looked.subagent })
+    }
+
+    /// How many sessions there are of which nothing was ever read.
+    fn unseen(&self) -> usize {
+        self.options.table.borrow().iter().filter(|(_, row)| row.state.phase == Phase::New).count()
     }
 
     /// Looks at what a hook names. What is known of the session needs no look.
@@ -143,6 +165,18 @@ impl Hooks {
     }
 }
 
+/// Whether an agent gives such ids to its sessions. Any other text may be anything, and would stand in the log for ever.
+fn is_given(id: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    id.len() <= SESSION_ID_BYTES && id.bytes().all(is_plain) && redact(id) == id
+}
+
+/// Whether a transcript is this session's. A subagent's is told of in its parent's name.
+fn is_of(transcript: &Path, session: &SessionId) -> bool {
+    let stem = transcript.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+    stem == session.as_str() || stem.starts_with(SUBAGENT)
+}
+
 /// What happened. Whatever happens to a subagent, its session only goes on.
 fn kind(hook: &HookParams) -> SignalKind {
     let kind = SignalKind::of_hook(&hook.event);
@@ -156,4 +190,40 @@ fn kind(hook: &HookParams) -> SignalKind {
 
 fn detail(text: &str) -> SignalDetail {
     SignalDetail::ALL.iter().copied().find(|detail| detail.as_str() == text).unwrap_or(SignalDetail::Other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_named_as_agents_name_it() {
+        for (id, expected) in [
+            ("9c4a61f8-e2d7-4b05-8a3c-6f1e0d9b7254", true),
+            ("agent-a1b2c3d", true),
+            ("ses_0.1", true),
+            (&"a".repeat(SESSION_ID_BYTES), true),
+            (&"a".repeat(SESSION_ID_BYTES + 1), false),
+            ("please ignore the rest", false),
+            ("<b>", false),
+            ("s\u{e4}tze", false),
+            ("a:b", false),
+            ("sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6", false),
+        ] {
+            assert_eq!(is_given(id), expected, "{id}");
+        }
+    }
+
+    #[test]
+    fn a_transcript_is_of_the_session_that_it_is_named_after() {
+        let session = SessionId::new("one").unwrap();
+        for (path, expected) in [
+            ("/r/-p/one.jsonl", true),
+            ("/r/-p/two.jsonl", false),
+            ("/r/-p/one/subagents/agent-a1.jsonl", true),
+            ("/r/-p/.jsonl", false),
+        ] {
+            assert_eq!(is_of(Path::new(path), &session), expected, "{path}");
+        }
+    }
 }
