@@ -243,13 +243,14 @@ impl Hooks {
 
     /// Which session this one takes the place of, if it begins; or that it has left its place to another.
     fn lineage(&self, told: &Told) -> Option<SessionId> {
+        let table = || self.options.table.borrow().clone();
         match (told.kind, told.detail) {
             (SignalKind::SessionEnd, Some(SignalDetail::Clear)) => {
-                self.lineage.left(&told.session, CloseReason::HookClear, told.place.as_ref(), told.at);
+                self.lineage.left(&table(), &told.session, CloseReason::HookClear, told.place.as_ref(), told.at);
                 None
             }
             (SignalKind::SessionEnd, Some(SignalDetail::Resume)) => {
-                self.lineage.left(&told.session, CloseReason::HookResume, told.place.as_ref(), told.at);
+                self.lineage.left(&table(), &told.session, CloseReason::HookResume, told.place.as_ref(), told.at);
                 None
             }
             (SignalKind::SessionStart, Some(detail)) => {
@@ -259,8 +260,7 @@ impl Hooks {
                     _ => return None,
                 };
                 let start = Start { session: &told.session, after, place: told.place.as_ref()?, at: told.at };
-                let table = self.options.table.borrow().clone();
-                self.lineage.follows(&table, &start)
+                self.lineage.follows(&table(), &start)
             }
             _ => None,
         }

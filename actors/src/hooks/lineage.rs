@@ -35,18 +35,33 @@ pub(super) struct Start<'a> {
 }
 
 impl Lineage {
-    /// A session was left for another one.
-    pub(super) fn left(&self, session: &SessionId, reason: CloseReason, place: Option<&Place>, at: Timestamp) {
+    /// A session was left for another one. Its end may be told again, also by another hook: whoever has taken its place keeps
+    /// it, unless the session was begun again since.
+    pub(super) fn left(
+        &self,
+        table: &SessionTable,
+        session: &SessionId,
+        reason: CloseReason,
+        place: Option<&Place>,
+        at: Timestamp,
+    ) {
         let mut left = self.lock();
-        // The same end may be told again, after it was followed.
-        if left.iter().any(|known| known.session == *session && known.at == at) {
+        let begun_at = table.get(session).and_then(|row| row.state.signals.started_at);
+        let known = left.iter().find(|known| known.session == *session);
+        let is_said = |known: &Left| known.followed_by.is_some() && begun_at.is_none_or(|begun| begun <= known.at);
+        if known.is_some_and(|known| known.at == at || is_said(known)) {
             return;
         }
+        // By what another daemon has seen.
+        let followed_by = table.iter().find_map(|(id, row)| {
+            let follows = row.state.signals.follows.as_ref().filter(|follows| follows.session == *session)?;
+            begun_at.is_none_or(|begun| begun <= follows.at).then(|| id.clone())
+        });
         left.retain(|known| known.session != *session);
         if left.len() >= LEFT {
             left.pop_front();
         }
-        left.push_back(Left { session: session.clone(), reason, place: place.cloned(), at, followed_by: None });
+        left.push_back(Left { session: session.clone(), reason, place: place.cloned(), at, followed_by });
     }
 
     /// The session whose place this one takes, if only one can be meant; it is then nobody else's to take.
@@ -183,7 +198,7 @@ mod tests {
         let check = |left: &[Left<'_>], start: (&str, CloseReason, &str, i64), expected: Option<&str>| {
             let told = Lineage::default();
             for (id, reason, cwd, at) in left {
-                told.left(&session(id), *reason, Some(&place(cwd)), Timestamp(*at));
+                told.left(&SessionTable::default(), &session(id), *reason, Some(&place(cwd)), Timestamp(*at));
             }
             // The same with what a daemon knows that has seen none of it.
             let recorded: Vec<_> = left
@@ -230,24 +245,31 @@ mod tests {
                 &Start { session: &id, after: CLEAR, place: &place, at: Timestamp(at) },
             )
         };
-        lineage.left(&session("x"), CLEAR, Some(&place), Timestamp(1_000));
+        let none = SessionTable::default();
+        lineage.left(&none, &session("x"), CLEAR, Some(&place), Timestamp(1_000));
         assert_eq!(start("y", 2_000), Some(session("x")));
         assert_eq!(start("y", 2_000), Some(session("x")), "told again");
         assert_eq!(start("z", 3_000), None);
         lineage.unfollow(&session("y"));
         assert_eq!(start("z", 3_000), Some(session("x")), "the other did not begin");
-        // The same end told again changes nothing, a later one does.
-        lineage.left(&session("x"), CLEAR, Some(&place), Timestamp(1_000));
-        assert_eq!(start("w", 3_000), None);
-        lineage.left(&session("x"), CLEAR, Some(&place), Timestamp(4_000));
+        // The same end told again changes nothing, by another hook a moment later neither; an end of what was begun again does.
+        for at in [1_000, 1_005] {
+            lineage.left(&none, &session("x"), CLEAR, Some(&place), Timestamp(at));
+            assert_eq!(start("w", 3_000), None, "{at}");
+        }
+        let again = table(&[("x", started(None, 0)), ("x", ended(CLEAR, 1_000)), ("x", started(None, 3_500))]);
+        lineage.left(&again, &session("x"), CLEAR, Some(&place), Timestamp(4_000));
         assert_eq!(start("w", 5_000), Some(session("x")));
         // What another daemon has recorded counts as well.
         let recorded = table(&[("x", located("/p/a")), ("x", ended(CLEAR, 1_000)), ("y", started(Some("x"), 1_500))]);
         let z = session("z");
         let start = Start { session: &z, after: CLEAR, place: &place, at: Timestamp(2_000) };
         assert_eq!(Lineage::default().follows(&recorded, &start), None);
+        let later = Lineage::default();
+        later.left(&recorded, &session("x"), CLEAR, Some(&place), Timestamp(1_005));
+        assert_eq!(later.follows(&recorded, &start), None);
         for number in 0..3 * LEFT {
-            lineage.left(&session(&format!("s{number}")), CLEAR, None, Timestamp(0));
+            lineage.left(&none, &session(&format!("s{number}")), CLEAR, None, Timestamp(0));
         }
         assert_eq!(lineage.lock().len(), LEFT);
     }
