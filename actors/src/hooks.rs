@@ -25,6 +25,7 @@ use baton_events::session::{CloseReason, Place, Signal, SignalDetail, SignalKind
 use tokio::sync::watch;
 
 use crate::clock::Clock;
+use crate::looks::Looks;
 use crate::outage::Outage;
 use crate::roots::Roots;
 use crate::session::{SignalCall, Signalled};
@@ -77,6 +78,7 @@ pub struct Hooks {
     spool: Arc<Spool>,
     draining: tokio::sync::Mutex<Drained>,
     presences: Presences,
+    looks: Looks,
 }
 
 /// What became of a hook.
@@ -123,6 +125,7 @@ impl Hooks {
             spool: Arc::new(Spool::of(&options.home)),
             draining: tokio::sync::Mutex::default(),
             presences: Presences::default(),
+            looks: Looks::default(),
             options,
         }
     }

@@ -18,6 +18,7 @@ pub mod indexer;
 pub mod journal;
 pub mod limits;
 pub mod lock;
+mod looks;
 pub mod memory;
 pub mod obstacle;
 pub mod outage;

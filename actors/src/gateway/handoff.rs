@@ -190,7 +190,7 @@ async fn written(
     let state = &chosen.row.state;
     let project = state.place.as_ref().map(|place| place.project.as_str());
     let changed = match occasion {
-        Occasion::Handoff => changes::since(state, &chosen.facts, until).await,
+        Occasion::Handoff => changes::since(services.handoffs.looks(), state, &chosen.facts, until).await,
         Occasion::Compaction => Vec::new(),
     };
     let about = About {

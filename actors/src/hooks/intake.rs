@@ -9,6 +9,8 @@ use baton_events::record::{SessionId, Timestamp};
 use baton_events::redact::redact;
 use baton_events::session::{Phase, Place, SignalDetail, SignalKind, State};
 
+use tokio::time::Instant;
+
 use super::{Hooks, Told, whereabouts};
 use crate::place;
 
@@ -145,8 +147,9 @@ impl Hooks {
         let (roots, path, agent_path) =
             (self.options.roots.now(), hook.transcript_path.clone(), hook.agent_transcript_path.clone());
         let cwd = hook.cwd.clone().filter(|cwd| cwd.len() <= 4_096);
-        let known_path = known_path.map(str::to_owned);
-        let looking = tokio::task::spawn_blocking(move || {
+        let (known_path, known_named) = (known_path.map(str::to_owned), known_path.map(PathBuf::from));
+        let without = self.without_look(hook, known_named, known_place);
+        let looking = self.looks.take(Instant::now() + LOOK, move || {
             let user_home = std::env::home_dir();
             let locate = |path: &str| whereabouts::locate(&roots, path, user_home.as_deref());
             let transcript = match &path {
@@ -157,11 +160,22 @@ impl Hooks {
             let subagent = agent_path.as_deref().and_then(locate);
             Looked { transcript, subagent, place: cwd.map(|cwd| place::of(&cwd)) }
         });
-        match tokio::time::timeout(LOOK, looking).await {
-            Ok(Ok(looked)) => looked,
-            // Nobody can say where that is.
-            _ => Looked { transcript: hook.transcript_path.as_ref().map(|_| None), subagent: None, place: known_place },
-        }
+        looking.await.unwrap_or(without)
+    }
+
+    /// What can be said of a hook when nobody can say what it names: a transcript counts as one if it is written like that.
+    /// Nothing is looked for there.
+    fn without_look(&self, hook: &HookParams, known_path: Option<PathBuf>, place: Option<Place>) -> Looked {
+        let transcript = match &hook.transcript_path {
+            None => known_path.map(Some),
+            Some(path) if known_path.as_deref() == Some(Path::new(path)) => Some(known_path),
+            Some(path) => {
+                let user_home = std::env::home_dir();
+                let is_below = whereabouts::is_written_below(&self.options.roots.now(), path, user_home.as_deref());
+                (!is_below).then_some(None)
+            }
+        };
+        Looked { transcript, subagent: None, place }
     }
 }
 

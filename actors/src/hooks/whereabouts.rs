@@ -24,6 +24,15 @@ pub(super) fn locate(roots: &[Root], written: &str, user_home: Option<&Path>) ->
     })
 }
 
+/// Whether a path is written like that of a transcript below one of these roots, whatever is there. Looks at nothing.
+pub(super) fn is_written_below(roots: &[Root], written: &str, user_home: Option<&Path>) -> bool {
+    let Some(path) = expanded(written, user_home) else { return false };
+    roots.iter().any(|root| {
+        let below = path.strip_prefix(&root.projects).ok().and_then(Path::to_str).map(|below| below.replace('\\', "/"));
+        below.is_some_and(|below| transcript::classify(root.agent, &below).is_some())
+    })
+}
+
 /// Absolute, without `.` and `..`.
 pub(super) fn expanded(written: &str, user_home: Option<&Path>) -> Option<PathBuf> {
     if written.len() > PATH_BYTES || written.contains('\0') {
@@ -106,6 +115,15 @@ mod tests {
                 let found = locate(std::slice::from_ref(root), &written, Some(&top.join("home")));
                 assert_eq!(found, located.map(|below| root.projects.join(below)), "{written}");
             }
+        }
+        for (written, expected) in [
+            ("home/.claude/projects/-p/new.jsonl", true),
+            ("home/.claude/projects/-linked/s.jsonl", true),
+            ("home/.claude/projects/../projects/-p/new.jsonl", false),
+            ("home/.claude/projects/-p/notes.txt", false),
+            ("outside/-q/s.jsonl", false),
+        ] {
+            assert_eq!(is_written_below(std::slice::from_ref(&root), &at(written), None), expected, "{written}");
         }
         assert_eq!(locate(&[], &at("home/.claude/projects/-p/there.jsonl"), None), None);
     }

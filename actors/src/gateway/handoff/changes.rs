@@ -9,23 +9,24 @@ use baton_events::record::Timestamp;
 use baton_events::session::State;
 use tokio::time::Instant;
 
+use crate::looks::Looks;
+
 /// Longest look at some dozen files; a network that is slow tells nothing.
 const LOOK: Duration = Duration::from_millis(30);
 
 /// The files of the session's facts that were changed after its last record.
-pub(super) async fn since(state: &State, facts: &Facts, until: Instant) -> Vec<Changed> {
+pub(super) async fn since(looks: &Looks, state: &State, facts: &Facts, until: Instant) -> Vec<Changed> {
     let Some(since) = state.last_at.max(state.last_conversation_at) else { return Vec::new() };
     let project = state.place.as_ref().map(|place| place.project.clone());
     let files = facts.files.clone();
     if files.is_empty() {
         return Vec::new();
     }
-    let looking = tokio::task::spawn_blocking(move || {
+    let look = move || {
         let stats: Vec<Stat> = files.iter().map(|file| stat(&file.path, project.as_deref())).collect();
         changed(&files, &stats, since)
-    });
-    let until = until.min(Instant::now() + LOOK);
-    tokio::time::timeout_at(until, looking).await.ok().and_then(Result::ok).unwrap_or_default()
+    };
+    looks.take(until.min(Instant::now() + LOOK), look).await.unwrap_or_default()
 }
 
 /// Only below a project that is there can a file be known to be gone.

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::candidate::{ended_at, is_over, is_under_way};
 use crate::gateway::{Services, conversation};
+use crate::looks::Looks;
 
 /// Facts that are kept: some KB each.
 const KEPT: usize = 64;
@@ -26,6 +27,7 @@ const GATHER: Duration = Duration::from_millis(250);
 pub struct Handoffs {
     turn: tokio::sync::Mutex<()>,
     kept: Mutex<Kept>,
+    looks: Looks,
 }
 
 /// The last ones that were wanted, the newest last.
@@ -33,6 +35,11 @@ pub struct Handoffs {
 struct Kept(VecDeque<(Uuid, Show, Arc<Facts>)>);
 
 impl Handoffs {
+    /// How files are looked at that a session worked on.
+    pub(super) fn looks(&self) -> &Looks {
+        &self.looks
+    }
+
     /// Whoever holds this is the only one that hands over.
     pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.turn.lock().await
