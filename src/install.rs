@@ -122,7 +122,7 @@ impl Installer {
         plan.remarks.extend(retention(&value));
         plan.remarks.extend(self.remarks_on_programs());
         hooks::put_in(&mut document, &self.caller).map_err(|source| self.content(&target, source))?;
-        plan.changes.extend(write(target, document.text(), false));
+        plan.changes.extend(self.write(target, document.text())?);
         self.plan_server(&mut plan)?;
         Ok(plan)
     }
@@ -131,7 +131,7 @@ impl Installer {
     pub fn plan_guidance(&self) -> Result<Option<Change>, Error> {
         let target = Target::read(&self.place.guidance)?;
         let text = guidance::put_in(target.text());
-        Ok(write(target, text, false))
+        self.write(target, text)
     }
 
     /// What has to change so that nothing is left.
@@ -144,12 +144,13 @@ impl Installer {
             hooks::take_out(&mut document).map_err(|source| self.content(&target, source))?;
             let again = |document: &mut Document| hooks::put_in(document, &self.caller);
             if document.text() != had {
-                plan.changes.push(self.undone(target, document, &again, &hooks::take_out));
+                plan.changes.push(self.undone(target, document, &again, &hooks::take_out)?);
             }
         }
         self.plan_server_removal(&mut plan)?;
         let target = Target::read(&self.place.guidance)?;
         if guidance::is_in(target.text()) {
+            self.must_be_ours_to_change(&target)?;
             let text = guidance::take_out(target.text());
             let change = match text.is_empty() {
                 true => Kind::Remove { target, folder: None },
@@ -193,7 +194,7 @@ impl Installer {
                 plan.remarks.push(server::foreign(&command));
             }
             self.server.put_in(&mut document).map_err(|source| self.content(&target, source))?;
-            plan.changes.extend(write(target, document.text(), false));
+            plan.changes.extend(self.write(target, document.text())?);
             return Ok(());
         }
         let command = server::command_line(&self.server.add());
@@ -221,7 +222,7 @@ impl Installer {
             self.server.take_out(&mut document).map_err(|source| self.content(&target, source))?;
             if document.text() != had {
                 let again = |document: &mut Document| self.server.put_in(document);
-                plan.changes.push(self.undone(target, document, &again, &|document| self.server.take_out(document)));
+                plan.changes.push(self.undone(target, document, &again, &|document| self.server.take_out(document))?);
             }
             return Ok(());
         }
@@ -250,7 +251,8 @@ impl Installer {
     }
 
     /// A file without what was ours: as a copy of it shows it was, gone where nothing was there, or else as it is.
-    fn undone(&self, target: Target, document: Document, put_in: Edit, take_out: Edit) -> Change {
+    fn undone(&self, target: Target, document: Document, put_in: Edit, take_out: Edit) -> Result<Change, Error> {
+        self.must_be_ours_to_change(&target)?;
         let backups = target.backups();
         // One that has nothing of ours, and would become what is there now, is what it was made from.
         let origin = backups.iter().rev().find(|(_, copy)| {
@@ -261,16 +263,34 @@ impl Installer {
         let is_empty = document.value().is_ok_and(|value| value == json!({}));
         if let Some((_, copy)) = origin {
             let text = copy.clone();
-            return Change(Kind::Write { target, text, is_undone: true });
+            return Ok(Change(Kind::Write { target, text, is_undone: true }));
         }
         let text = document.text();
         let is_known = backups.iter().any(|(_, copy)| *copy == text);
         if is_empty && !is_known && is_our_own_form(&target, put_in) {
             let folder = target.path.parent().filter(|_| self.place.scope == Scope::Project);
             let folder = folder.filter(|folder| folder.ends_with(".claude")).map(Path::to_owned);
-            return Change(Kind::Remove { target, folder });
+            return Ok(Change(Kind::Remove { target, folder }));
         }
-        Change(Kind::Write { target, text, is_undone: is_known })
+        Ok(Change(Kind::Write { target, text, is_undone: is_known }))
+    }
+
+    /// A change, unless the file is as it should be.
+    fn write(&self, target: Target, text: String) -> Result<Option<Change>, Error> {
+        let is_different = target.text.as_deref().map_or(!text.is_empty(), |before| before != text);
+        if !is_different {
+            return Ok(None);
+        }
+        self.must_be_ours_to_change(&target)?;
+        Ok(Some(Change(Kind::Write { target, text, is_undone: false })))
+    }
+
+    /// For a project, what lies in it: a repository may bring a link to anywhere.
+    fn must_be_ours_to_change(&self, target: &Target) -> Result<(), Error> {
+        match &self.place.top {
+            Some(top) => Ok(target.must_lie_below(top)?),
+            None => Ok(()),
+        }
     }
 
     /// The settings that matter here with what they say, the first of them as read before.
@@ -339,12 +359,6 @@ fn in_order(value: &Value, caller: &Caller) -> String {
         Ok(document) => document.text().trim_end().to_owned(),
         Err(_) => value.to_string(),
     }
-}
-
-/// A change, unless the file is as it should be.
-fn write(target: Target, text: String, is_undone: bool) -> Option<Change> {
-    let is_different = target.text.as_deref().map_or(!text.is_empty(), |before| before != text);
-    is_different.then_some(Change(Kind::Write { target, text, is_undone }))
 }
 
 /// Whether a file is exactly what we would make where there is none.

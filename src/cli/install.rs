@@ -62,8 +62,9 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         return plugin(&installer, &directory.join(folder), &output);
     }
     let mut plan = installer.plan()?;
-    let guidance = installer.plan_guidance()?;
-    let (wanted, offered) = if typed.claude_md { (guidance, None) } else { (None, guidance) };
+    let guidance = installer.plan_guidance();
+    // What cannot be done is not offered.
+    let (wanted, offered) = if typed.claude_md { (guidance?, None) } else { (None, guidance.unwrap_or_default()) };
     plan.changes.extend(wanted);
     let is_asked = !typed.yes && !typed.dry_run;
     let done = carry_out(&plan, typed.dry_run, typed.yes, &output)?;

@@ -24,6 +24,8 @@ pub(crate) struct Place {
     pub(crate) guidance: PathBuf,
     /// `.mcp.json` of a project. For a user `~/.claude.json` is the place, which running sessions rewrite.
     pub(crate) servers: Option<PathBuf>,
+    /// The project's folder: nothing that it brings may have files changed elsewhere.
+    pub(crate) top: Option<PathBuf>,
 }
 
 impl Place {
@@ -33,7 +35,7 @@ impl Place {
             Scope::User => {
                 let folder = &environment.claude_config_dir;
                 let (settings, guidance) = (folder.join("settings.json"), folder.join("CLAUDE.md"));
-                Self { scope, settings, guidance, servers: None }
+                Self { scope, settings, guidance, servers: None, top: None }
             }
             Scope::Project => {
                 let top = top(directory);
@@ -42,6 +44,7 @@ impl Place {
                     settings: top.join(".claude").join("settings.json"),
                     guidance: top.join("CLAUDE.md"),
                     servers: Some(top.join(".mcp.json")),
+                    top: Some(top),
                 }
             }
         }

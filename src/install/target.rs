@@ -85,6 +85,21 @@ impl Target {
         fs::remove_file(&self.real).map_err(|source| self.failed(source))
     }
 
+    /// Refuses a file that lies elsewhere than below this folder once its links are followed.
+    pub(crate) fn must_lie_below(&self, top: &Path) -> Result<(), Error> {
+        let failed = |source| Error::Io { what: "read", path: self.path.clone(), source };
+        let top = fs::canonicalize(top).map_err(failed)?;
+        // What is not there yet is no link.
+        let there = self.real.ancestors().find_map(|path| fs::canonicalize(path).ok());
+        if there.is_some_and(|there| there.starts_with(&top)) {
+            return Ok(());
+        }
+        Err(self.unfit(&format!(
+            "leads out of the project, to {}: put a file of the project in its place and run the command again",
+            fs::canonicalize(&self.real).unwrap_or_else(|_| self.real.clone()).display()
+        )))
+    }
+
     /// Copies that were made of it, the oldest first, with what they hold.
     pub(crate) fn backups(&self) -> Vec<(PathBuf, String)> {
         let read = |(_, path): (u64, PathBuf)| {

@@ -105,6 +105,38 @@ fn a_link_and_a_mode_stay_what_they_are() {
 }
 
 #[test]
+fn a_projects_link_leads_to_nothing_outside_of_it() {
+    let world = without_claude();
+    let project = world.path("work");
+    fs::create_dir_all(project.join(".git")).unwrap();
+    let outside = world.path("user/.bashrc");
+    let install = |more: &[&str]| world.run(&[&["install", "--scope", "project", "--yes"], more].concat());
+    for (name, target) in [("CLAUDE.md", "../user/.bashrc"), (".mcp.json", "../user/none"), (".claude", "../user")] {
+        fs::write(&outside, "export A=1\n").unwrap();
+        let before = files(&world.path("user"));
+        symlink(target, project.join(name)).unwrap();
+        let ran = install(&["--claude-md"]);
+        assert!(ran.code == 1 && ran.err.contains(name) && ran.err.contains("leads out of the project"), "{}", ran.err);
+        assert_eq!(files(&world.path("user")), before, "{name}");
+        assert!(!project.join(".claude/settings.json").exists(), "all or nothing");
+        fs::remove_file(project.join(name)).unwrap();
+    }
+    // One that stays within is followed, and one that nobody asked to be changed is in nobody's way.
+    fs::write(project.join("AGENTS.md"), "# Ours\n").unwrap();
+    symlink("AGENTS.md", project.join("CLAUDE.md")).unwrap();
+    assert_eq!(install(&["--claude-md"]).code, 0);
+    assert!(fs::read_to_string(project.join("AGENTS.md")).unwrap().contains("baton:begin"));
+    world.ok(&["uninstall", "--scope", "project", "--yes"]);
+    assert_eq!(fs::read_to_string(project.join("AGENTS.md")).unwrap(), "# Ours\n");
+    fs::remove_file(project.join("CLAUDE.md")).unwrap();
+    symlink("../user/.bashrc", project.join("CLAUDE.md")).unwrap();
+    let ran = install(&[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    world.ok(&["uninstall", "--scope", "project", "--yes"]);
+    assert_eq!(fs::read_to_string(&outside).unwrap(), "export A=1\n");
+}
+
+#[test]
 fn copies_are_few_and_the_first_stays() {
     let world = without_claude();
     for round in 0..9 {
