@@ -152,9 +152,14 @@ impl Installer {
         if guidance::is_in(target.text()) {
             self.must_be_ours_to_change(&target)?;
             let text = guidance::take_out(target.text());
-            let change = match text.is_empty() {
+            let backups = target.backups();
+            let is_known = backups.iter().any(|(_, copy)| *copy == text);
+            // Older blocks of ours are all that there ever was beside it.
+            let is_all_ours = |copy: &str| guidance::is_in(copy) && guidance::take_out(copy).is_empty();
+            let change = match text.is_empty() && backups.iter().all(|(_, copy)| is_all_ours(copy)) {
                 true => Kind::Remove { target, folder: None },
-                false => Kind::Write { target, text, is_undone: true },
+                // Copies of what somebody has changed since are theirs.
+                false => Kind::Write { target, text, is_undone: is_known },
             };
             plan.changes.push(Change(change));
         }
