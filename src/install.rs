@@ -62,6 +62,13 @@ pub enum Error {
         if *.1 { " --scope project" } else { "" }
     )]
     Settings(PathBuf, bool),
+    /// As above, for the server.
+    #[error(
+        "Baton's MCP server is registered already{}, and a plugin would bring it once more; run `baton uninstall{}` first",
+        if *.0 { " in the project's .mcp.json" } else { "" },
+        if *.0 { " --scope project" } else { "" }
+    )]
+    Registered(bool),
     /// Our own path.
     #[error("this program's own path cannot be found out: {0}")]
     Own(#[source] std::io::Error),
@@ -81,6 +88,7 @@ pub struct Installer {
     registries: Vec<PathBuf>,
     claude: Option<PathBuf>,
     other_places: Vec<(PathBuf, bool)>,
+    project_servers: Option<PathBuf>,
 }
 
 impl Installer {
@@ -95,6 +103,7 @@ impl Installer {
             server: Server::new(&programs, home),
             registries: place::registries(environment),
             claude: program::find("claude"),
+            project_servers: Place::of(Scope::Project, environment, directory).servers,
             other_places: [Scope::User, Scope::Project].map(settings).into(),
             programs,
         })
@@ -182,10 +191,18 @@ impl Installer {
     pub fn write_plugin(&self, folder: &Path) -> Result<Vec<PathBuf>, Error> {
         for (path, is_project) in &self.other_places {
             let target = Target::read(path)?;
-            let value = Document::read(target.text()).and_then(|document| document.value());
-            if value.is_ok_and(|value| !hooks::found(&value).is_empty()) {
+            if !hooks::found(&self.value(&target)?).is_empty() {
                 return Err(Error::Settings(path.clone(), *is_project));
             }
+        }
+        let is_ours = |registered| matches!(registered, Registered::This | Registered::Otherwise(_));
+        if let Some(path) = &self.project_servers
+            && is_ours(self.server.in_file(&self.value(&Target::read(path)?)?))
+        {
+            return Err(Error::Registered(true));
+        }
+        if is_ours(self.registered()) {
+            return Err(Error::Registered(false));
         }
         Ok(plugin::write(folder, &self.caller, &self.server)?)
     }
@@ -334,6 +351,10 @@ impl Installer {
 
     fn document(&self, target: &Target) -> Result<Document, Error> {
         Document::read(target.text()).map_err(|source| self.content(target, source))
+    }
+
+    fn value(&self, target: &Target) -> Result<Value, Error> {
+        self.document(target)?.value().map_err(|source| self.content(target, source))
     }
 
     fn content(&self, target: &Target, source: document::Error) -> Error {
