@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::{Script, patient, spooled};
+use super::{Script, configure, patient, spooled};
+use crate::time::{Held, after};
 use crate::world::id;
 
 #[test]
@@ -133,19 +134,21 @@ fn without_any_hook_time_ends_a_session() {
 
 #[test]
 fn killed_without_a_word_time_ends_the_session() {
-    let world = patient();
-    world.ok(&["status"]);
-    let mut script =
-        Script::starts(&world, "-work-one", &id(1), "startup").at(crate::transcript::now().plus_ms(-40 * 60_000));
+    let held = Held::new();
+    configure(&held.world);
+    let mut script = Script::starts(&held.world, "-work-one", &id(1), "startup").at(after(0));
     script.turn().turn();
+    held.at(60);
     // The agent is killed: no SessionEnd. Its next session is another one.
-    let mut next = Script::starts(&world, "-work-one", &id(2), "startup");
+    let mut next = Script::starts(&held.world, "-work-one", &id(2), "startup").at(after(60));
     next.turn();
-    assert!(world.show(&id(1))["end"].is_null(), "{}", script.told());
     next.ends("other");
     next.ended("hook_other");
-    world.stop();
-    world.ok(&["status"]);
-    let shown = world.show(&id(1));
-    assert!(shown["end"].is_null() || shown["end"] == "inactivity_timeout", "{shown}");
+    assert!(held.world.show(&id(1))["end"].is_null(), "{}", script.told());
+    // Half an hour after its last hook, which was called at 0 s, and not before.
+    held.at(1_799);
+    assert_eq!(held.settle(&id(1)).end, None, "{}", script.told());
+    held.at(1_860);
+    script.ended("inactivity_timeout");
+    assert!(!script.told().contains("session_end ("), "{}", script.told());
 }
