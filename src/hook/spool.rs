@@ -1,8 +1,8 @@
 //! What nobody took: a file in the home's spool, whole or not at all, this user's alone, and never too many.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use baton_actors::durable;
 use baton_events::protocol::{HookParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX, Spooled};
@@ -16,24 +16,9 @@ const NAMED_BYTES: usize = 200;
 
 /// Leaves a file. What cannot be left is counted, where that can be done.
 pub(super) fn leave(home: &Path, spooled: &Spooled) -> io::Result<()> {
-    let folder = folder(home)?;
-    write(&folder, spooled).or_else(|_| count_lost(&folder))
-}
-
-fn folder(home: &Path) -> io::Result<PathBuf> {
     let folder = home.join(SPOOL);
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    match builder.create(&folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            durable::make_private_folder(home)?;
-            builder.create(&folder)?;
-        }
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    Ok(folder)
+    durable::make_private_folder(&folder)?;
+    write(&folder, spooled).or_else(|_| count_lost(&folder))
 }
 
 fn write(folder: &Path, spooled: &Spooled) -> io::Result<()> {
