@@ -2,8 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use baton_events::session::SignalKind;
+
 /// Names of the programs that can be called as a hook. The second takes `hook` as its first argument.
 const PROGRAMS: [&str; 2] = ["baton-hook", "baton"];
+/// What may stand before the program.
+const HOME: &str = "BATON_HOME=";
 
 /// How hooks are called from a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,27 +51,22 @@ pub(crate) struct Own {
 }
 
 impl Own {
-    /// Reads a command line: `None` if it calls something else.
+    /// Reads a command line: `None` unless it calls a hook of Baton for one event that Baton knows, and does nothing else.
+    /// Whoever has put more into such a line has made it his own, and it stays.
     pub(crate) fn read(line: &str) -> Option<Self> {
-        let mut words = words(line).into_iter().peekable();
-        let mut home = None;
-        while let Some((name, value)) = words.peek().and_then(|word| word.split_once('=')) {
-            if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-                break;
-            }
-            if name == "BATON_HOME" {
-                home = Some(value.to_owned());
-            }
-            words.next();
-        }
+        let mut words = words(line)?.into_iter().peekable();
+        let home = words.next_if(|word| word.starts_with(HOME)).map(|word| word[HOME.len()..].to_owned());
         let program = words.next()?;
         let file = program.rsplit(['/', '\\']).next().unwrap_or_default();
         let file = file.strip_suffix(".exe").unwrap_or(file);
-        let is_own = match PROGRAMS.iter().position(|name| *name == file)? {
-            0 => true,
-            _ => words.next().as_deref() == Some("hook"),
-        };
-        is_own.then(|| Self { program: PathBuf::from(program), home })
+        if file == PROGRAMS[1] {
+            words.next_if(|word| word == "hook")?;
+        } else if file != PROGRAMS[0] {
+            return None;
+        }
+        let event = words.next()?;
+        let is_all = words.next().is_none() && SignalKind::of_hook(&event) != SignalKind::Other;
+        is_all.then(|| Self { program: PathBuf::from(program), home })
     }
 }
 
@@ -79,7 +78,6 @@ fn portable(path: &Path) -> String {
 
 /// A word as a shell takes it, quoted only where that is needed.
 pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+@%:,=~".contains(letter);
     let is_literal = |letter: char| !"\"$`\\!".contains(letter);
     if !word.is_empty() && !word.starts_with('~') && word.chars().all(is_plain) {
         word.to_owned()
@@ -90,8 +88,14 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-/// The words of a command line, without their quotes. What no simple command has (pipes, variables) is left as it stands.
-fn words(line: &str) -> Vec<String> {
+/// Whether a letter means itself to every shell, without quotes.
+fn is_plain(letter: char) -> bool {
+    letter.is_alphanumeric() || "/._-+@%:,=~".contains(letter)
+}
+
+/// The words of a command line that has nothing but words, without their quotes. `None` for one with anything that a shell
+/// gives a meaning of its own: operators, variables, remarks, a second line.
+fn words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut letters = line.chars().peekable();
@@ -103,16 +107,20 @@ fn words(line: &str) -> Vec<String> {
                 word.get_or_insert_default();
             }
             (Some(open), _) if letter == open => quote = None,
-            (None, letter) if letter.is_whitespace() => words.extend(word.take()),
+            (None, ' ' | '\t') => words.extend(word.take()),
+            // As `quoted` writes an apostrophe.
+            (None, '\\') => word.get_or_insert_default().push(letters.next_if_eq(&'\'')?),
+            (None, _) if !is_plain(letter) => return None,
+            (Some('"'), '$' | '`') => return None,
             // Before anything else a backslash is one of Windows.
-            (None | Some('"'), '\\') if letters.peek().is_some_and(|next| "\"\\ '$`!".contains(*next)) => {
+            (Some('"'), '\\') if letters.peek().is_some_and(|next| "\"\\$`".contains(*next)) => {
                 word.get_or_insert_default().extend(letters.next());
             }
             _ => word.get_or_insert_default().push(letter),
         }
     }
     words.extend(word);
-    words
+    quote.is_none().then_some(words)
 }
 
 #[cfg(test)]
@@ -143,7 +151,25 @@ mod tests {
             ("C:/b/baton-hook.exe Stop", Some("C:/b/baton-hook.exe")),
             ("\"C:\\b\\baton-hook.exe\" Stop", Some("C:\\b\\baton-hook.exe")),
             ("/b/baton hook session-start", Some("/b/baton")),
-            ("A=1 B='2 3' /b/baton hook stop", Some("/b/baton")),
+            ("BATON_HOME='2 3' /b/baton hook stop", Some("/b/baton")),
+            (" BATON_HOME=/h  '/it'\\''s/baton-hook' Stop ", Some("/it's/baton-hook")),
+            // Somebody has made more of it.
+            ("A=1 /b/baton hook stop", None),
+            ("/usr/bin/baton-hook Stop && notify-send done", None),
+            ("/usr/bin/baton-hook Stop&", None),
+            ("/usr/bin/baton-hook Stop; true", None),
+            ("/usr/bin/baton-hook Stop # mine", None),
+            ("/usr/bin/baton-hook Stop\nnotify-send done", None),
+            ("/usr/bin/baton-hook Stop > /tmp/log", None),
+            ("/usr/bin/baton-hook Stop twice", None),
+            ("/usr/bin/baton-hook \"$(date)\"", None),
+            ("/opt/$X/baton-hook Stop", None),
+            ("/opt/x/baton hook notify --to me", None),
+            ("/opt/x/baton hook notify", None),
+            ("baton hook | my-guard", None),
+            ("baton hook", None),
+            ("baton-hook", None),
+            ("timeout 5 baton-hook Stop", None),
             ("/b/baton status", None),
             ("/b/baton", None),
             ("/b/my-baton-hook Stop", None),

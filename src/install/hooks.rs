@@ -128,8 +128,9 @@ pub(crate) fn found(settings: &Value) -> Vec<Found> {
 fn line(handler: &Value) -> Option<String> {
     let command = handler.get("command")?.as_str()?;
     let Some(arguments) = handler.get("args").and_then(Value::as_array) else { return Some(command.to_owned()) };
-    let words = std::iter::once(super::call::quoted(command));
-    Some(words.chain(arguments.iter().filter_map(Value::as_str).map(super::call::quoted)).collect::<Vec<_>>().join(" "))
+    let words = std::iter::once(Some(command)).chain(arguments.iter().map(Value::as_str));
+    let words: Option<Vec<String>> = words.map(|word| word.map(super::call::quoted)).collect();
+    words.map(|words| words.join(" "))
 }
 
 /// Puts in what is missing and mends what is not as it should be.

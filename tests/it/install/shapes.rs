@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{EVENTS, ours, settings, without_claude};
 
 /// Each is put in and taken out again, with and without the copy that was kept.
-const SHAPES: [(&str, &str); 20] = [
+const SHAPES: [(&str, &str); 21] = [
     ("empty object", "{}"),
     ("empty object on two lines", "{\n}\n"),
     ("one line", "{\"model\":\"opus\"}"),
@@ -43,6 +43,13 @@ const SHAPES: [(&str, &str); 20] = [
     ),
     ("empty lists", "{\n  \"hooks\": {\n    \"Stop\": [],\n    \"SessionStart\": [ ]\n  }\n}\n"),
     ("a plugin of another", "{\n  \"enabledPlugins\": {\n    \"other@baton\": true,\n    \"baton@x\": false\n  }\n}\n"),
+    (
+        "hooks that do more than ours, or call others of our name",
+        "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"/usr/bin/baton-hook Stop && \
+         notify-send done\"}]}\n    ],\n    \"Notification\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"/opt/x/baton hook \
+         notify --to me\"}]}\n    ],\n    \"PreToolUse\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"baton hook | \
+         my-guard\"}]}\n    ]\n  }\n}\n",
+    ),
     ("nothing", ""),
 ];
 
