@@ -82,6 +82,20 @@ pub enum WriteError {
     Io(#[from] std::io::Error),
 }
 
+/// Where `hooks.socket_path` has the daemon listen: it and everybody who looks for it read that key alike. `None`: the key
+/// does not take this text.
+pub fn socket_path(text: &str) -> Option<PathBuf> {
+    parse::is_text(text).then(|| parse::file(text, &variable).ok())?.map(PathBuf::from)
+}
+
+/// A variable of this process's surroundings.
+fn variable(name: &str) -> Option<String> {
+    match name {
+        "HOME" => std::env::home_dir().and_then(|path| path.to_str().map(str::to_owned)),
+        name => std::env::var(name).ok().filter(|value| !value.is_empty()),
+    }
+}
+
 impl Configuration {
     /// Reads the configuration of a home. `base` is what holds where it says nothing; `roots` the directories that are
     /// read then: what lies above the first is what `$CLAUDE_CONFIG_DIR` stands for. Blocks for a short read.
@@ -89,8 +103,7 @@ impl Configuration {
         let config_dir = roots.first().and_then(|root| root.parent()).and_then(|path| path.to_str().map(str::to_owned));
         let lookup = move |name: &str| match name {
             "CLAUDE_CONFIG_DIR" => config_dir.clone(),
-            "HOME" => std::env::home_dir().and_then(|path| path.to_str().map(str::to_owned)),
-            name => std::env::var(name).ok().filter(|value| !value.is_empty()),
+            name => variable(name),
         };
         Self::with_lookup(home, base, roots, Box::new(lookup))
     }

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use baton_actors::configuration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -56,7 +57,7 @@ impl Hooks {
         let text: Option<String> = value(keys.socket_path);
         Self {
             enabled: value(keys.enabled).unwrap_or(true),
-            socket_path: text.map(PathBuf::from).filter(|path| path.is_absolute()),
+            socket_path: text.as_deref().and_then(configuration::socket_path),
             timeout: value(keys.timeout_ms).filter(|ms| *ms > 0).map(Duration::from_millis),
         }
     }
@@ -114,6 +115,12 @@ mod tests {
             None,
             (true, None, Some(40)),
         );
+        let home = std::env::home_dir().unwrap();
+        let below = home.join("run/b.sock");
+        check(Some(r#"{"hooks": {"socket_path": "~/run/b.sock"}}"#), None, (true, below.to_str(), None));
+        for relative in ["~run/b.sock", "$HOME/b.sock", "./b.sock", " ", "/b\\u0000.sock"] {
+            check(Some(&format!(r#"{{"hooks": {{"socket_path": "{relative}"}}}}"#)), None, usual);
+        }
         for wrong in [r#"{"hooks": []}"#, r#"{"hooks": null}"#, r#"{"hooks": {"timeout_ms": -1, "socket_path": 7}}"#] {
             check(Some(wrong), None, usual);
         }

@@ -141,7 +141,7 @@ impl Reader<'_> {
                 Some(paths) => Value::Array(paths),
                 None => return,
             },
-            (Takes::File, Value::String(text)) => match self.file(text) {
+            (Takes::File, Value::String(text)) => match file(text, self.lookup) {
                 Ok(path) => Value::String(path),
                 Err(why) => return self.mistake(Some(line), format!("{}: {} {why}", key.name, shown(text))),
             },
@@ -151,15 +151,6 @@ impl Reader<'_> {
             self.warn(member.line(), format!("{} is not used yet by this version", key.name));
         }
         self.parsed.values.insert(key.name, (value, member.line()));
-    }
-
-    /// A text as an absolute path. Variables stand for themselves: who else reads this key may see others.
-    fn file(&self, text: &str) -> Result<String, String> {
-        let path = match text.strip_prefix("~/") {
-            Some(below) => format!("{}/{below}", expand("~", self.lookup)?),
-            None => text.to_owned(),
-        };
-        if Path::new(&path).is_absolute() { Ok(path) } else { Err("is not absolute".to_owned()) }
     }
 
     /// Texts as absolute directories, or as globs of them.
@@ -241,7 +232,7 @@ pub(super) fn check(key: &Key, node: &Node<'_>) -> Result<Value, String> {
         let texts = value.as_array().filter(|texts| texts.len() >= least && texts.len() <= LIST_MAX);
         texts.is_some_and(|texts| texts.iter().all(|text| text.as_str().is_some_and(|text| !text.trim().is_empty())))
     };
-    let is_text = || value.as_str().is_some_and(|text| !text.trim().is_empty() && !text.contains('\0'));
+    let is_text = || value.as_str().is_some_and(is_text);
     let fits = (key.nullable() && value.is_null())
         || match key.takes {
             Takes::Switch => value.is_boolean(),
@@ -257,6 +248,10 @@ pub(super) fn check(key: &Key, node: &Node<'_>) -> Result<Value, String> {
     if fits { Ok(value) } else { Err(wrong()) }
 }
 
+pub(super) fn is_text(text: &str) -> bool {
+    !text.trim().is_empty() && !text.contains('\0')
+}
+
 fn is_variable(name: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     name.len() <= key::VARIABLE_CHARS
@@ -267,6 +262,15 @@ fn is_variable(name: &str) -> bool {
 /// A path or glob as it is written, with what it means on this disk.
 pub(super) fn pattern(text: &str, lookup: Lookup<'_>) -> Result<Pattern, String> {
     Ok(Pattern::new(&expand(text, lookup)?)?.through_links())
+}
+
+/// A text as an absolute path. Variables stand for themselves: who else reads this key may see others.
+pub(super) fn file(text: &str, lookup: Lookup<'_>) -> Result<String, String> {
+    let path = match text.strip_prefix("~/") {
+        Some(below) => format!("{}/{below}", expand("~", lookup)?),
+        None => text.to_owned(),
+    };
+    if Path::new(&path).is_absolute() { Ok(path) } else { Err("is not absolute".to_owned()) }
 }
 
 /// A text with `~`, `$NAME` and `${NAME}` replaced.
