@@ -10,6 +10,10 @@ use super::input::Field;
 const BUDGET: Duration = Duration::from_millis(100);
 /// What it waits for where it may be told something.
 const TELLING_BUDGET: Duration = Duration::from_millis(150);
+/// What may be configured at most: Claude Code ends a hook after the 5 s that it is installed with, and all hooks of a
+/// session's end together after 1.5 s.
+const MOST: Duration = Duration::from_millis(3_000);
+const END_MOST: Duration = Duration::from_millis(1_000);
 /// Longest name of an event.
 const NAME_CHARS: usize = 64;
 
@@ -40,6 +44,11 @@ impl Event {
     /// How long it may take where nothing else is configured.
     pub(super) fn budget(&self) -> Duration {
         if self.may_say() { TELLING_BUDGET } else { BUDGET }
+    }
+
+    /// How long it may take whatever is configured: what is left in the spool must be there before the agent ends the hook.
+    pub(super) fn most(&self) -> Duration {
+        if self.kind == SignalKind::SessionEnd { END_MOST } else { MOST }
     }
 
     /// Where the agent says why or how.

@@ -15,9 +15,8 @@ use super::event::Event;
 use super::input::{Field, Input};
 use super::talk::Why;
 
-/// Shortest and longest time that may be configured.
+/// Shortest time that may be configured; the longest is the event's.
 const LEAST: Duration = Duration::from_millis(10);
-const MOST: Duration = Duration::from_secs(10);
 /// What a file takes at least, on a machine that has kept us waiting until all time was over.
 const LAST: Duration = Duration::from_millis(30);
 /// Stack of these threads: they do little.
@@ -140,8 +139,12 @@ impl Desk {
 
 impl Call {
     fn budget(&self) -> Duration {
-        let usual = self.event.as_ref().map_or_else(|| Event::of("").budget(), Event::budget);
-        self.timeout.map_or(usual, |timeout| timeout.clamp(LEAST, MOST))
+        // As long as its name is not known, it may be any.
+        let (usual, most) = match &self.event {
+            Some(event) => (event.budget(), event.most()),
+            None => (Event::of("").budget(), Event::of("SessionEnd").most()),
+        };
+        self.timeout.map_or(usual, |timeout| timeout.clamp(LEAST, most))
     }
 
     fn end_at(&self) -> Instant {
@@ -201,7 +204,11 @@ mod tests {
             (None, None, 100),
             (Some("stop"), Some(40), 40),
             (Some("stop"), Some(0), 10),
-            (Some("session-start"), Some(u64::MAX), 10_000),
+            (Some("session-start"), Some(u64::MAX), 3_000),
+            (Some("stop"), Some(2_000), 2_000),
+            (Some("session-end"), Some(600), 600),
+            (Some("session-end"), Some(3_000), 1_000),
+            (None, Some(3_000), 1_000),
         ] {
             let call = call(event, "", timeout);
             assert_eq!(call.end_at() - call.started, Duration::from_millis(ms), "{event:?} {timeout:?}");
