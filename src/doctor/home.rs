@@ -66,6 +66,14 @@ fn socket(socket: &Path) -> Option<Finding> {
 }
 
 fn spool(folder: &Path) -> Finding {
+    if std::fs::symlink_metadata(folder).is_ok_and(|metadata| !metadata.is_dir()) {
+        let shown = folder.display();
+        return Finding::error(
+            "spool",
+            format!("{shown} is no folder of its own: hooks leave nothing there, and no daemon takes anything from it"),
+            format!("rm {}; the next hook makes a folder", quoted(&shown.to_string())),
+        );
+    }
     let count = std::fs::read_dir(folder).map_or(0, |entries| {
         let is_signal = |name: &std::ffi::OsStr| name.to_string_lossy().ends_with(".json");
         entries.flatten().take(2 * SPOOL_FILES_MAX).filter(|entry| is_signal(&entry.file_name())).count()

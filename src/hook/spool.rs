@@ -18,6 +18,10 @@ const NAMED_BYTES: usize = 200;
 pub(super) fn leave(home: &Path, spooled: &Spooled) -> io::Result<()> {
     let folder = home.join(SPOOL);
     durable::make_private_folder(&folder)?;
+    // A link leads out of the home, and no daemon follows it.
+    if !fs::symlink_metadata(&folder)?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
     write(&folder, spooled).or_else(|_| count_lost(&folder))
 }
 
@@ -141,5 +145,14 @@ mod tests {
         assert!(leave(temp.path(), &spooled("Stop", "s", "a")).is_err());
         assert!(leave(Path::new("/dev/null/home"), &spooled("Stop", "s", "a")).is_err());
         assert_eq!(fs::read_to_string(temp.path().join(SPOOL)).unwrap(), "a file");
+        #[cfg(unix)]
+        {
+            let (home, elsewhere) = (temp.path().join("home"), temp.path().join("elsewhere"));
+            fs::create_dir(&home).unwrap();
+            fs::create_dir(&elsewhere).unwrap();
+            std::os::unix::fs::symlink(&elsewhere, home.join(SPOOL)).unwrap();
+            assert!(leave(&home, &spooled("SessionEnd", "s", "a")).is_err());
+            assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0, "nothing through a link");
+        }
     }
 }

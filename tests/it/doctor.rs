@@ -156,6 +156,9 @@ fn a_spool_that_is_full_is_an_error_and_one_that_waits_is_told() {
         fs::write(spool.join(format!("{number:013}-x.json")), "").unwrap();
     }
     found(&doctor(&world), "spool", "error", "full");
+    fs::rename(&spool, world.path("elsewhere")).unwrap();
+    symlink(world.path("elsewhere"), &spool).unwrap();
+    assert!(text(&found(&doctor(&world), "spool", "error", "is no folder of its own")["fix"]).starts_with("rm "));
 }
 
 #[test]
