@@ -111,7 +111,7 @@ impl Hooks {
             let path = path.clone();
             self.blocking(move |spool| spool.read(&path)).await
         };
-        let Spooled { why, hook, .. } = match read {
+        let Spooled { why, took_us, hook, .. } = match read {
             Some(Ok(spooled)) => spooled,
             Some(Err(Unfit::NotNow(error))) => {
                 tracing::debug!(%error, "file of the spool not read");
@@ -136,7 +136,7 @@ impl Hooks {
                 true
             }
             _ => {
-                self.statistics.failed(&hook.event, &why);
+                self.statistics.failed(&hook.event, &why, took_us);
                 if let Some(Err(error)) = self.blocking(move |spool| spool.remove(&path)).await {
                     tracing::warn!(%error, "file of the spool not removed");
                 }

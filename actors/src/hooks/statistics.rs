@@ -26,7 +26,9 @@ const FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// Least time between two writings.
 const KEEP: Duration = Duration::from_secs(10);
 /// Why a signal was left in the spool.
-const WHY: [&str; 5] = ["absent", "timeout", "refused", "garbled", "other_version"];
+const WHY: [&str; 5] = [ABSENT, "timeout", "refused", "garbled", "other_version"];
+/// There was no daemon.
+const ABSENT: &str = "absent";
 /// Where further events are counted.
 const OTHERS: &str = "other";
 
@@ -61,6 +63,15 @@ pub(super) struct Kept {
     times_us: BTreeMap<String, VecDeque<u64>>,
 }
 
+impl Event {
+    fn took(&mut self, us: u64) {
+        if self.times_us.len() >= TIMES {
+            self.times_us.pop_front();
+        }
+        self.times_us.push_back(us);
+    }
+}
+
 impl Statistics {
     /// What was counted before, as far as it can be read: it is no loss. Blocks for a short read.
     pub(super) fn open(home: &Path, now: Timestamp) -> Self {
@@ -78,10 +89,16 @@ impl Statistics {
         event.last_at = event.last_at.max(Some(Timestamp(at)));
     }
 
-    /// One that came from the spool was there for this reason.
-    pub(super) fn failed(&self, event: &str, why: &str) {
+    /// One that came from the spool was there for this reason, after its hook had waited so long. Without a daemon it has
+    /// waited for nobody.
+    pub(super) fn failed(&self, event: &str, why: &str, took_us: u64) {
         let why = if WHY.contains(&why) { why } else { OTHERS };
-        *self.lock().event(event).failures.entry(why.to_owned()).or_default() += 1;
+        let mut counted = self.lock();
+        let event = counted.event(event);
+        *event.failures.entry(why.to_owned()).or_default() += 1;
+        if why != ABSENT {
+            event.took(took_us);
+        }
     }
 
     /// One was ignored.
@@ -107,12 +124,7 @@ impl Statistics {
 
     /// How long a hook took.
     pub(super) fn took(&self, took: &Took) {
-        let mut counted = self.lock();
-        let times = &mut counted.event(&took.event).times_us;
-        if times.len() >= TIMES {
-            times.pop_front();
-        }
-        times.push_back(took.us);
+        self.lock().event(&took.event).took(took.us);
     }
 
     /// What is to be kept, if something is: at most every [`KEEP`], or `now`.
@@ -214,8 +226,8 @@ mod tests {
         assert!(statistics.to_keep(true).is_none(), "nothing was counted");
         statistics.called("Stop", 2_000);
         statistics.called("Stop", 1_500);
-        statistics.failed("Stop", "timeout");
-        statistics.failed("Stop", "whatever\u{1b}");
+        statistics.failed("Stop", "timeout", 1);
+        statistics.failed("Stop", "whatever\u{1b}", 1);
         statistics.ignored("own");
         statistics.unreadable(2);
         statistics.dropped(3);
@@ -234,6 +246,17 @@ mod tests {
         assert_eq!(again.since, "1970-01-01T00:00:01.000Z");
         std::fs::write(home.path().join(FILE), "{\"events\": 7").unwrap();
         assert_eq!(Statistics::open(home.path(), Timestamp(9_000)).shown().since, "1970-01-01T00:00:09.000Z");
+    }
+
+    #[test]
+    fn whoever_gave_up_counts_among_the_slow_ones() {
+        let home = tempfile::tempdir().unwrap();
+        let statistics = Statistics::open(home.path(), Timestamp(0));
+        statistics.took(&Took { event: "Stop".to_owned(), us: 3_000 });
+        statistics.failed("Stop", "timeout", 60_000);
+        statistics.failed("Stop", "absent", 1_000);
+        let stop = &statistics.shown().events["Stop"];
+        assert_eq!((stop.p50_us, stop.p99_us), (Some(3_000), Some(60_000)));
     }
 
     #[test]

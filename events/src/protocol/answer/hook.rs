@@ -64,7 +64,8 @@ pub struct HookEventStats {
     pub calls: u64,
     /// Of these: taken from the spool, by why they were there.
     pub failures: BTreeMap<String, u64>,
-    /// Microseconds from the client's start to its answer, over the last 1,000 calls; `null` while there is none.
+    /// Microseconds from the client's start to its answer, or to where it gave up waiting for one, over the last 1,000
+    /// calls that met a daemon; `null` while there is none.
     pub p50_us: Option<u64>,
     /// As above.
     pub p95_us: Option<u64>,
