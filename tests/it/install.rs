@@ -53,7 +53,13 @@ fn nothing_is_written_unless_it_is_asked_for() {
     fs::write(settings(&world), "{\"model\": \"opus\"}").unwrap();
     let before = files(world.config());
     let dry = world.ok(&["install", "--dry-run", "--claude-md"]);
-    assert!(dry.out.contains("+++ ") && dry.out.contains("+        \"command\"") || dry.out.contains("SessionEnd"));
+    assert!(dry.out.contains("+++ "), "{}", dry.out);
+    for event in EVENTS {
+        let added = |line: &str| {
+            line.starts_with('+') && line.contains("\"command\":") && line.contains(&format!(" {event}\""))
+        };
+        assert_eq!(dry.out.lines().filter(|line| added(line)).count(), 1, "{event}: {}", dry.out);
+    }
     assert!(dry.out.contains("Session Handoff Best Practice") && dry.out.contains("claude mcp add"), "{}", dry.out);
     let refused = world.run(&["install"]);
     assert!(refused.code == 1 && refused.err.contains("--yes"), "{}", refused.err);
