@@ -86,6 +86,7 @@ pub struct Installer {
     caller: Caller,
     server: Server,
     registries: Vec<PathBuf>,
+    directory: PathBuf,
     claude: Option<PathBuf>,
     other_places: Vec<(PathBuf, bool)>,
     project_servers: Option<PathBuf>,
@@ -102,6 +103,7 @@ impl Installer {
             caller: Caller::new(programs.hook.as_deref(), &programs.baton, home),
             server: Server::new(&programs, home),
             registries: place::registries(environment),
+            directory: directory.to_owned(),
             claude: program::find("claude"),
             project_servers: Place::of(Scope::Project, environment, directory).servers,
             other_places: [Scope::User, Scope::Project].map(settings).into(),
@@ -220,6 +222,13 @@ impl Installer {
             return Ok(());
         }
         let command = server::command_line(&self.server.add());
+        if let Some(path) = self.registered_here_only() {
+            plan.remarks.push(format!(
+                "the MCP server is registered for this project only, in {}; for all projects run: {command}",
+                path.display()
+            ));
+            return Ok(());
+        }
         match (self.registered(), &self.claude) {
             (Registered::This, _) => {}
             (Registered::Foreign(command), _) => plan.remarks.push(server::foreign(&command)),
@@ -248,6 +257,14 @@ impl Installer {
             }
             return Ok(());
         }
+        if let Some(path) = self.registered_here_only() {
+            plan.remarks.push(format!(
+                "the MCP server is registered for this project only, in {}; to take it away run here: {}",
+                path.display(),
+                server::command_line(&Server::remove_from_project())
+            ));
+            return Ok(());
+        }
         match (self.registered(), &self.claude) {
             (Registered::Foreign(_) | Registered::Nothing, _) => {}
             (_, None) => plan.remarks.push(format!(
@@ -259,6 +276,15 @@ impl Installer {
             }
         }
         Ok(())
+    }
+
+    /// The file that registers it for the project here and not for the user. What `claude` tells would not tell these apart.
+    fn registered_here_only(&self) -> Option<&Path> {
+        let read = |path: &PathBuf| serde_json::from_str::<Value>(&Target::read(path).ok()?.text?).ok();
+        let (path, file) = self.registries.iter().find_map(|path| Some((path, read(path)?)))?;
+        let is_for_user = self.server.in_file(&file) != Registered::Nothing;
+        let is_here = self.server.in_project(&file, &self.directory) != Registered::Nothing;
+        (is_here && !is_for_user).then_some(path)
     }
 
     /// What Claude Code's own file says, which is only read because running sessions rewrite it, or else its command.

@@ -43,7 +43,7 @@ pub(super) fn look(environment: &Environment, directory: &Path) -> Vec<Finding> 
     let plugins: Vec<String> = all.iter().flat_map(|settings| plugin::enabled(&settings.value)).collect();
     findings.extend(all.iter().filter_map(switched_off));
     findings.extend(hooks(&all, &plugins, environment));
-    findings.push(server(environment, &project, &plugins));
+    findings.push(server(environment, directory, &project, &plugins));
     let of_user = all.iter().find(|settings| settings.path == user.settings);
     findings.push(match retention(of_user.map_or(&Value::Null, |settings| &settings.value)) {
         None => Finding::ok("retention", "transcripts are kept for as long as cleanupPeriodDays says"),
@@ -153,34 +153,37 @@ fn fault(path: &Path, found: &Found, environment: &Environment) -> Option<Findin
     })
 }
 
-fn server(environment: &Environment, project: &Place, plugins: &[String]) -> Finding {
+fn server(environment: &Environment, directory: &Path, project: &Place, plugins: &[String]) -> Finding {
     let Ok(programs) = Programs::own() else { return Finding::unknown("mcp", "this program's own path is not known") };
     let server = Server::new(&programs, place::other_home(environment));
     let files = place::registries(environment).into_iter().chain(project.servers.clone());
-    let registered = files.filter_map(|path| {
-        let value = read(&path).ok().flatten()?;
-        let registered = server.in_file(&value);
-        (registered != Registered::Nothing).then_some((path, registered))
-    });
+    let files: Vec<(PathBuf, Value)> =
+        files.filter_map(|path| read(&path).ok().flatten().map(|value| (path, value))).collect();
+    let for_all = files.iter().map(|(path, value)| (path, server.in_file(value), ""));
+    let here_only =
+        files.iter().map(|(path, value)| (path, server.in_project(value, directory), " for this project only"));
+    let mut registered = for_all.chain(here_only).filter(|(_, registered, _)| *registered != Registered::Nothing);
     let add = server::command_line(&server.add());
-    let again = format!("{} && {add}", server::command_line(&Server::remove()));
-    match (registered.into_iter().next(), plugins.first()) {
-        (Some((path, Registered::This)), _) => Finding::ok("mcp", format!("registered in {}", path.display())),
-        (Some((path, Registered::Otherwise(command))), _) => {
+    match (registered.next(), plugins.first()) {
+        (Some((path, Registered::This, whose)), _) => {
+            Finding::ok("mcp", format!("registered in {}{whose}", path.display()))
+        }
+        (Some((path, Registered::Otherwise(command), whose)), _) => {
             let is_there = match Path::new(&command).is_absolute() {
                 true => program::is_program(Path::new(&command)),
                 false => program::find(&command).is_some(),
             };
+            let remove = if whose.is_empty() { Server::remove() } else { Server::remove_from_project() };
             match is_there {
-                true => Finding::ok("mcp", format!("registered in {} as {command}", path.display())),
+                true => Finding::ok("mcp", format!("registered in {}{whose} as {command}", path.display())),
                 false => Finding::error(
                     "mcp",
-                    format!("{} names {command}, which is not there", path.display()),
-                    format!("run: {again}"),
+                    format!("{} names {command}{whose}, which is not there", path.display()),
+                    format!("run: {} && {add}", server::command_line(&remove)),
                 ),
             }
         }
-        (Some((_, Registered::Foreign(command))), _) => {
+        (Some((_, Registered::Foreign(command), _)), _) => {
             Finding::error("mcp", server::foreign(&command), format!("run: {add}"))
         }
         (_, Some(plugin)) => Finding::ok("mcp", format!("the plugin {plugin} brings the server")),

@@ -66,6 +66,14 @@ impl Server {
         }
     }
 
+    /// What is registered in a file of Claude Code for one project only, in which a directory lies: so `claude mcp add` does
+    /// where no scope is said.
+    pub(crate) fn in_project(&self, file: &Value, directory: &Path) -> Registered {
+        let of_folder = |folder: &Path| Some(self.in_file(file.get("projects")?.get(folder.to_str()?)?));
+        let mut found = directory.ancestors().filter_map(of_folder);
+        found.find(|registered| *registered != Registered::Nothing).unwrap_or(Registered::Nothing)
+    }
+
     /// Puts it into a project's `.mcp.json`, in the place of an older one of ours.
     pub(crate) fn put_in(&self, document: &mut Document) -> Result<(), Error> {
         let path = [SERVERS, Step::Key(NAME)];
@@ -106,6 +114,11 @@ impl Server {
     /// Arguments of `claude` that take it away.
     pub(crate) fn remove() -> Vec<String> {
         ["mcp", "remove", "--scope", "user", NAME].map(str::to_owned).into()
+    }
+
+    /// The same for what is registered for one project only, to be run in it.
+    pub(crate) fn remove_from_project() -> Vec<String> {
+        ["mcp", "remove", "--scope", "local", NAME].map(str::to_owned).into()
     }
 
     /// What is registered, as `claude` tells it.
@@ -215,6 +228,23 @@ mod tests {
             server.take_out(&mut document).unwrap();
             assert_eq!(document.text(), before);
         }
+    }
+
+    #[test]
+    fn what_is_registered_for_one_project_is_seen_in_it() {
+        let file = serde_json::json!({"projects": {
+            "/p": {"mcpServers": {"baton": {"command": "/b b/baton", "args": ["mcp"]}}}, "/q": {}, "/r": 7
+        }});
+        for (directory, expected) in [
+            ("/p", Registered::This),
+            ("/p/deep/down", Registered::This),
+            ("/q", Registered::Nothing),
+            ("/r", Registered::Nothing),
+            ("/", Registered::Nothing),
+        ] {
+            assert_eq!(server(None).in_project(&file, Path::new(directory)), expected, "{directory}");
+        }
+        assert_eq!(server(None).in_project(&serde_json::json!([]), Path::new("/p")), Registered::Nothing);
     }
 
     #[test]

@@ -107,6 +107,31 @@ fn a_program_that_has_gone_is_an_error_with_its_fix() {
 }
 
 #[test]
+fn a_server_that_is_registered_for_one_project_is_seen_there() {
+    let world = without_claude();
+    let here = fs::canonicalize(world.path("work")).unwrap();
+    let baton =
+        serde_json::json!({"type": "stdio", "command": BATON, "args": ["mcp"], "env": {"BATON_HOME": world.home()}});
+    let registry = world.path("user/.claude.json");
+    for (folder, command, status, what) in [
+        (&*here, BATON, "ok", "for this project only"),
+        (&*here, "/gone/baton", "error", "/gone/baton for this project only"),
+        (Path::new("/elsewhere"), BATON, "warn", "does not know"),
+    ] {
+        let mut baton = baton.clone();
+        baton["command"] = command.into();
+        let file = serde_json::json!({"projects": {folder.to_str().unwrap(): {"mcpServers": {"baton": baton}}}});
+        fs::write(&registry, file.to_string()).unwrap();
+        let finding = found(&doctor(&world), "mcp", status, what);
+        assert!(status != "error" || text(&finding["fix"]).contains("--scope local"), "{finding}");
+        for command in [&["install", "--dry-run"][..], &["uninstall", "--dry-run"]] {
+            let said = world.ok(command).out;
+            assert_eq!(said.contains("registered for this project only"), folder == here, "{said}");
+        }
+    }
+}
+
+#[test]
 fn settings_that_do_not_work_are_named() {
     let world = without_claude();
     world.ok(&["install", "--yes"]);
