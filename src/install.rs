@@ -315,7 +315,13 @@ impl Installer {
         }
         let text = document.text();
         let is_known = backups.iter().any(|(_, copy)| *copy == text);
-        if is_empty && !is_known && is_our_own_form(&target, put_in) {
+        // The copies go with it, so there must be nothing of anybody else in them.
+        let is_of_ours = |copy: &str| {
+            let emptied = Document::read(copy).and_then(|mut then| take_out(&mut then).and_then(|()| then.value()));
+            emptied.is_ok_and(|value| value == json!({}))
+        };
+        let are_ours = backups.iter().all(|(_, copy)| is_of_ours(copy));
+        if is_empty && !is_known && are_ours && is_our_own_form(&target, put_in) {
             let folder = target.path.parent().filter(|_| self.place.scope == Scope::Project);
             let folder = folder.filter(|folder| folder.ends_with(".claude")).map(Path::to_owned);
             return Ok(Change(Kind::Remove { target, folder }));
@@ -417,7 +423,14 @@ fn in_order(value: &Value, caller: &Caller) -> String {
 fn is_our_own_form(target: &Target, put_in: Edit) -> bool {
     let made = Document::read("").and_then(|mut document| put_in(&mut document).map(|()| document.text()));
     // What was made by another program of ours has other paths in it, and the same lines.
-    made.is_ok_and(|made| made.lines().count() == target.text().lines().count())
+    let is_same = |(made, line): (&str, &str)| {
+        let is_path =
+            |line: &str| ["\"command\":", "\"BATON_HOME\":"].iter().any(|key| line.trim_start().starts_with(key));
+        made == line || is_path(made) && is_path(line)
+    };
+    made.is_ok_and(|made| {
+        made.lines().count() == target.text().lines().count() && made.lines().zip(target.text().lines()).all(is_same)
+    })
 }
 
 /// Switches that keep hooks from running.
