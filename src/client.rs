@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::daemon::READY;
-use crate::environment::{self, Environment};
+use crate::environment::{self, Environment, Hooks};
 use crate::print::Waiting;
 
 /// How long a daemon may take to be ready: it opens its log first.
@@ -98,6 +98,23 @@ pub(crate) fn reach(endpoint: &Endpoint) -> io::Result<Stream> {
     Ok(stream)
 }
 
+/// Connects to the home's daemon, wherever it listens. The error is that of where it should.
+pub(crate) fn reach_home(environment: &Environment, hooks: &Hooks) -> io::Result<Stream> {
+    let configured = environment.endpoint_of(hooks);
+    reach(&configured).or_else(|error| {
+        elsewhere(environment, &configured).iter().find_map(|endpoint| reach(endpoint).ok()).ok_or(error)
+    })
+}
+
+/// Where else the home's daemon may listen: it was started before the configuration said what it says now, or takes an
+/// older one because that has a mistake. None while nobody holds the home.
+pub(crate) fn elsewhere(environment: &Environment, configured: &Endpoint) -> Vec<Endpoint> {
+    let told = lock::listens_at(&environment.home).map(Endpoint::at);
+    let others: Vec<Endpoint> =
+        told.into_iter().chain([Endpoint::of(&environment.home)]).filter(|endpoint| endpoint != configured).collect();
+    if others.is_empty() || lock_is_free(environment) { Vec::new() } else { others }
+}
+
 /// Refuses a connection to another user's process, where the system tells whose it is.
 #[cfg(unix)]
 pub(crate) fn check_peer(stream: &impl StreamCommon) -> io::Result<()> {
@@ -124,7 +141,7 @@ impl Client {
     /// Connects to the home's daemon if it runs.
     pub fn connect(environment: &Environment) -> Result<Option<Self>, Error> {
         lock::check_home(&environment.home)?;
-        let Ok(stream) = reach(&environment.endpoint()) else { return Ok(None) };
+        let Ok(stream) = reach_home(environment, &Hooks::of(&environment.home)) else { return Ok(None) };
         let _ = stream.set_recv_timeout(Some(GREET));
         let _ = stream.set_send_timeout(Some(GREET));
         let mut client = Self { stream: BufReader::new(stream), calls: 0, welcome: Welcome::default() };
@@ -153,21 +170,28 @@ impl Client {
         let _waiting = Waiting::new("starting the daemon");
         let _starting = start_lock(&environment.home).map_err(|error| home_error(environment, &error))?;
         // Somebody else may have started it while we waited, or is starting it by hand, or the last one is still ending.
-        let until = Instant::now() + START;
+        if let Some(client) = Self::connect_to_holder(environment, START)? {
+            return Ok(client);
+        }
+        Daemon::start(&environment.for_daemon(), &["--detached"], Stdio::null())?.leave();
+        Self::connect(environment)?.ok_or_else(|| Error::NotStarted("it ended at once; see `daemon.log`".to_owned()))
+    }
+
+    /// Connects to whoever holds the home; one that is starting or ending is waited for. `None`: nobody holds it.
+    pub fn connect_to_holder(environment: &Environment, within: Duration) -> Result<Option<Self>, Error> {
+        let until = Instant::now() + within;
         loop {
             if let Some(client) = Self::connect(environment)? {
-                return Ok(client);
+                return Ok(Some(client));
             }
             if lock_is_free(environment) {
-                break;
+                return Ok(None);
             }
             if Instant::now() >= until {
                 return Err(Error::NotAnswering(lock::holder(&environment.home)));
             }
             std::thread::sleep(LOOK);
         }
-        Daemon::start(&environment.for_daemon(), &["--detached"], Stdio::null())?.leave();
-        Self::connect(environment)?.ok_or_else(|| Error::NotStarted("it ended at once; see `daemon.log`".to_owned()))
     }
 
     fn of_this_version(self, environment: &Environment) -> Result<Option<Self>, Error> {

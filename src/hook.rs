@@ -69,7 +69,7 @@ pub fn run(event: Option<String>, started: Instant) {
     });
     read(&desk);
     let (event, params) = desk.params();
-    let told = talk::tell(&environment.endpoint_of(&hooks), &environment, &params);
+    let told = talk::tell(&environment, &hooks, &params);
     let took = started.elapsed();
     desk.change(|call| call.phase = Phase::Ending);
     match told {

@@ -11,6 +11,12 @@ use crate::obstacle::Obstacle;
 /// The file that is locked; it holds the owner's process id in digits.
 pub const LOCK_FILE: &str = "daemon.lock";
 
+/// The file that says where the holder listens, when that is not in the home; whoever takes the lock removes it.
+const LISTENS_FILE: &str = "daemon.socket";
+
+/// Longest path that is believed there.
+const LISTENS_MAX_BYTES: u64 = 4096;
+
 /// How often a lock that is held is looked at again, and how long after.
 const LOOKS: u32 = 5;
 const LOOK: Duration = Duration::from_millis(4);
@@ -81,6 +87,8 @@ impl HomeLock {
             Err(TryLockError::Error(source)) => return Err(LockError::Io { path, source }),
         }
         write_pid(&mut file).map_err(io_error(&path))?;
+        // The last holder's.
+        let _ = std::fs::remove_file(home.join(LISTENS_FILE));
         Ok(Self { file: Some(file) })
     }
 
@@ -131,6 +139,19 @@ impl Drop for HomeLock {
 /// Which process has said that it holds a home. It may have ended since.
 pub fn holder(home: &Path) -> Option<u32> {
     pid_in(&mut File::open(home.join(LOCK_FILE)).ok()?)
+}
+
+/// Says where the holder of a home listens, if that is not in the home: clients may have read another configuration than
+/// it has. Blocks for a short write.
+pub fn say_listening(home: &Path, socket: &Path) -> io::Result<()> {
+    durable::write_file(&home.join(LISTENS_FILE), socket.to_str().unwrap_or_default().as_bytes())
+}
+
+/// Where the holder of a home has said that it listens. It may have ended since.
+pub fn listens_at(home: &Path) -> Option<PathBuf> {
+    let mut text = String::new();
+    File::open(home.join(LISTENS_FILE)).ok()?.take(LISTENS_MAX_BYTES).read_to_string(&mut text).ok()?;
+    Some(PathBuf::from(text)).filter(|path| path.is_absolute())
 }
 
 fn write_pid(file: &mut File) -> io::Result<()> {
@@ -186,6 +207,21 @@ mod tests {
         assert!(error.to_string().starts_with(&format!("another daemon (process {own}) already serves")), "{error}");
         drop(lock);
         HomeLock::acquire(&home).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn where_a_holder_listens_is_known_until_the_next_one() {
+        let home = tempfile::tempdir().unwrap();
+        let lock = HomeLock::acquire(home.path()).unwrap();
+        assert_eq!(listens_at(home.path()), None);
+        say_listening(home.path(), Path::new("/run/b.sock")).unwrap();
+        assert_eq!(listens_at(home.path()).as_deref(), Some(Path::new("/run/b.sock")));
+        assert!(HomeLock::acquire(home.path()).is_err());
+        assert!(listens_at(home.path()).is_some());
+        drop(lock);
+        let _lock = HomeLock::acquire(home.path()).unwrap();
+        assert_eq!(listens_at(home.path()), None);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::imported::Imported;
 use crate::indexer;
 use crate::journal::{self, DiskJournal, Journal, OpenError};
 use crate::limits;
-use crate::lock::{HomeLock, LockError};
+use crate::lock::{self, HomeLock, LockError};
 use crate::obstacle::Obstacle;
 use crate::outage::Outage;
 use crate::pace::Pace;
@@ -217,6 +217,11 @@ impl System {
             supervisor: supervisor.clone(),
             markers: home.join("watch"),
         };
+        if let Some(path) = &socket_path
+            && let Err(error) = lock::say_listening(&home, path)
+        {
+            tracing::warn!(%error, "clients find this daemon only while hooks.socket_path stays what it is");
+        }
         let endpoint = socket_path.map_or_else(|| Endpoint::of(&home), Endpoint::at);
         let children = supervisor::Children {
             indexer: (indexer.clone(), memory),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::Error;
-use crate::client::Client;
+use crate::client::{self, Client};
 use crate::environment::Environment;
 use crate::print::{Output, Waiting};
 
@@ -29,7 +29,8 @@ pub(super) struct Typed {
 }
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let client = Client::connect(environment)?;
+    // That none was running is said only where nobody holds the home.
+    let client = Client::connect_to_holder(environment, client::GREET)?;
     let pid = client.as_ref().map(|client| client.welcome().pid);
     if let Some(client) = client {
         let _waiting = Waiting::new("sessions finish what they have begun");

@@ -2,16 +2,21 @@
 
 use std::path::Path;
 
+use baton_actors::gateway::Endpoint;
 use baton_actors::lock::{self, LockError};
 use baton_events::protocol::{OWN_CHILD, SPOOL, SPOOL_DROPPED, SPOOL_FILES_MAX};
 
 use super::Finding;
+use crate::client;
 use crate::environment::{Environment, Hooks};
 use crate::install::call::quoted;
 
 pub(super) fn look(environment: &Environment) -> Vec<Finding> {
     let mut findings = vec![home(&environment.home)];
-    findings.extend(socket(environment.endpoint().path()));
+    let configured = environment.endpoint();
+    let elsewhere = client::elsewhere(environment, &configured);
+    let socket_of = |endpoint: &Endpoint| socket(endpoint.path());
+    findings.extend(std::iter::once(&configured).chain(&elsewhere).find_map(socket_of));
     findings.push(spool(&environment.home.join(SPOOL)));
     findings.push(variables());
     if !Hooks::of(&environment.home).enabled {

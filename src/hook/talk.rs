@@ -3,7 +3,6 @@
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use baton_actors::gateway::Endpoint;
 use baton_events::protocol::answer::Hook;
 use baton_events::protocol::{self, Call, HookParams, Incoming, Took, Welcome, code, method};
 use interprocess::local_socket::Stream;
@@ -13,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::event::Event;
 use crate::client;
-use crate::environment::Environment;
+use crate::environment::{Environment, Hooks};
 
 /// Most that is read of a daemon.
 const ANSWER_BYTES: usize = 64 * 1024;
@@ -54,8 +53,8 @@ impl Why {
 pub(super) struct Link(Stream);
 
 /// Tells the daemon of an event, and waits for as long as it takes: who cannot wait is watched.
-pub(super) fn tell(endpoint: &Endpoint, environment: &Environment, params: &HookParams) -> Result<(Link, Hook), Why> {
-    let stream = client::reach(endpoint).map_err(|error| match error.kind() {
+pub(super) fn tell(environment: &Environment, hooks: &Hooks, params: &HookParams) -> Result<(Link, Hook), Why> {
+    let stream = client::reach_home(environment, hooks).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Why::Absent,
         _ => Why::Refused,
     })?;

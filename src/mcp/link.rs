@@ -3,6 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use baton_actors::gateway::Endpoint;
 use baton_actors::{limits, lock};
 use baton_events::protocol::answer::ToolResult;
 use baton_events::protocol::{
@@ -119,9 +120,14 @@ impl Link {
     /// `None` when there is no daemon, or an older one that has to be replaced.
     async fn connect(environment: &Environment) -> Result<Option<Self>, Error> {
         lock::check_home(&environment.home)?;
-        let endpoint = environment.endpoint();
-        let name = endpoint.path().to_fs_name::<GenericFilePath>().map_err(Error::Broken)?;
-        let Ok(stream) = Stream::connect(name).await else { return Ok(None) };
+        let configured = environment.endpoint();
+        let mut stream = open(&configured).await;
+        if stream.is_err() {
+            for endpoint in client::elsewhere(environment, &configured) {
+                stream = stream.or(open(&endpoint).await);
+            }
+        }
+        let Ok(stream) = stream else { return Ok(None) };
         client::check_peer(&stream).map_err(Error::Broken)?;
         let mut link = Self { stream: BufReader::new(stream) };
         let hello = line_of(1, method::HELLO, &client::hello(environment, "mcp"))?;
@@ -188,6 +194,10 @@ impl Link {
             _ => Err(Error::Broken(io::ErrorKind::UnexpectedEof.into())),
         }
     }
+}
+
+async fn open(endpoint: &Endpoint) -> io::Result<Stream> {
+    Stream::connect(endpoint.path().to_fs_name::<GenericFilePath>()?).await
 }
 
 fn line_of(id: u64, method: &str, params: &impl Serialize) -> Result<Vec<u8>, Error> {

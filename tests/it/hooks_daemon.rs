@@ -248,3 +248,49 @@ fn hooks_may_be_switched_off_and_the_socket_lie_elsewhere() {
     let problems = status["result"]["problems"].to_string();
     assert!(problems.contains("hooks.socket_path says") && problems.contains("baton stop"), "{status}");
 }
+
+#[test]
+fn a_daemon_is_found_wherever_the_configuration_had_it_listen() {
+    let world = World::new();
+    let elsewhere = world.path("run/baton.sock");
+    let file = world.home().join("config.json");
+    world.ok(&["status"]);
+    let mut daemon = world.daemon();
+    let there = json!({"hooks": {"socket_path": elsewhere}}).to_string();
+    // It listens in its home, then elsewhere, and each time the configuration says another place.
+    for (config, next) in [(&*there, "{}"), ("{}", &*there)] {
+        std::fs::write(&file, config).unwrap();
+        let status = world.json(&["status"]);
+        assert_eq!(status["pid"].as_u64(), daemon.map(|pid| pid.as_raw_nonzero().get() as u64), "{status}");
+        assert!(status["problems"].to_string().contains("hooks.socket_path says"), "{status}");
+        let doctor = world.run(&["doctor"]).out;
+        assert!(doctor.contains("hooks.socket_path says") && !doctor.contains("none runs"), "{doctor}");
+        assert_eq!(world.json(&["stop"])["stopped"], true);
+        assert_eq!(world.daemon(), None);
+        assert_eq!(world.json(&["stop"])["stopped"], false);
+        // One that takes what is configured, before that changes once more.
+        world.ok(&["status"]);
+        daemon = world.daemon();
+        assert_eq!(elsewhere.exists(), config == there);
+        std::fs::write(&file, next).unwrap();
+    }
+    // A mistake: the last good one holds, for a daemon that is started too.
+    std::fs::write(&file, &there).unwrap();
+    world.ok(&["status"]);
+    world.ok(&["stop"]);
+    world.ok(&["status"]);
+    world.ok(&["stop"]);
+    std::fs::write(&file, r#"{"hooks": {"enabled": 7}}"#).unwrap();
+    world.ok(&["status"]);
+    assert!(elsewhere.exists(), "{}", world.log());
+}
+
+#[test]
+fn a_home_below_the_users_own_is_written_with_a_tilde() {
+    let world = World::new();
+    std::fs::create_dir_all(world.home()).unwrap();
+    std::fs::write(world.home().join("config.json"), r#"{"hooks": {"socket_path": "~/run/b.sock"}}"#).unwrap();
+    world.ok(&["status"]);
+    assert!(world.path("user/run/b.sock").exists());
+    assert_eq!(world.json(&["stop"])["stopped"], true);
+}
