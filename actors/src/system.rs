@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use baton_events::record::Timestamp;
-use ractor::{Actor, ActorRef};
+use ractor::{Actor, ActorRef, SpawnErr};
 use tokio::sync::{Semaphore, watch};
 
 use crate::archive;
@@ -231,7 +231,7 @@ impl System {
         let options = supervisor::Options { sessions, table, progress, degraded, children };
         let (actor, ended) = Actor::spawn(None, SupervisorActor, (options, supervisor))
             .await
-            .map_err(|error| StartError::Actors { reason: error.to_string() })?;
+            .map_err(|error| StartError::Actors { reason: cause(&error) })?;
         tokio::spawn(end_with(ended, services.stop.clone()));
         tracing::info!(home = %home.display(), sessions = services.table.borrow().len(), "daemon started");
         tokio::spawn(hooks::watch(Arc::downgrade(&services.hooks), services.stop.subscribe()));
@@ -272,6 +272,14 @@ impl System {
         let _ = tokio::task::spawn_blocking(move || journal.close()).await;
         tracing::info!("daemon stopped");
         self.lock
+    }
+}
+
+/// Why an actor did not start, in its own words: each that started another has put some around them.
+fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+    match error.downcast_ref() {
+        Some(SpawnErr::StartupFailed(inner)) => cause(inner.as_ref()),
+        _ => error.to_string(),
     }
 }
 

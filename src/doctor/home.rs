@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use baton_actors::gateway::Endpoint;
+use baton_actors::gateway::{Endpoint, SocketError};
 use baton_actors::lock::{self, LockError};
 use baton_events::protocol::{OWN_CHILD, SPOOL, SPOOL_DROPPED, SPOOL_FILES_MAX};
 
@@ -15,6 +15,10 @@ pub(super) fn look(environment: &Environment) -> Vec<Finding> {
     let mut findings = vec![home(&environment.home)];
     let configured = environment.endpoint();
     let elsewhere = client::elsewhere(environment, &configured);
+    if let Err(SocketError::Exposed { folder, why, fix }) = configured.check(&environment.home) {
+        let what = format!("hooks.socket_path lies in {}, which {why}: no daemon listens there", folder.display());
+        findings.push(Finding::error("socket", what, fix));
+    }
     let socket_of = |endpoint: &Endpoint| socket(endpoint.path());
     findings.extend(std::iter::once(&configured).chain(&elsewhere).find_map(socket_of));
     findings.push(spool(&environment.home.join(SPOOL)));

@@ -96,6 +96,14 @@ impl Endpoint {
         Self { path }
     }
 
+    /// Whether the folder that the socket lies in is one for it, if it is there yet; `home` is the home that it is of.
+    pub fn check(&self, home: &Path) -> Result<(), Error> {
+        match self.path.parent().filter(|folder| cfg!(unix) && folder.is_dir()) {
+            Some(folder) => check_folder(folder, folder == home),
+            None => Ok(()),
+        }
+    }
+
     /// The path, for messages and for clients.
     pub fn path(&self) -> &Path {
         &self.path
@@ -271,6 +279,8 @@ fn check_folder(folder: &Path, is_home: bool) -> Result<(), Error> {
         (true, mode) if mode & 0o022 != 0 => {
             Err(exposed("others can write to", format!("run: chmod go-w '{}'", folder.display())))
         }
+        // One that others share is not to be closed to them.
+        (false, _) if metadata.mode() & 0o1022 != 0 => Err(exposed("others can write to", elsewhere)),
         (false, mode) if mode != 0 => {
             Err(exposed("others can reach into", format!("run: chmod 700 '{}', or {elsewhere}", folder.display())))
         }

@@ -116,4 +116,12 @@ fn a_socket_of_another_home_is_not_taken() {
     mode(&folder, 0o755);
     let ran = second.run(&["status"]);
     assert!(ran.code == 1 && ran.err.contains("chmod 700"), "{}", ran.err);
+    // One that is shared is not to be closed to the others.
+    mode(&folder, 0o1777);
+    let ran = second.run(&["status"]);
+    let fix = "set hooks.socket_path to a path in a folder of your own";
+    assert!(ran.code == 1 && ran.err.contains(fix), "{}", ran.err);
+    assert!(!ran.err.contains("chmod") && !ran.err.contains("panicked"), "{}", ran.err);
+    let doctor = second.run(&["doctor"]);
+    assert!(doctor.code == 1 && doctor.out.contains(fix) && !doctor.out.contains("chmod"), "{}", doctor.out);
 }
