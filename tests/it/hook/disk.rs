@@ -48,7 +48,7 @@ fn a_home_that_cannot_be_written_to_is_left_alone() {
     configure(&world, "{}");
     fs::set_permissions(world.home(), Permissions::from_mode(0o500)).unwrap();
     end(&world, 1);
-    call(&world, "SessionStart", &event(&world, "SessionStart", &id(1)));
+    call(&world, "UserPromptSubmit", &event(&world, "UserPromptSubmit", &id(1)));
     fs::set_permissions(world.home(), Permissions::from_mode(0o700)).unwrap();
     assert_eq!(files_below(world.home()), [world.home().join("config.json")]);
 }
