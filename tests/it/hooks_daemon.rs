@@ -87,9 +87,8 @@ fn sessions_of_which_only_hooks_speak_are_not_taken_without_end() {
     let world = World::new();
     world.ok(&["status"]);
     let raw = &mut Raw::greeted(&world);
-    let begins = |raw: &mut Raw, number: u32, more: Value| {
-        text(&hook(raw, &world, "SessionStart", &id(number), more)["status"])
-    };
+    let begins =
+        |raw: &mut Raw, number: u32, more: Value| text(&hook(raw, &world, "SessionStart", &id(number), more)["status"]);
     let unnamed = || json!({"transcript_path": null});
     let taken = (1..=300).filter(|number| begins(raw, *number, unnamed()) == "recorded").count();
     assert_eq!(taken, 256);

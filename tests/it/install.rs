@@ -146,16 +146,17 @@ fn a_projects_link_leads_to_nothing_outside_of_it() {
 fn a_copy_of_the_guidance_goes_only_when_the_file_is_as_it_was() {
     let world = without_claude();
     let (guidance, copy) = (world.config().join("CLAUDE.md"), world.config().join("CLAUDE.md.baton-backup-1"));
-    for (before, edit, after) in [
-        ("# Mine\n", "", Some("# Mine\n")),
-        ("", "", Some("")),
-        ("# Mine\n", "later words\n", None),
-    ] {
+    for (before, edit, after) in
+        [("# Mine\n", "", Some("# Mine\n")), ("", "", Some("")), ("# Mine\n", "later words\n", None)]
+    {
         fs::write(&guidance, before).unwrap();
         world.ok(&["install", "--yes", "--claude-md"]);
         fs::write(&guidance, fs::read_to_string(&guidance).unwrap() + edit).unwrap();
         let said = world.ok(&["uninstall", "--yes"]).out;
-        assert_eq!(fs::read_to_string(&guidance).unwrap(), after.map_or_else(|| format!("{before}{edit}"), str::to_owned));
+        assert_eq!(
+            fs::read_to_string(&guidance).unwrap(),
+            after.map_or_else(|| format!("{before}{edit}"), str::to_owned)
+        );
         assert_eq!(copy.exists(), after.is_none(), "{before:?} {edit:?}: {said}");
         assert_eq!(said.contains("CLAUDE.md is as it was before"), after.is_some(), "{said}");
     }

@@ -82,7 +82,9 @@ impl Hooks {
             return Err(Ignored::SwitchedOff);
         }
         let is_id = (1..=ID_BYTES).contains(&hook.id.len()) && !hook.id.contains(char::is_control);
-        let session = SessionId::new(&hook.session_id).filter(|_| is_id && is_given(&hook.session_id)).ok_or(Ignored::Malformed)?;
+        let session = SessionId::new(&hook.session_id)
+            .filter(|_| is_id && is_given(&hook.session_id))
+            .ok_or(Ignored::Malformed)?;
         let row = self.options.table.borrow().get(&session).cloned();
         let known = row.as_deref().map(|row| &row.state);
         let looked = self.look_up(hook, known).await;
@@ -148,7 +150,6 @@ impl Hooks {
             (self.options.roots.now(), hook.transcript_path.clone(), hook.agent_transcript_path.clone());
         let cwd = hook.cwd.clone().filter(|cwd| cwd.len() <= 4_096);
         let (known_path, known_named) = (known_path.map(str::to_owned), known_path.map(PathBuf::from));
-        let without = self.without_look(hook, known_named, known_place);
         let looking = self.looks.take(Instant::now() + LOOK, move || {
             let user_home = std::env::home_dir();
             let locate = |path: &str| whereabouts::locate(&roots, path, user_home.as_deref());
@@ -160,7 +161,7 @@ impl Hooks {
             let subagent = agent_path.as_deref().and_then(locate);
             Looked { transcript, subagent, place: cwd.map(|cwd| place::of(&cwd)) }
         });
-        looking.await.unwrap_or(without)
+        looking.await.unwrap_or_else(|| self.without_look(hook, known_named, known_place))
     }
 
     /// What can be said of a hook when nobody can say what it names: a transcript counts as one if it is written like that.
