@@ -108,7 +108,7 @@ impl fmt::Display for Signal {
 /// What signals have left in the state of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signals {
-    /// When the agent last began to work in it.
+    /// When the agent last began to work in it. Where it came back after an end and left again without a word: that end.
     pub started_at: Option<Timestamp>,
     /// The session whose place it took when it did.
     pub follows: Option<Follows>,
@@ -137,7 +137,8 @@ impl Signal {
 /// What a signal leaves in the state of its session. The end that it may bring about is an event of its own and comes
 /// first: an end without one stands for a signal that came too late to be one, and owes nothing.
 pub(super) fn take(state: &mut State, signal: &Signal) {
-    let (is_over, said_at, signals) = (state.end.is_some(), state.last_conversation_at, &mut state.signals);
+    let (ended_at, said_at) = (state.end.map(|end| end.at), state.last_conversation_at);
+    let (is_over, signals) = (ended_at.is_some(), &mut state.signals);
     match signal.kind {
         SignalKind::SessionStart => {
             signals.started_at = signals.started_at.max(Some(signal.at));
@@ -146,6 +147,11 @@ pub(super) fn take(state: &mut State, signal: &Signal) {
             }
         }
         SignalKind::SessionEnd if is_over => {
+            // Whoever came back to it after its end has left it again.
+            if signals.started_at.max(signals.active_at) <= Some(signal.at) {
+                signals.started_at = signals.started_at.min(ended_at);
+                signals.active_at = signals.active_at.min(ended_at);
+            }
             signals.close_owed = signals.close_owed.filter(|owed| owed.ends_session()).or(signal.end());
         }
         SignalKind::SessionEnd => {}

@@ -219,6 +219,20 @@ fn lines_written_after_the_end_belong_to_it_and_a_new_prompt_does_not() {
 }
 
 #[test]
+fn whoever_came_back_and_left_without_a_word_works_in_it_no_more() {
+    let back = "100s signal session_start resume -> signalled(session_start) | indexed end=explicit episode=1";
+    let left =
+        "101s signal session_end -> signalled(session_end) | indexed end=explicit episode=1 owes=close(hook_other)";
+    let late = "101s signal session_end at=99 -> signalled(session_end) \
+                    | indexed end=explicit episode=1 owes=close(hook_other)";
+    for (then, works_on) in [("", true), (left, false), (late, true)] {
+        let world = world(INDEXED, &format!("{back}\n{then}"));
+        let state = world.aggregate.state();
+        assert_eq!(state.signals.started_at > state.end.map(|end| end.at), works_on, "{then}");
+    }
+}
+
+#[test]
 fn an_end_after_work_that_is_not_read_yet_is_an_end_of_its_own() {
     let closed = "
          20s signal session_end clear -> ended signalled(session_end) \
