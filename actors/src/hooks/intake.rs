@@ -192,10 +192,14 @@ fn is_of(transcript: &Path, session: &SessionId) -> bool {
     stem == session.as_str() || stem.starts_with(SUBAGENT)
 }
 
-/// What happened. Whatever happens to a subagent, its session only goes on.
+/// What happened. Whatever happens to a subagent, its session only goes on. A session that works as a named agent says so
+/// with everything that happens to itself.
 fn kind(hook: &HookParams) -> SignalKind {
     let kind = SignalKind::of_hook(&hook.event);
-    let of_subagent = hook.agent_id.as_deref().is_some_and(|id| !id.is_empty());
+    let is_said = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.is_empty());
+    let is_named = |path: &str| Path::new(path).file_stem().is_some_and(|stem| stem == hook.session_id.as_str());
+    let of_itself = hook.transcript_path.as_deref().is_some_and(is_named);
+    let of_subagent = is_said(&hook.agent_transcript_path) || (is_said(&hook.agent_id) && !of_itself);
     match kind {
         SignalKind::SubagentStop => kind,
         _ if of_subagent => SignalKind::Other,
@@ -239,6 +243,35 @@ mod tests {
             ("/r/-p/.jsonl", false),
         ] {
             assert_eq!(is_of(Path::new(path), &session), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_happens_to_a_subagent_is_no_end_of_its_session() {
+        let (main, other) = (Some("/c/projects/-p/s1.jsonl"), Some("/c/projects/-p/s1/subagents/agent-a.jsonl"));
+        use SignalKind::{Other, PreCompact, SessionEnd, SessionStart, SubagentStop};
+        for (event, transcript, agent, agent_transcript, expected) in [
+            ("SessionEnd", main, None, None, SessionEnd),
+            ("SessionEnd", None, None, None, SessionEnd),
+            // The whole session works as a named agent.
+            ("SessionEnd", main, Some("reviewer"), None, SessionEnd),
+            ("SessionStart", main, Some("reviewer"), Some(""), SessionStart),
+            ("PreCompact", main, Some("reviewer"), None, PreCompact),
+            ("SessionEnd", other, Some("a"), None, Other),
+            ("SessionEnd", None, Some("a"), None, Other),
+            ("SessionEnd", main, Some("a"), other, Other),
+            ("SubagentStop", main, Some("a"), other, SubagentStop),
+        ] {
+            let text = |text: Option<&str>| text.map(str::to_owned);
+            let hook = HookParams {
+                event: event.to_owned(),
+                session_id: "s1".to_owned(),
+                transcript_path: text(transcript),
+                agent_id: text(agent),
+                agent_transcript_path: text(agent_transcript),
+                ..HookParams::default()
+            };
+            assert_eq!(kind(&hook), expected, "{hook:?}");
         }
     }
 }
