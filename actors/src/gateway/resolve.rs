@@ -20,12 +20,21 @@ const NEAR: usize = 3;
 /// Beginning of a name that is compared: comparing costs the product of two lengths.
 const COMPARED_CHARS: usize = 200;
 
-/// The session that is meant: the one that is named, else the caller's own, else the only one of its directory.
+/// The session that is meant: the one that is named, else the caller's own, else the only one of its directory. Where the
+/// caller's own was left for another and nobody knows for which, none is.
 pub(super) async fn meant(services: &Services, named: Option<&str>, caller: &Caller) -> Result<SessionId, Failure> {
     if let Some(text) = named {
         return session(services, text).await;
     }
     let own = own(&services.table.borrow(), caller);
+    let left = own.as_ref().filter(|id| lineage::is_left(&services.table.borrow(), id, caller.since));
+    if let Some(id) = left {
+        lazy::look(services).await;
+        let settings = services.settings.borrow().clone();
+        let begun = |id: &SessionId| services.hooks.place(id);
+        let (table, now) = (services.table.borrow().clone(), services.clock.now());
+        return Err(directory::instead_of(&table, &settings, &begun, now, id, caller.directory.as_deref()));
+    }
     if let Some(id) = &own
         && let Some(known) = exact(services, id).await?
     {

@@ -143,6 +143,16 @@ pub(crate) fn now(table: &SessionTable, session: SessionId, since: Option<i64>) 
     current.clone()
 }
 
+/// Whether a session was left for another since a process was started in it. It is asked of the last one that [`now`]
+/// finds: nobody knows for which.
+pub(crate) fn is_left(table: &SessionTable, session: &SessionId, since: Option<i64>) -> bool {
+    let Some((since, row)) = since.zip(table.get(session)) else { return false };
+    let Some(end) = row.state.end else { return false };
+    let signals = &row.state.signals;
+    let went_on = signals.started_at.max(signals.active_at) > Some(end.at);
+    matches!(end.reason, CloseReason::HookClear | CloseReason::HookResume) && end.at.0 >= since && !went_on
+}
+
 /// Whether another session has taken the place of this one since.
 fn is_followed(table: &SessionTable, id: &SessionId, since: Timestamp, but: &SessionId) -> bool {
     table.iter().any(|(other, row)| {
@@ -302,5 +312,24 @@ mod tests {
         ] {
             assert_eq!(now(&table, session(id), since), session(expected), "{id} since {since:?}");
         }
+    }
+
+    #[test]
+    fn who_was_left_for_another_since_serves_nobody_that_is_known() {
+        let other = CloseReason::HookPromptInputExit;
+        for (events, since, expected) in [
+            (vec![ended(CLEAR, 2_000)], Some(1_000), true),
+            (vec![ended(RESUME, 2_000)], Some(2_000), true),
+            (vec![started(None, 1_000), ended(CLEAR, 2_000)], Some(1_000), true),
+            (vec![ended(CLEAR, 2_000), started(None, 2_500)], Some(1_000), false),
+            (vec![ended(CLEAR, 2_000)], Some(2_001), false),
+            (vec![ended(CLEAR, 2_000)], None, false),
+            (vec![ended(other, 2_000)], Some(1_000), false),
+            (vec![started(None, 1_000)], Some(1_000), false),
+        ] {
+            let table = table(&events.iter().map(|event| ("x", event.clone())).collect::<Vec<_>>());
+            assert_eq!(is_left(&table, &session("x"), since), expected, "{events:?} since {since:?}");
+        }
+        assert!(!is_left(&SessionTable::default(), &session("x"), Some(0)));
     }
 }

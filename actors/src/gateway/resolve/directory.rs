@@ -32,6 +32,47 @@ pub(super) fn only(
     now: Timestamp,
     directory: &str,
 ) -> Result<SessionId, Failure> {
+    let candidates = candidates(table, settings, begun, now, directory);
+    match candidates.as_slice() {
+        [] => Err(failure(
+            code::NOT_FOUND,
+            format!("no open session works in {directory}; give a session's id; `baton sessions` lists them"),
+        )),
+        [only] => Ok(only.id.clone()),
+        several => {
+            let (count, listed) = (several.len(), listed(several));
+            let message = format!("{count} open sessions work in {directory}; give the id of one:{listed}");
+            Err(failure(code::NOT_FOUND, message))
+        }
+    }
+}
+
+/// What is said to whoever works in a session that was `left` for another, when nobody knows for which: it may be any of
+/// those that are open in its directory.
+pub(super) fn instead_of(
+    table: &SessionTable,
+    settings: &Settings,
+    begun: &dyn Fn(&SessionId) -> Option<Place>,
+    now: Timestamp,
+    left: &SessionId,
+    directory: Option<&str>,
+) -> Failure {
+    let candidates = directory.map(|directory| candidates(table, settings, begun, now, directory)).unwrap_or_default();
+    let message = match candidates.as_slice() {
+        [] => format!("session {left} was left for another; give its id; `baton sessions` lists them"),
+        some => format!("session {left} was left for another; give the id of the one that is meant:{}", listed(some)),
+    };
+    failure(code::NOT_FOUND, message)
+}
+
+/// Those that may be meant, the one that was last at work first.
+fn candidates<'a>(
+    table: &'a SessionTable,
+    settings: &Settings,
+    begun: &dyn Fn(&SessionId) -> Option<Place>,
+    now: Timestamp,
+    directory: &str,
+) -> Vec<Candidate<'a>> {
     let place = place::of(directory);
     let mut candidates: Vec<Candidate<'_>> =
         table.iter().filter_map(|(id, row)| candidate(id, &row.state, settings, begun, &place)).collect();
@@ -45,26 +86,17 @@ pub(super) fn only(
     let within_ms = if policy.timeout_disabled() { policy.abandoned_after_ms } else { policy.inactivity_timeout_ms };
     prefer(&mut candidates, &|candidate| now.since_ms(candidate.at) < within_ms);
     candidates.sort_by_key(|candidate| (Reverse(candidate.at), candidate.id));
-    match candidates.as_slice() {
-        [] => Err(failure(
-            code::NOT_FOUND,
-            format!("no open session works in {directory}; give a session's id; `baton sessions` lists them"),
-        )),
-        [only] => Ok(only.id.clone()),
-        several => {
-            let named = several.iter().take(NAMED).map(|Candidate { id, state, at, .. }| {
-                let phase = if state.phase == Phase::New { "just begun" } else { state.phase.as_str() };
-                format!("\n  {id}  {phase}, last activity {at}")
-            });
-            let more = if several.len() > NAMED { "\n  …" } else { "" };
-            let message = format!(
-                "{} open sessions work in {directory}; give the id of one:{}{more}",
-                several.len(),
-                named.collect::<String>()
-            );
-            Err(failure(code::NOT_FOUND, message))
-        }
-    }
+    candidates
+}
+
+/// The first of them, one a line.
+fn listed(candidates: &[Candidate<'_>]) -> String {
+    let named = candidates.iter().take(NAMED).map(|Candidate { id, state, at, .. }| {
+        let phase = if state.phase == Phase::New { "just begun" } else { state.phase.as_str() };
+        format!("\n  {id}  {phase}, last activity {at}")
+    });
+    let more = if candidates.len() > NAMED { "\n  …" } else { "" };
+    named.chain([more.to_owned()]).collect()
 }
 
 fn candidate<'a>(
@@ -162,5 +194,21 @@ mod tests {
         check(vec![("new", start()), ("b", ended(found(1, "/p")))], "/p", Ok("new"));
         check(vec![("new", start()), ("b", found(2, "/p"))], "/p", Err(&["new  just begun", "b  active"]));
         check(vec![("other", start())], "/p", Err(&["no open session"]));
+    }
+
+    #[test]
+    fn whoever_was_left_for_another_is_told_which_it_may_be() {
+        let mut table = SessionTable::default();
+        for (id, events) in [("a", ended(found(3, "/p"))), ("b", found(2, "/p")), ("c", found(1, "/q"))] {
+            for (number, event) in (1..).zip(&events) {
+                table.apply(Position(number), &SessionId::new(id).unwrap(), SequenceNumber(number), event);
+            }
+        }
+        let (settings, left) = (Settings::default(), SessionId::new("a").unwrap());
+        for (directory, named) in [(Some("/p"), true), (Some("/r"), false), (None, false)] {
+            let said = instead_of(&table, &settings, &|_| None, Timestamp(0), &left, directory).message;
+            assert!(said.starts_with("session a was left for another; give "), "{said}");
+            assert_eq!(said.contains("\n  b  active"), named, "{said}");
+        }
     }
 }
