@@ -67,7 +67,12 @@ fn commands(events: &[Recorded<Event>], acknowledged: &[Acknowledged]) {
         assert_eq!(first.stream, last.stream, "I-4: {command}");
         assert_eq!(last.sequence.0 - first.sequence.0 + 1, recorded.len() as u64, "I-4: {command} is one append");
     }
-    for Acknowledged { session, command, episode } in acknowledged {
+    for Acknowledged { session, command, episode, unwritten } in acknowledged {
+        // Where nothing is written nothing is recorded.
+        if let Some(is_so) = unwritten {
+            assert!(is_so, "I-1: the close {command} of {session} was told that nothing is written, and something was");
+            continue;
+        }
         assert!(by_command.contains_key(command.as_str()), "I-1: the close {command} of {session} is not in the log");
         let Some(episode) = episode else { continue };
         let is_its = |event: &Event| matches!(event, Event::Indexed { episode: stored, .. } if stored.uuid.to_string() == *episode);

@@ -217,6 +217,28 @@ async fn a_session_that_ended_before_its_transcript_came_is_closed_when_it_comes
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn i1_nothing_is_written_is_only_said_of_a_session_in_which_nothing_is() {
+    let world = World::new();
+    let house = world.start().await;
+    let mut story = world.story("told");
+    let start = signal(SignalKind::SessionStart, Some(SignalDetail::Startup), "start", NOW);
+    assert_eq!(tell(&house, story.id(), start).await, Signalled::Recorded);
+    let closed = house.close(story.id()).await;
+    assert_eq!(closed["status"], "success", "{closed}");
+    assert!(closed["message"].as_str().unwrap().starts_with("nothing is written"), "{closed}");
+    // It is there, and nobody can say so.
+    world.journal.next(u32::MAX, "discovered", Fault::Refuse);
+    story.say("what of subject?");
+    let closed = house.close(story.id()).await;
+    assert_eq!(closed["status"], "error", "{closed}");
+    world.journal.heal();
+    world.until_read(&house, &story).await;
+    house.closed(story.id()).await;
+    assert_eq!(world.events(story.id(), "close_requested"), 1);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_closed_is_an_end_unless_something_comes() {
     let world = World::new();
     let house = world.start().await;

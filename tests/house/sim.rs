@@ -5,7 +5,7 @@
 //! `SIM_SEED=7 cargo test --test house worlds` runs one world again. What is done is decided by the seed; in which order
 //! the threads come to it is not.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -36,6 +36,8 @@ pub(crate) struct Acknowledged {
     pub(crate) session: SessionId,
     pub(crate) command: String,
     pub(crate) episode: Option<String>,
+    /// If the answer said that nothing is written: whether that was so.
+    pub(crate) unwritten: Option<bool>,
 }
 
 type Answers = Arc<Mutex<Vec<Acknowledged>>>;
@@ -165,12 +167,22 @@ async fn call(home: &Path, name: &str, mut seed: Seed, answers: &Answers) {
             0..6 => {
                 let command = format!("{name}-{number}");
                 let params = json!({"session": session.as_str(), "command_id": command, "deadline_ms": 5_000});
+                let before = written(home, &session);
                 let closed = client.call("close", params).await;
                 if let Ok(closed) = &closed
                     && closed["status"] == "success"
                 {
                     let episode = closed["episode_uuid"].as_str().map(str::to_owned);
-                    answers.lock().unwrap().push(Acknowledged { session, command, episode });
+                    let says_nothing =
+                        closed["message"].as_str().is_some_and(|said| said.starts_with("nothing is written"));
+                    // What was there all the time has only grown.
+                    let all_the_time = || {
+                        before.is_some_and(|before| {
+                            written(home, &session).is_some_and(|now| now.0 == before.0 && now.1 >= before.1)
+                        })
+                    };
+                    let unwritten = says_nothing.then(|| !all_the_time());
+                    answers.lock().unwrap().push(Acknowledged { session, command, episode, unwritten });
                 }
                 closed
             }
@@ -184,7 +196,7 @@ async fn call(home: &Path, name: &str, mut seed: Seed, answers: &Answers) {
                 // Whoever got no answer leaves it in the spool, and it comes again.
                 let told = if told.is_err() || seed.one_in(4) { client.call("hook", hook).await } else { told };
                 if told.as_ref().is_ok_and(|told| told["status"] == "recorded" || told["status"] == "known") {
-                    answers.lock().unwrap().push(Acknowledged { session, command, episode: None });
+                    answers.lock().unwrap().push(Acknowledged { session, command, episode: None, unwritten: None });
                 }
                 told
             }
@@ -195,6 +207,16 @@ async fn call(home: &Path, name: &str, mut seed: Seed, answers: &Answers) {
             return;
         }
     }
+}
+
+/// Which file a session has, if anything is written in it, and how long it is.
+fn written(home: &Path, session: &SessionId) -> Option<(std::time::SystemTime, u64)> {
+    let there = std::fs::metadata(transcript(home, session)).ok().filter(|there| there.len() > 0)?;
+    Some((there.created().ok()?, there.len()))
+}
+
+fn transcript(home: &Path, session: &SessionId) -> PathBuf {
+    home.parent().unwrap().join("claude/projects/-srv-house").join(format!("{session}.jsonl"))
 }
 
 /// What a hook says: that the agent has come, left, or goes on after a compaction.
@@ -208,8 +230,7 @@ fn hook(home: &Path, session: &SessionId, id: &str, seed: &mut Seed) -> serde_js
         ("PostCompact", "auto"),
     ];
     let (event, detail) = told[seed.index(told.len())];
-    let projects = home.parent().unwrap().join("claude/projects");
-    let transcript = projects.join("-srv-house").join(format!("{session}.jsonl"));
+    let transcript = transcript(home, session);
     let at = crate::world::NOW.0 + i64::try_from(seed.below(4_000)).unwrap() * 1_000;
     json!({
         "id": id, "event": event, "detail": detail, "session_id": session.as_str(), "at": at, "cwd": "/srv/house",

@@ -12,6 +12,7 @@ use super::{Services, lazy};
 use crate::files::FileSeen;
 use crate::hooks::lineage;
 use crate::settings::{Settings, Stop};
+use crate::slot::CallError;
 
 /// Sessions that an answer names where there may be many.
 pub(super) const NAMED: usize = 8;
@@ -96,6 +97,14 @@ pub(super) async fn session(services: &Services, text: &str) -> Result<SessionId
         Some(file) => Err(not_read(services, &file)),
         None => Err(unknown(&services.table.borrow().clone(), text)),
     }
+}
+
+/// The transcript of a session that only hooks have told of so far, if anything is written in it.
+pub(super) async fn transcript(services: &Services, id: &SessionId) -> Result<Option<FileSeen>, CallError> {
+    let found = services.watcher.find(id.as_str()).await?;
+    let of_it = found.into_iter().filter(|file| file.session == *id && file.stat.size > 0);
+    // The same session's file may be there twice; the first is read.
+    Ok(of_it.min_by(|a, b| a.path.cmp(&b.path)))
 }
 
 /// Looks at every folder, and has those sessions read that fit.

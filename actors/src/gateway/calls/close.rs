@@ -28,12 +28,21 @@ pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Service
         }
         Err(failure) => return Err(failure.into()),
     };
-    if services.table.borrow().get(&id).is_some_and(|row| row.state.phase == Phase::New) {
+    let is_new = services.table.borrow().get(&id).is_some_and(|row| row.state.phase == Phase::New);
+    let unread = if is_new { resolve::transcript(services, &id).await } else { Ok(None) };
+    let nothing = match &unread {
         // Its hook was called, and nobody has said anything in it.
-        let message = format!("nothing is written in session {id} yet, so there is nothing to index");
-        let (status, session_id) = ("success".to_owned(), Some(id.to_string()));
+        Ok(None) if is_new => {
+            Some(("success", format!("nothing is written in session {id} yet, so there is nothing to index")))
+        }
+        Err(error) => Some(("error", format!("session {id} not closed: its transcript was not looked for: {error}"))),
+        Ok(_) => None,
+    };
+    if let Some((status, message)) = nothing {
+        let (status, session_id) = (status.to_owned(), Some(id.to_string()));
         return Ok(answer::Close { status, session_id, episode_uuid: None, message });
     }
+    let unread = unread.ok().flatten();
     if let Some(why) = resolve::stop_of(services, &id) {
         let episode_uuid =
             services.table.borrow().get(&id).and_then(|row| Some(row.state.episode.as_ref()?.uuid.to_string()));
@@ -57,7 +66,7 @@ pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Service
     let closing = {
         let (services, id) = (services.clone(), id.clone());
         async move {
-            let closed = services.supervisor.close(&id, None, call, deadline).await?;
+            let closed = services.supervisor.close(&id, unread, call, deadline).await?;
             let is_stored = matches!(closed.outcome, Outcome::Stored | Outcome::Replaced(_) | Outcome::Unchanged);
             if is_stored && let Some(why) = not_findable(&services, closed.position).await? {
                 return Ok((closed, Some(why)));
