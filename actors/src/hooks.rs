@@ -8,6 +8,7 @@ mod closes;
 mod drain;
 mod intake;
 pub(crate) mod lineage;
+mod offers;
 mod presence;
 mod recent;
 mod spool;
@@ -38,6 +39,7 @@ use drain::Drained;
 pub(crate) use drain::watch;
 pub use intake::Ignored;
 use lineage::{Lineage, Start};
+use offers::Offers;
 use presence::Presences;
 pub use presence::Present;
 use recent::Recent;
@@ -79,6 +81,7 @@ pub struct Hooks {
     draining: tokio::sync::Mutex<Drained>,
     presences: Presences,
     looks: Looks,
+    offers: Offers,
 }
 
 /// What became of a hook.
@@ -126,6 +129,7 @@ impl Hooks {
             draining: tokio::sync::Mutex::default(),
             presences: Presences::default(),
             looks: Looks::default(),
+            offers: Offers::default(),
             options,
         }
     }

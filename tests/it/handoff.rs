@@ -70,6 +70,20 @@ impl Desk {
         assert_eq!(ended["status"], "recorded", "{ended}");
     }
 
+    /// A hook that had stopped waiting: what it leaves is found in the spool.
+    fn leaves(&self, session: u32, event: &str, at: i64) {
+        let path = self.world.projects().join(FOLDER).join(format!("{}.jsonl", id(session)));
+        let hook = json!({
+            "id": format!("left-{event}-{at}"), "event": event, "at": at, "session_id": id(session), "cwd": self.directory,
+            "transcript_path": path,
+        });
+        let spool = self.world.home().join("spool");
+        std::fs::create_dir_all(&spool).unwrap();
+        let left = json!({"v": 1, "why": "late", "took_us": 900, "hook": hook}).to_string();
+        std::fs::write(spool.join("partial"), left).unwrap();
+        std::fs::rename(spool.join("partial"), spool.join(format!("{at}-{event}.json"))).unwrap();
+    }
+
     fn transcript(&self, session: u32) -> Transcript {
         self.world.transcript(FOLDER, &id(session)).in_directory(&self.directory)
     }
@@ -203,6 +217,54 @@ fn who_goes_on_is_told_only_what_is_news_to_him() {
     is_of(desk.begins(1, "resume").as_deref(), 2);
     assert_eq!(desk.prompts(1), None);
     assert_eq!(desk.begins(1, "resume"), None);
+}
+
+#[test]
+fn a_prompt_that_came_by_the_spool_takes_over_what_its_session_was_told() {
+    let mut desk = Desk::new();
+    desk.works(1, PURPOSE);
+    desk.ends(1, "prompt_input_exit");
+    is_of(desk.begins(2, "startup").as_deref(), 1);
+    desk.leaves(2, "UserPromptSubmit", now().0);
+    assert_eq!(desk.begins(3, "startup"), None, "it is being worked at");
+    assert_eq!(desk.history(2), (1, 1));
+}
+
+#[test]
+fn what_a_start_was_told_that_had_stopped_waiting_is_told_to_the_prompt() {
+    let mut desk = Desk::new();
+    desk.works(1, PURPOSE);
+    desk.ends(1, "prompt_input_exit");
+    let before = now().0;
+    is_of(desk.begins(2, "startup").as_deref(), 1);
+    desk.leaves(2, "SessionStart", before);
+    is_of(desk.prompts(2).as_deref(), 1);
+    assert_eq!((desk.prompts(2), desk.history(2)), (None, (1, 1)));
+}
+
+#[test]
+fn a_fork_is_not_told_of_its_own_parent() {
+    let mut desk = Desk::new();
+    desk.begins(1, "startup");
+    desk.works(1, PURPOSE);
+    desk.prompts(1);
+    desk.ends(1, "resume");
+    assert_eq!((desk.begins(2, "fork"), desk.prompts(2)), (None, None), "it has said all of that itself");
+    assert_eq!(desk.history(2), (0, 0));
+}
+
+#[test]
+fn who_came_back_and_left_without_a_word_takes_nothing_away() {
+    let mut desk = Desk::new();
+    desk.begins(1, "startup");
+    desk.works(1, PURPOSE);
+    desk.ends(1, "prompt_input_exit");
+    desk.world.close(&id(1));
+    desk.begins(1, "resume");
+    let said = text(&desk.world.json(&["handoff", "--project", DIRECTORY])["message"]).to_owned();
+    assert!(said.contains(&format!("session {} of {DIRECTORY} still runs", id(1))), "{said}");
+    desk.ends(1, "prompt_input_exit");
+    is_of(desk.begins(2, "startup").as_deref(), 1);
 }
 
 #[test]

@@ -5,6 +5,10 @@
 //! still runs, or in which nothing happened, is passed over, and takes nothing away. What one running session has claimed
 //! is not offered to another. All of that stands in the states of sessions, so that no restart repeats or forgets it; the
 //! decision and its record are made under one lock.
+//!
+//! An offer is recorded before its text is given, so one may stand of which nobody was told: the record was late, or the
+//! hook had stopped waiting and came again by the spool. This daemon remembers whose; the next typed prompt of that session
+//! gives the text, and claims it. Another daemon does not know it any more: told once at most, rather than twice.
 
 mod candidate;
 mod changes;
@@ -18,22 +22,26 @@ use std::time::Duration;
 use baton_events::handoff::{self, About, Facts, Occasion};
 use baton_events::projection::table::{Row, SessionTable};
 use baton_events::protocol::answer;
-use baton_events::record::{SessionId, Timestamp};
-use baton_events::session::{EpisodeRef, SignalDetail};
+use baton_events::record::{SequenceNumber, SessionId, StreamId, Timestamp};
+use baton_events::session::{EpisodeRef, Event, Handoff, SignalDetail, SignalKind, State};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use self::candidate::{Candidate, Wanted, candidates, claimer, ended_at, is_under_way};
+pub(crate) use self::candidate::claimer;
+pub(super) use self::candidate::runs;
+use self::candidate::{Candidate, Wanted, candidates, ended_at, is_under_way};
 pub(crate) use self::prepared::{Handoffs, prepare};
 use super::Services;
 use crate::hooks::Told;
-use crate::limits;
 use crate::session::{HandOver, Signalled};
+use crate::stream;
 
 /// Least time that must be left to record an offer: one that is recorded and not delivered is lost.
 const RECORD: Duration = Duration::from_millis(5);
 /// Typed prompts and answers that a transcript may hold when the hook of its first prompt is heard.
 const FIRST_MESSAGES: u64 = 1;
+/// Events of a session by its first prompt, generously.
+const FIRST_EVENTS: usize = 64;
 
 /// What is told to a session that begins or goes on, if it is ready before `until`. What is told of another session is
 /// durable in the state of this one when this returns. What is not ready then is told at the first prompt.
@@ -47,18 +55,8 @@ pub(crate) async fn for_start(services: &Arc<Services>, told: &Told, until: Inst
     if row.as_ref().is_some_and(|row| row.state.handoff.is_some()) {
         return None;
     }
-    let follows = row.as_ref().and_then(|row| row.state.signals.follows.as_ref()).map(|follows| &follows.session);
-    let wanted = Wanted { project: &place.project, but: vec![id], first: None, after: None };
-    let wanted = match detail {
-        // What it has read itself is no news.
-        Some(SignalDetail::Resume) => Wanted { after: Some(known_to(row.as_deref())?), ..wanted },
-        Some(SignalDetail::Fork) => {
-            let parent = follows.and_then(|follows| services.table.borrow().get(follows).cloned());
-            let after = known_to(row.as_deref()).or_else(|| known_to(parent.as_deref()))?;
-            Wanted { but: [id].into_iter().chain(follows).collect(), after: Some(after), ..wanted }
-        }
-        _ => Wanted { first: follows, ..wanted },
-    };
+    let table = services.table.borrow().clone();
+    let wanted = wanted(&table, id, &place.project, detail)?;
     let chosen = choose(services, &wanted, until).await?;
     let text = text(services, &chosen, until).await;
     offer(services, id, &chosen, until).await.then_some(text).filter(|text| !text.is_empty())
@@ -71,10 +69,14 @@ pub(crate) async fn for_prompt(services: &Arc<Services>, told: &Told, until: Ins
     let row = services.table.borrow().get(id).cloned();
     let state = row.as_ref().map(|row| &row.state);
     if let Some(handoff) = state.and_then(|state| state.handoff.as_ref()) {
+        let text = match handoff.claimed || !services.hooks.deliver(id) {
+            true => None,
+            false => again(services, id, handoff, until).await,
+        };
         if !handoff.claimed {
-            claim(services, id).await;
+            claim(services, id, until).await;
         }
-        return None;
+        return text;
     }
     let is_first = state.is_none_or(|state| {
         state.counts.messages <= FIRST_MESSAGES && state.signals.active_at.is_none_or(|active| active >= told.at)
@@ -84,15 +86,72 @@ pub(crate) async fn for_prompt(services: &Arc<Services>, told: &Told, until: Ins
     }
     let place = told.place.as_ref()?;
     services.hooks.closed(told, patience(until)).await;
-    let follows = state.and_then(|state| state.signals.follows.as_ref()).map(|follows| &follows.session);
-    let wanted = Wanted { project: &place.project, but: vec![id], first: follows, after: None };
+    let begun = begun(services, id, until).await;
+    let table = services.table.borrow().clone();
+    let wanted = wanted(&table, id, &place.project, begun)?;
     let chosen = choose(services, &wanted, until).await?;
     let text = text(services, &chosen, until).await;
     if !offer(services, id, &chosen, until).await {
         return None;
     }
-    claim(services, id).await;
+    claim(services, id, until).await;
     Some(text).filter(|text| !text.is_empty())
+}
+
+/// Whose work a session is told of that began like this; `None`: nobody's.
+fn wanted<'a>(
+    table: &'a SessionTable,
+    id: &'a SessionId,
+    project: &'a str,
+    begun: Option<SignalDetail>,
+) -> Option<Wanted<'a>> {
+    let row = table.get(id).map(|row| &**row);
+    let follows = row.and_then(|row| row.state.signals.follows.as_ref()).map(|follows| &follows.session);
+    let wanted = Wanted { project, but: vec![id], first: None, after: None };
+    Some(match begun {
+        // It is told its own.
+        Some(SignalDetail::Compact) => return None,
+        // What it has read itself is no news.
+        Some(SignalDetail::Resume) => Wanted { after: Some(known_to(row)?), ..wanted },
+        Some(SignalDetail::Fork) => {
+            let parent = follows.and_then(|follows| table.get(follows)).map(|row| &**row);
+            let after = known_to(row).or_else(|| known_to(parent))?;
+            Wanted { but: [id].into_iter().chain(follows).collect(), after: Some(after), ..wanted }
+        }
+        _ => Wanted { first: follows, ..wanted },
+    })
+}
+
+/// How a session began or was last opened, as far as its hooks have said and that is read in time.
+async fn begun(services: &Services, id: &SessionId, until: Instant) -> Option<SignalDetail> {
+    let (journal, stream) = (services.journal.clone(), StreamId::session(id));
+    let reading = tokio::task::spawn_blocking(move || {
+        let records = journal.read_stream(&stream, SequenceNumber(0), FIRST_EVENTS).ok()?;
+        let events = records.iter().rev().filter_map(|record| Some(stream::decode(record).ok()?.event));
+        let starts = events.filter_map(|event| match event {
+            Event::Signalled { signal } if signal.kind == SignalKind::SessionStart => Some(signal.detail),
+            _ => None,
+        });
+        starts.take(1).next().flatten()
+    });
+    tokio::time::timeout_at(until, reading).await.ok()?.ok()?
+}
+
+/// The text of an offer that was recorded and not given, unless another has taken that over.
+async fn again(services: &Arc<Services>, id: &SessionId, handoff: &Handoff, until: Instant) -> Option<String> {
+    let table = services.table.borrow().clone();
+    if taken_by(services, &table, handoff.episode, Some(id)).is_some() {
+        return None;
+    }
+    let row = table.get(&handoff.from)?.clone();
+    let shown = |state: &State| !services.settings.borrow().excludes(state);
+    let current = row.state.episode.clone().filter(|_| shown(&row.state))?;
+    let Some((current, facts)) = prepared::facts(services, &handoff.from, current, until).await else {
+        services.hooks.not_delivered(id);
+        return None;
+    };
+    let chosen = Chosen { id: handoff.from.clone(), row, current, facts };
+    Some(text(services, &chosen, until).await).filter(|text| !text.is_empty())
 }
 
 /// What there is to hand over in a project, to whoever asks; waits until `until` for a session that is just being indexed.
@@ -210,7 +269,7 @@ async fn written(
 /// Records that a session is told of another. `false`: it was told something before, or another has claimed that meanwhile, or
 /// it could not be recorded in time.
 async fn offer(services: &Arc<Services>, id: &SessionId, chosen: &Chosen, until: Instant) -> bool {
-    let Ok(_turn) = tokio::time::timeout_at(until, services.handoffs.turn()).await else { return false };
+    let Ok(_turn) = tokio::time::timeout_at(until, services.hooks.turn()).await else { return false };
     let table = services.table.borrow().clone();
     let told_before = table.get(id).is_some_and(|row| row.state.handoff.is_some());
     let left = until.saturating_duration_since(Instant::now());
@@ -220,30 +279,23 @@ async fn offer(services: &Arc<Services>, id: &SessionId, chosen: &Chosen, until:
     let what = HandOver::Offered { episode: chosen.current.uuid, from: chosen.id.clone() };
     match services.supervisor.hand_over(id, what, left).await {
         Ok(Signalled::Recorded) => {
+            services.hooks.deliver(id);
             tracing::info!(session = %id, from = %chosen.id, episode = %chosen.current.uuid, "handoff offered");
             true
         }
-        Ok(Signalled::Known) => false,
+        Ok(Signalled::Known | Signalled::Refused(_)) => false,
         not_recorded => {
+            // It may be recorded all the same, and nobody is given the text.
+            services.hooks.not_delivered(id);
             tracing::debug!(session = %id, ?not_recorded, "handoff not offered");
             false
         }
     }
 }
 
-/// Records that a session has taken over what it was told of, unless another that still runs has.
-async fn claim(services: &Arc<Services>, id: &SessionId) {
-    let _turn = services.handoffs.turn().await;
-    let table = services.table.borrow().clone();
-    let Some(told) = table.get(id).and_then(|row| row.state.handoff.clone()).filter(|handoff| !handoff.claimed) else {
-        return;
-    };
-    if taken_by(services, &table, told.episode, Some(id)).is_some() {
-        return;
-    }
-    match services.supervisor.hand_over(id, HandOver::Claimed, limits::HAND_OVER).await {
-        Ok(Signalled::Recorded) => tracing::info!(session = %id, from = %told.from, "handoff claimed"),
-        Ok(Signalled::Known) => {}
-        not_recorded => tracing::debug!(session = %id, ?not_recorded, "handoff not claimed"),
-    }
+/// As [`Hooks::claim`](crate::hooks::Hooks::claim); what takes longer is done all the same.
+async fn claim(services: &Arc<Services>, id: &SessionId, until: Instant) {
+    let (hooks, id) = (services.hooks.clone(), id.clone());
+    let claiming = tokio::spawn(async move { hooks.claim(&id).await });
+    let _ = tokio::time::timeout_at(until, claiming).await;
 }

@@ -127,7 +127,11 @@ impl Hooks {
             // Not before what came before it.
             return true;
         }
-        match self.take(&hook).await {
+        let taken = self.take(&hook).await;
+        if let Taken::Recorded(told) | Taken::Known(told) | Taken::Accepted(told) = &taken {
+            self.came_late(told).await;
+        }
+        match taken {
             Taken::Failed(_) if self.options.outage.lasts() || *self.options.stopping.borrow() => false,
             Taken::Failed(_) => {
                 if !stuck.tried(&hook.session_id, before) {

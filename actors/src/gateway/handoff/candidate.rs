@@ -91,7 +91,7 @@ pub(super) fn is_over(state: &State, policy: &Policy, now: Timestamp) -> bool {
 
 /// Whether somebody may still work in it. The end of one that was begun again counts for nothing, unless it has been silent
 /// for so long, or its agent has gone.
-pub(super) fn runs(state: &State, policy: &Policy, now: Timestamp) -> bool {
+pub(crate) fn runs(state: &State, policy: &Policy, now: Timestamp) -> bool {
     let timeout = if policy.timeout_disabled() { policy.abandoned_after_ms } else { policy.inactivity_timeout_ms };
     let signals = &state.signals;
     let heard_at = signals.started_at.max(signals.active_at);
@@ -119,7 +119,7 @@ pub(super) fn ended_at(state: &State) -> Timestamp {
 }
 
 /// The session that has claimed this episode and still runs; `but` is not meant.
-pub(super) fn claimer(
+pub(crate) fn claimer(
     table: &SessionTable,
     policy: &Policy,
     now: Timestamp,

@@ -25,7 +25,6 @@ const GATHER: Duration = Duration::from_millis(250);
 /// What is known for handoffs.
 #[derive(Default)]
 pub struct Handoffs {
-    turn: tokio::sync::Mutex<()>,
     kept: Mutex<Kept>,
     looks: Looks,
 }
@@ -38,11 +37,6 @@ impl Handoffs {
     /// How files are looked at that a session worked on.
     pub(super) fn looks(&self) -> &Looks {
         &self.looks
-    }
-
-    /// Whoever holds this is the only one that hands over.
-    pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.turn.lock().await
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {

@@ -1,0 +1,83 @@
+//! Who takes over what it was told of, and who was not told what is recorded as told.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard};
+
+use baton_events::record::SessionId;
+use baton_events::session::{Handoff, SignalKind};
+
+use super::{Hooks, Told};
+use crate::gateway::handoff::claimer;
+use crate::limits;
+use crate::session::{HandOver, Signalled};
+
+/// Sessions that are remembered as not told. One that is forgotten is told nothing.
+const UNDELIVERED: usize = 256;
+
+#[derive(Default)]
+pub(super) struct Offers {
+    turn: tokio::sync::Mutex<()>,
+    undelivered: Mutex<BTreeSet<SessionId>>,
+}
+
+impl Offers {
+    fn undelivered(&self) -> MutexGuard<'_, BTreeSet<SessionId>> {
+        self.undelivered.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Hooks {
+    /// Whoever holds this is the only one that hands over.
+    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.offers.turn.lock().await
+    }
+
+    /// An offer may be recorded whose text nobody was given.
+    pub(crate) fn not_delivered(&self, session: &SessionId) {
+        let mut undelivered = self.offers.undelivered();
+        if undelivered.len() >= UNDELIVERED {
+            undelivered.pop_first();
+        }
+        undelivered.insert(session.clone());
+    }
+
+    /// Whether that is so. Whoever asks gives the text now.
+    pub(crate) fn deliver(&self, session: &SessionId) -> bool {
+        self.offers.undelivered().remove(session)
+    }
+
+    /// Records that a session has taken over what it was told of, unless another that still runs has.
+    pub(crate) async fn claim(&self, session: &SessionId) {
+        let _turn = self.turn().await;
+        let Some(told) = self.unclaimed(session) else { return };
+        let (table, settings) = (self.options.table.borrow().clone(), self.options.settings.borrow().clone());
+        if claimer(&table, &settings.policy, self.options.clock.now(), told.episode, Some(session)).is_some() {
+            return;
+        }
+        match self.options.supervisor.hand_over(session, HandOver::Claimed, limits::HAND_OVER).await {
+            Ok(Signalled::Recorded) => tracing::info!(%session, from = %told.from, "handoff claimed"),
+            Ok(Signalled::Known) => {}
+            not_recorded => tracing::debug!(%session, ?not_recorded, "handoff not claimed"),
+        }
+    }
+
+    /// A hook has come by the spool: nobody heard what it was answered. A prompt takes over what its session was told of; a
+    /// start that was made an offer was not given it.
+    pub(super) async fn came_late(&self, told: &Told) {
+        let Some(handoff) = self.unclaimed(&told.session) else { return };
+        match told.kind {
+            SignalKind::SessionStart if told.at <= handoff.at => self.not_delivered(&told.session),
+            SignalKind::UserPromptSubmit if told.at >= handoff.at => {
+                if !self.offers.undelivered().contains(&told.session) {
+                    self.claim(&told.session).await;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn unclaimed(&self, session: &SessionId) -> Option<Handoff> {
+        let table = self.options.table.borrow();
+        table.get(session)?.state.handoff.clone().filter(|handoff| !handoff.claimed)
+    }
+}
