@@ -6,7 +6,7 @@ use std::time::Duration;
 use baton_events::protocol::{HandoffParams, answer, code};
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
-use baton_events::session::Phase;
+use baton_events::session::{Phase, State};
 use tokio::time::Instant;
 
 use super::Ended;
@@ -62,8 +62,9 @@ fn none(services: &Services, project: &str) -> answer::Handoff {
     };
     let shown = |phase: Phase| !matches!(phase, Phase::New | Phase::Forgotten);
     let known = of_it().filter(|(_, row)| shown(row.state.phase)).count();
+    let runs = |state: &State| handoff::runs(state, &settings.policy, services.clock.now());
     let running: Vec<&SessionId> = of_it()
-        .filter(|(_, row)| shown(row.state.phase) && row.state.end.is_none() && row.state.counts.messages > 0)
+        .filter(|(_, row)| shown(row.state.phase) && runs(&row.state) && row.state.counts.messages > 0)
         .map(|(id, _)| id)
         .collect();
     let message = match (known, running.as_slice()) {
@@ -81,11 +82,15 @@ fn none(services: &Services, project: &str) -> answer::Handoff {
                 only.short()
             )
         }
-        (_, several) => format!(
-            "Nothing to hand over: {} sessions of {project} still run. `baton sessions --state active` lists them, `baton \
-             close ID` ends one",
-            several.len()
-        ),
+        (_, several) => {
+            let named: Vec<String> = several.iter().take(resolve::NAMED).map(|id| id.short().to_string()).collect();
+            let more = if several.len() > named.len() { ", …" } else { "" };
+            format!(
+                "Nothing to hand over: {} sessions of {project} still run: {}{more}. `baton close ID` ends one",
+                several.len(),
+                named.join(", ")
+            )
+        }
     };
     let clean = |text: &str| redact(text).into_owned();
     answer::Handoff { message: clean(&message), project: Some(clean(project)), ..answer::Handoff::default() }
