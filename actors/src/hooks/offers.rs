@@ -67,10 +67,10 @@ impl Hooks {
         let Some(handoff) = self.unclaimed(&told.session) else { return };
         match told.kind {
             SignalKind::SessionStart if told.at <= handoff.at => self.not_delivered(&told.session),
-            SignalKind::UserPromptSubmit if told.at >= handoff.at => {
-                if !self.offers.undelivered().contains(&told.session) {
-                    self.claim(&told.session).await;
-                }
+            SignalKind::UserPromptSubmit
+                if told.at >= handoff.at && !self.offers.undelivered().contains(&told.session) =>
+            {
+                self.claim(&told.session).await;
             }
             _ => {}
         }
