@@ -261,7 +261,7 @@ fn who_came_back_and_left_without_a_word_takes_nothing_away() {
     desk.ends(1, "prompt_input_exit");
     desk.world.close(&id(1));
     desk.begins(1, "resume");
-    let said = text(&desk.world.json(&["handoff", "--project", DIRECTORY])["message"]).to_owned();
+    let said = text(&desk.world.json(&["handoff", "--project", DIRECTORY])["message"]);
     assert!(said.contains(&format!("session {} of {DIRECTORY} still runs", id(1))), "{said}");
     desk.ends(1, "prompt_input_exit");
     is_of(desk.begins(2, "startup").as_deref(), 1);
