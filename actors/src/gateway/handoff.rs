@@ -277,6 +277,8 @@ async fn offer(services: &Arc<Services>, id: &SessionId, chosen: &Chosen, until:
         return false;
     }
     let what = HandOver::Offered { episode: chosen.current.uuid, from: chosen.id.clone() };
+    // Until it is known to be recorded in time: whoever waits for it may be gone by then, and nobody is given the text.
+    services.hooks.not_delivered(id);
     match services.supervisor.hand_over(id, what, left).await {
         Ok(Signalled::Recorded) => {
             services.hooks.deliver(id);
@@ -285,8 +287,6 @@ async fn offer(services: &Arc<Services>, id: &SessionId, chosen: &Chosen, until:
         }
         Ok(Signalled::Known | Signalled::Refused(_)) => false,
         not_recorded => {
-            // It may be recorded all the same, and nobody is given the text.
-            services.hooks.not_delivered(id);
             tracing::debug!(session = %id, ?not_recorded, "handoff not offered");
             false
         }

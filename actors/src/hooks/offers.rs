@@ -67,13 +67,15 @@ impl Hooks {
         let Some(handoff) = self.unclaimed(&told.session) else { return };
         match told.kind {
             SignalKind::SessionStart if told.at <= handoff.at => self.not_delivered(&told.session),
-            SignalKind::UserPromptSubmit
-                if told.at >= handoff.at && !self.offers.undelivered().contains(&told.session) =>
-            {
+            SignalKind::UserPromptSubmit if told.at >= handoff.at && !self.is_undelivered(&told.session) => {
                 self.claim(&told.session).await;
             }
             _ => {}
         }
+    }
+
+    fn is_undelivered(&self, session: &SessionId) -> bool {
+        self.offers.undelivered().contains(session)
     }
 
     fn unclaimed(&self, session: &SessionId) -> Option<Handoff> {
