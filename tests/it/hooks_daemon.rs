@@ -1,8 +1,11 @@
 //! What the daemon does with what hooks say, asked over its socket as a hook asks: raw lines, no client of ours.
 
+use baton_events::envelope::NewRecord;
+use baton_events::record::{Metadata, SequenceNumber, SessionId, StreamId};
 use serde_json::{Value, json};
 
 use crate::sockets::Raw;
+use crate::time::{Held, after};
 use crate::transcript::now;
 use crate::world::{World, files_below, id, text, wait};
 
@@ -150,6 +153,33 @@ fn what_hooks_left_is_taken_in_once_and_in_order() {
     world.stop();
     world.ok(&["status"]);
     assert_eq!(world.json(&["status"])["hooks"]["dropped"], 2);
+}
+
+#[test]
+fn a_session_whose_history_cannot_be_read_holds_up_no_other_in_the_spool() {
+    let held = Held::new();
+    let world = &held.world;
+    world.transcript("-work-one", &id(2)).at(after(0)).prompt("the unmoved sloth");
+    // A later version has written something in the one of them.
+    let metadata = Metadata { correlation: None, cause: None };
+    let later = NewRecord { kind: "came_tomorrow".to_owned(), v: 1, at: after(0), metadata, data: "{}".to_owned() };
+    let stream = StreamId::session(&SessionId::new(&id(1)).unwrap());
+    let journal = held.system().services().journal.clone();
+    held.runtime.block_on(journal.append(stream, SequenceNumber(0), vec![later])).unwrap();
+    held.at(10);
+    let at = after(5).0;
+    for (number, event, session) in [(0, "SessionEnd", 1), (1, "SessionStart", 1), (2, "SessionEnd", 2)] {
+        let at = at + number;
+        spool(world, &format!("{at}-{session}.json"), &spooled(world, event, &id(session), at, "clear"));
+    }
+    let left = || files_below(&world.home().join("spool")).iter().map(|path| name_of(path)).collect::<Vec<_>>();
+    let waiting = [format!("{at}-1.json"), format!("{}-1.json", at + 1)];
+    assert!(wait(|| left() == waiting), "{:?}: {}", left(), world.log());
+    assert!(world.ok(&["explain", &id(2)]).out.contains("session_end (clear)"));
+}
+
+fn name_of(path: &std::path::Path) -> String {
+    path.file_name().unwrap().to_string_lossy().into_owned()
 }
 
 #[test]
