@@ -37,7 +37,16 @@ fn conversation(rounds: u64) -> Vec<Item> {
             add(Body::Call(Call { id: id.clone(), name: name.into(), input, edit }));
             let error = (outcome == Outcome::Failed).then(|| format!("assertion {round} failed"));
             let text = format!("{name} {value}: 20 lines");
-            add(Body::Result(ToolResult { id, name: Some(name.into()), outcome, exit_code: None, text, error }));
+            add(Body::Result(ToolResult {
+                id,
+                name: Some(name.into()),
+                outcome,
+                exit_code: None,
+                text,
+                error,
+                duration_ms: None,
+                agent: None,
+            }));
         }
         add(Body::Reply { text: PROSE.repeat(8) });
     }

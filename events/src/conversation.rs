@@ -67,6 +67,11 @@ pub enum Body {
         /// The whole text.
         text: String,
     },
+    /// What somebody gave beside words: an image, a document. One line that says what it is and how large, never the thing.
+    Media {
+        /// `[image image/png, 34 KB]`.
+        text: String,
+    },
     /// Thinking of the assistant; signatures are dropped.
     Thinking {
         /// The whole text.
@@ -131,6 +136,10 @@ pub struct ToolResult {
     pub text: String,
     /// For a failure, its first telling line, alone (at most 300 characters).
     pub error: Option<String>,
+    /// How long it took, where the transcript says so, in milliseconds.
+    pub duration_ms: Option<u64>,
+    /// The subagent that did it, by its id as the agent names it: its transcript is `agent-<id>`.
+    pub agent: Option<Box<str>>,
 }
 
 /// How a tool call went.
@@ -160,6 +169,75 @@ pub enum Meta {
     Branch(String),
     /// The working directory from here on.
     Cwd(String),
+    /// The typed prompt of the same line hangs on the record of this id. Two prompts below one record: a person went back,
+    /// and what came between is an abandoned branch.
+    Below(Box<str>),
+    /// What the service counted for the model's message ([`Item::message`]). Said again when it has grown: the largest
+    /// [`Usage::output`] of one message and request holds.
+    Usage(Usage),
+    /// The harness cut the conversation down here and went on with a summary.
+    Compaction(Compaction),
+    /// The transcript names another session.
+    Link {
+        /// What it is to this one.
+        link: Link,
+        /// Its id.
+        session: Box<str>,
+    },
+}
+
+/// Tokens of one request, as the service counted them.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// The model's name as it is written, bounded to 100 characters.
+    pub model: String,
+    /// The request's id; gateways give none.
+    pub request: Option<Box<str>>,
+    /// Tokens read that no cache held.
+    pub input: u64,
+    /// Tokens written, thinking included.
+    pub output: u64,
+    /// Tokens read from the cache.
+    pub cache_read: u64,
+    /// Tokens written to the cache, for five minutes and for an hour together.
+    pub cache_creation: u64,
+    /// Those of them for an hour, which cost more.
+    pub cache_creation_1h: u64,
+    /// Whether `output` is known to be less than was written: the agent's version noted it too early.
+    pub output_is_lower_bound: bool,
+}
+
+/// See [`Meta::Compaction`].
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Compaction {
+    /// `auto`, `manual`, or as the harness names it; at most 40 characters.
+    pub trigger: String,
+    /// Tokens before.
+    pub tokens_before: Option<u64>,
+    /// Tokens after.
+    pub tokens_after: Option<u64>,
+}
+
+/// What another session is to the one whose transcript names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Link {
+    /// This one began as a copy of it.
+    ForkedFrom,
+    /// It goes on with the work of this one.
+    ContinuedIn,
+}
+
+impl Link {
+    /// Every value.
+    pub const ALL: [Self; 2] = [Self::ForkedFrom, Self::ContinuedIn];
+
+    /// The name in stored items.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ForkedFrom => "forked_from",
+            Self::ContinuedIn => "continued_in",
+        }
+    }
 }
 
 /// Who gave a title; a later variant wins over an earlier one, and the last of equals wins.
@@ -167,6 +245,8 @@ pub enum Meta {
 pub enum TitleSource {
     /// A `summary` record of an old transcript.
     Summary,
+    /// The last prompt, as the harness repeats it for its list of sessions.
+    LastPrompt,
     /// The agent's model.
     Model,
     /// A person.
@@ -205,7 +285,7 @@ impl Item {
     /// Who speaks.
     pub fn role(&self) -> Role {
         match &self.body {
-            Body::Prompt { .. } | Body::Answer { .. } => Role::User,
+            Body::Prompt { .. } | Body::Answer { .. } | Body::Media { .. } => Role::User,
             Body::Reply { .. } => Role::Assistant,
             Body::Thinking { .. } => Role::Thinking,
             Body::Call(_) | Body::Result(_) => Role::Tool,

@@ -59,7 +59,7 @@ impl ContentHasher {
     /// Adds the next item of the conversation.
     pub fn item(&mut self, item: &Item) {
         match &item.body {
-            Body::Prompt { text } | Body::Answer { text } => self.line(Role::User, &[text]),
+            Body::Prompt { text } | Body::Answer { text } | Body::Media { text } => self.line(Role::User, &[text]),
             Body::Reply { text } => self.line(Role::Assistant, &[text]),
             Body::Call(Call { name, input, .. }) => {
                 let mut parameters = String::new();
@@ -186,6 +186,8 @@ mod tests {
             exit_code: None,
             text,
             error: None,
+            duration_ms: None,
+            agent: None,
         }))
     }
 

@@ -43,7 +43,7 @@ pub fn of_items(items: &[Item]) -> u64 {
 fn of_body(body: &Body) -> u64 {
     let text = match body {
         Body::Prompt { text } | Body::Answer { text } | Body::Reply { text } | Body::Thinking { text } => of_text(text),
-        Body::Summary { text } | Body::Notice { text } => of_text(text),
+        Body::Summary { text } | Body::Notice { text } | Body::Media { text } => of_text(text),
         Body::Call(call) => {
             let values = call.input.iter().map(|(key, value)| of_text(key) + of_text(&canonical_json(value)));
             of_text(&call.name) + values.sum::<u64>()

@@ -17,9 +17,9 @@ pub(crate) mod open_calls;
 mod place;
 mod scribe;
 
-pub use cursor::{Cursor, MAX_OPEN_CALLS, MAX_QUEUED, MAX_RECENT_MESSAGES, Window};
-pub(crate) use observation::add_unknown;
-pub use observation::{MAX_UNKNOWN_KINDS, Observation};
+pub use cursor::{Cursor, MAX_OPEN_CALLS, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Window};
+pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
+pub(crate) use observation::{add_type, add_unknown};
 pub use open_calls::OpenCalls;
 pub use place::{Kind, Located, classify};
 

@@ -63,7 +63,7 @@ pub fn units(items: &[Item]) -> Vec<Unit> {
                     }
                 }
             },
-            Body::Summary { .. } | Body::Notice { .. } | Body::Meta(_) => {}
+            Body::Media { .. } | Body::Summary { .. } | Body::Notice { .. } | Body::Meta(_) => {}
         }
     }
     units

@@ -49,7 +49,9 @@ pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
         end: state.end.map(|end| end.reason.to_string()),
         retry_at: state.failure.map(|failure| failure.retry_at.to_string()),
         parent_session_id: state.parent().map(ToString::to_string),
+        records_by_type: state.counts.by_type.clone(),
         malformed_lines: state.counts.malformed,
+        oversize_lines: state.counts.oversize,
         unknown_types: state.counts.unknown.clone(),
     }
 }

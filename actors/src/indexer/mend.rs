@@ -6,7 +6,7 @@
 use baton_events::conversation::{Agent, Item};
 use baton_events::hash::ContentHash;
 use baton_events::record::SessionId;
-use baton_events::schema::cursor::CursorV1;
+use baton_events::schema::cursor::CursorV2;
 use baton_events::schema::{hex, item};
 use baton_events::session::{EpisodeRef, State, TailDigest};
 use baton_events::transcript::{Cursor, OpenCalls, Source};
@@ -33,7 +33,7 @@ pub(super) fn mend(
     let header = Header {
         generation: episode.generation,
         filter_version: episode.filter_version,
-        cursor: CursorV1::from(&done.cursor),
+        cursor: CursorV2::from(&done.cursor),
         tail: hex::encode(&done.tail.0),
     };
     let lines = encoded(&items)?;

@@ -54,7 +54,16 @@ impl Session {
     fn result(self, outcome: Outcome, exit_code: Option<i32>, error: Option<&str>) -> Self {
         let id = format!("toolu_{}", self.calls).into();
         let text = format!("Tool x: {}", error.unwrap_or("fine"));
-        self.add(Body::Result(ToolResult { id, name: None, outcome, exit_code, text, error: error.map(Into::into) }))
+        self.add(Body::Result(ToolResult {
+            id,
+            name: None,
+            outcome,
+            exit_code,
+            text,
+            error: error.map(Into::into),
+            duration_ms: None,
+            agent: None,
+        }))
     }
 
     fn ok(self, command: &str) -> Self {
@@ -416,7 +425,16 @@ pub(crate) fn any_items() -> impl Strategy<Value = Vec<Item>> {
         |(id, outcome, exit_code, text, e)| {
             let error = e.then(|| text.clone());
             let name = e.then(|| "Bash".to_owned());
-            Body::Result(ToolResult { id: format!("t{id}").into(), name, outcome, exit_code, text, error })
+            Body::Result(ToolResult {
+                id: format!("t{id}").into(),
+                name,
+                outcome,
+                exit_code,
+                text,
+                error,
+                duration_ms: None,
+                agent: None,
+            })
         },
     );
     let body = prop_oneof![

@@ -105,7 +105,16 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
         Outcome::Interrupted => "interrupted".to_owned(),
     };
     let subject = call.map_or_else(|| "result".to_owned(), OpenCall::subject);
-    ToolResult { id: id.into(), name, outcome, exit_code, text: format!("{subject}: {said}"), error }
+    ToolResult {
+        id: id.into(),
+        name,
+        outcome,
+        exit_code,
+        text: format!("{subject}: {said}"),
+        error,
+        duration_ms: None,
+        agent: None,
+    }
 }
 
 fn success(call: Option<&OpenCall>, head: &str, output: &Output<'_>) -> String {

@@ -38,6 +38,8 @@ impl Script {
                 exit_code: failed.then_some(101),
                 text: format!("{name}: {line}"),
                 error: failed.then(|| line.to_owned()),
+                duration_ms: None,
+                agent: None,
             },
         ))
     }

@@ -169,8 +169,16 @@ fn session(steps: &[&str]) -> Episode {
                 add(Body::Call(Call { id: (*id).into(), name: name.into(), input, edit }));
                 let (outcome, exit_code) = if kind == "f" { (Outcome::Failed, Some(1)) } else { (Outcome::Ok, None) };
                 let error = (kind == "f").then(|| "it broke".to_owned());
-                let result =
-                    ToolResult { id: (*id).into(), name: None, outcome, exit_code, text: text.to_owned(), error };
+                let result = ToolResult {
+                    id: (*id).into(),
+                    name: None,
+                    outcome,
+                    exit_code,
+                    text: text.to_owned(),
+                    error,
+                    duration_ms: None,
+                    agent: None,
+                };
                 add(Body::Result(result));
             }
         }

@@ -13,7 +13,7 @@ use crate::schema;
 use crate::session::{Event, Policy, State, evolve, wake_at};
 
 /// Bumped when the fold changes; a saved table of another version is folded anew.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// One session as the table knows it.
 #[derive(Clone, Debug, PartialEq)]

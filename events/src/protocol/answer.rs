@@ -138,8 +138,12 @@ pub struct Row {
     /// The session that spawned this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session_id: Option<String>,
+    /// Records by type; none for what was read by versions that did not count them.
+    pub records_by_type: BTreeMap<String, u64>,
     /// Lines that hold no JSON object.
     pub malformed_lines: u64,
+    /// Lines that were too long to be read.
+    pub oversize_lines: u64,
     /// Records of types this version does not know, by type.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub unknown_types: BTreeMap<String, u64>,

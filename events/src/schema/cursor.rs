@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::conversation::TitleSource;
 use crate::hash::Mark;
 use crate::transcript::{Cursor, Window};
 
-/// Where reading stands, as it is written.
+/// As it was written before last prompts counted as titles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CursorV1 {
+pub(super) struct CursorV1 {
     offset: u64,
     line: u64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -33,11 +34,65 @@ pub struct CursorV1 {
     titles: [Option<String>; 3],
 }
 
-fn no_titles(titles: &[Option<String>; 3]) -> bool {
+/// Where reading stands, as it is written. Reads [`CursorV1`]'s JSON as well, which manifests of conversations hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CursorV2 {
+    offset: u64,
+    line: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unterminated: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    open_calls: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    own_calls: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    recent_messages: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    queued: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    working: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    queue_is_recorded: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cwd: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
+    /// By source: summary, model, person, last prompt. Older ones end with the person's.
+    #[serde(default, skip_serializing_if = "no_titles")]
+    titles: Vec<Option<String>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    said: Vec<String>,
+}
+
+fn no_titles(titles: &[Option<String>]) -> bool {
     titles.iter().all(Option::is_none)
 }
 
-impl From<&Cursor> for CursorV1 {
+/// The order in which titles are written.
+const STORED: [TitleSource; 4] =
+    [TitleSource::Summary, TitleSource::Model, TitleSource::Person, TitleSource::LastPrompt];
+
+impl From<CursorV1> for CursorV2 {
+    fn from(old: CursorV1) -> Self {
+        Self {
+            offset: old.offset,
+            line: old.line,
+            unterminated: old.unterminated,
+            open_calls: old.open_calls,
+            own_calls: old.own_calls,
+            recent_messages: old.recent_messages,
+            queued: old.queued,
+            working: old.working,
+            queue_is_recorded: old.queue_is_recorded,
+            cwd: old.cwd,
+            branch: old.branch,
+            titles: old.titles.to_vec(),
+            said: Vec::new(),
+        }
+    }
+}
+
+impl From<&Cursor> for CursorV2 {
     fn from(cursor: &Cursor) -> Self {
         Self {
             offset: cursor.offset,
@@ -51,16 +106,20 @@ impl From<&Cursor> for CursorV1 {
             queue_is_recorded: cursor.queue_is_recorded,
             cwd: cursor.cwd.map(|mark| mark.to_string()),
             branch: cursor.branch.map(|mark| mark.to_string()),
-            titles: cursor.titles.map(|title| title.map(|mark| mark.to_string())),
+            titles: STORED.map(|source| cursor.titles[source as usize].map(|mark| mark.to_string())).to_vec(),
+            said: written(&cursor.said),
         }
     }
 }
 
-impl CursorV1 {
+impl CursorV2 {
     /// The cursor, if every mark is one.
     pub fn read(&self) -> Option<Cursor> {
         let one = |mark: &Option<String>| mark.as_deref().map_or(Some(None), |text| Mark::parse(text).map(Some));
-        let [summary, model, person] = &self.titles;
+        let mut titles = [None; 4];
+        for (at, title) in self.titles.iter().enumerate() {
+            titles[*STORED.get(at)? as usize] = one(title)?;
+        }
         Some(Cursor {
             offset: self.offset,
             line: self.line,
@@ -73,7 +132,8 @@ impl CursorV1 {
             queue_is_recorded: self.queue_is_recorded,
             cwd: one(&self.cwd)?,
             branch: one(&self.branch)?,
-            titles: [one(summary)?, one(model)?, one(person)?],
+            titles,
+            said: read(&self.said)?,
         })
     }
 }
@@ -104,14 +164,15 @@ mod tests {
             queue_is_recorded: true,
             cwd: Some(Mark(u64::MAX)),
             branch: None,
-            titles: [None, Some(Mark(2)), None],
+            titles: [None, Some(Mark(2)), None, Some(Mark(4))],
+            said: (0..100).map(Mark).collect(),
         };
         for cursor in [full, Cursor::default()] {
-            let text = serde_json::to_string(&CursorV1::from(&cursor)).unwrap();
-            assert!(text.len() < 4096, "{} bytes in an event", text.len());
-            assert_eq!(serde_json::from_str::<CursorV1>(&text).unwrap().read(), Some(cursor));
+            let text = serde_json::to_string(&CursorV2::from(&cursor)).unwrap();
+            assert!(text.len() < 5120, "{} bytes in an event", text.len());
+            assert_eq!(serde_json::from_str::<CursorV2>(&text).unwrap().read(), Some(cursor));
         }
-        let wrong = CursorV1 { queued: vec!["a sentence".to_owned()], ..CursorV1::default() };
+        let wrong = CursorV2 { queued: vec!["a sentence".to_owned()], ..CursorV2::default() };
         assert_eq!(wrong.read(), None);
     }
 }

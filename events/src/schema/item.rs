@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::conversation::{Body, Call, Edit, Item, Meta, Outcome, TitleSource, ToolResult};
+use crate::conversation::{Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, TitleSource, ToolResult, Usage};
 use crate::record::Timestamp;
 
 /// Version of this shape, for the manifest that names the chunks.
@@ -66,7 +66,49 @@ struct ItemV1<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<UsageV1<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compaction: Option<CompactionV1<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Cow<'a, str>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct UsageV1<'a> {
+    model: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    input: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    output: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    cache_read: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    cache_creation: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    cache_creation_1h: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    output_is_lower_bound: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct CompactionV1<'a> {
+    trigger: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tokens_before: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tokens_after: Option<u64>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Serialize, Deserialize)]
@@ -111,6 +153,11 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
             exit_code: None,
             error: None,
             source: None,
+            duration_ms: None,
+            agent: None,
+            usage: None,
+            compaction: None,
+            link: None,
             text: None,
         };
         let (kind, text) = match &item.body {
@@ -120,8 +167,34 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
             Body::Thinking { text } => ("thinking", text),
             Body::Summary { text } => ("summary", text),
             Body::Notice { text } => ("notice", text),
+            Body::Media { text } => ("media", text),
             Body::Meta(Meta::Branch(text)) => ("branch", text),
             Body::Meta(Meta::Cwd(text)) => ("cwd", text),
+            Body::Meta(Meta::Below(parent)) => {
+                stored.kind = Cow::Borrowed("below");
+                stored.text = Some(Cow::Borrowed(parent));
+                return stored;
+            }
+            Body::Meta(Meta::Usage(usage)) => {
+                stored.kind = Cow::Borrowed("usage");
+                stored.usage = Some(usage.into());
+                return stored;
+            }
+            Body::Meta(Meta::Compaction(compaction)) => {
+                stored.kind = Cow::Borrowed("compaction");
+                stored.compaction = Some(CompactionV1 {
+                    trigger: Cow::Borrowed(&compaction.trigger),
+                    tokens_before: compaction.tokens_before,
+                    tokens_after: compaction.tokens_after,
+                });
+                return stored;
+            }
+            Body::Meta(Meta::Link { link, session }) => {
+                stored.kind = Cow::Borrowed("link");
+                stored.link = Some(Cow::Borrowed(link.as_str()));
+                stored.text = Some(Cow::Borrowed(session));
+                return stored;
+            }
             Body::Meta(Meta::Title { source, text }) => {
                 stored.source = Some(Cow::Borrowed(source_name(*source)));
                 ("title", text)
@@ -132,6 +205,8 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
                 stored.outcome = Some(Cow::Borrowed(outcome_name(result.outcome)));
                 stored.exit_code = result.exit_code;
                 stored.error = result.error.as_deref().map(Cow::Borrowed);
+                stored.duration_ms = result.duration_ms;
+                stored.agent = result.agent.as_deref().map(Cow::Borrowed);
                 ("result", &result.text)
             }
             Body::Call(call) => {
@@ -165,6 +240,20 @@ impl ItemV1<'_> {
             "thinking" => Body::Thinking { text },
             "summary" => Body::Summary { text },
             "notice" => Body::Notice { text },
+            "media" => Body::Media { text },
+            "below" => Body::Meta(Meta::Below(text.into())),
+            "usage" => Body::Meta(Meta::Usage(self.usage.ok_or_else(|| unknown("usage"))?.into())),
+            "compaction" => {
+                let CompactionV1 { trigger, tokens_before, tokens_after } =
+                    self.compaction.ok_or_else(|| unknown("compaction"))?;
+                let trigger = trigger.into_owned();
+                Body::Meta(Meta::Compaction(Compaction { trigger, tokens_before, tokens_after }))
+            }
+            "link" => {
+                let named = self.link.as_deref();
+                let link = Link::ALL.into_iter().find(|link| Some(link.as_str()) == named);
+                Body::Meta(Meta::Link { link: link.ok_or_else(|| unknown("link"))?, session: text.into() })
+            }
             "branch" => Body::Meta(Meta::Branch(text)),
             "cwd" => Body::Meta(Meta::Cwd(text)),
             "title" => {
@@ -178,6 +267,8 @@ impl ItemV1<'_> {
                 exit_code: self.exit_code,
                 text,
                 error: self.error.map(Cow::into_owned),
+                duration_ms: self.duration_ms,
+                agent: boxed(self.agent),
             }),
             "call" => Body::Call(Call {
                 id: boxed(self.tool_id).unwrap_or_default(),
@@ -192,6 +283,36 @@ impl ItemV1<'_> {
     }
 }
 
+impl<'a> From<&'a Usage> for UsageV1<'a> {
+    fn from(usage: &'a Usage) -> Self {
+        Self {
+            model: Cow::Borrowed(&usage.model),
+            request: usage.request.as_deref().map(Cow::Borrowed),
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_creation: usage.cache_creation,
+            cache_creation_1h: usage.cache_creation_1h,
+            output_is_lower_bound: usage.output_is_lower_bound,
+        }
+    }
+}
+
+impl From<UsageV1<'_>> for Usage {
+    fn from(shape: UsageV1<'_>) -> Self {
+        Self {
+            model: shape.model.into_owned(),
+            request: boxed(shape.request),
+            input: shape.input,
+            output: shape.output,
+            cache_read: shape.cache_read,
+            cache_creation: shape.cache_creation,
+            cache_creation_1h: shape.cache_creation_1h,
+            output_is_lower_bound: shape.output_is_lower_bound,
+        }
+    }
+}
+
 fn boxed(text: Option<Cow<'_, str>>) -> Option<Box<str>> {
     text.map(|text| text.into_owned().into())
 }
@@ -202,8 +323,12 @@ const OUTCOMES: [(Outcome, &str); 4] = [
     (Outcome::Denied, "denied"),
     (Outcome::Interrupted, "interrupted"),
 ];
-const SOURCES: [(TitleSource, &str); 3] =
-    [(TitleSource::Summary, "summary"), (TitleSource::Model, "model"), (TitleSource::Person, "person")];
+const SOURCES: [(TitleSource, &str); 4] = [
+    (TitleSource::Summary, "summary"),
+    (TitleSource::LastPrompt, "last_prompt"),
+    (TitleSource::Model, "model"),
+    (TitleSource::Person, "person"),
+];
 
 fn outcome_name(outcome: Outcome) -> &'static str {
     OUTCOMES.iter().find(|(known, _)| *known == outcome).map_or("", |(_, name)| name)
@@ -262,10 +387,12 @@ mod tests {
             exit_code: Some(101),
             text: "Bash cargo test: exit 101, é".into(),
             error: Some("é".into()),
+            duration_ms: Some(1_200),
+            agent: Some("a1".into()),
         };
         check(
             &item(Body::Result(result)),
-            r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"result","tool_id":"toolu_1","name":"Bash","outcome":"failed","exit_code":101,"error":"é","text":"Bash cargo test: exit 101, é"}"#,
+            r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"result","tool_id":"toolu_1","name":"Bash","outcome":"failed","exit_code":101,"error":"é","duration_ms":1200,"agent":"a1","text":"Bash cargo test: exit 101, é"}"#,
         );
         let title = Meta::Title { source: TitleSource::Person, text: "a name".into() };
         let bare = Item { at: None, uuid: None, sidechain: true, ..item(Body::Meta(title)) };
@@ -281,6 +408,17 @@ mod tests {
     #[test]
     fn every_kind_comes_back() {
         let text = || "t".to_owned();
+        let usage = Usage {
+            model: "m".to_owned(),
+            request: Some("r".into()),
+            input: 1,
+            output: 2,
+            cache_read: 3,
+            cache_creation: 4,
+            cache_creation_1h: 5,
+            output_is_lower_bound: true,
+        };
+        let compaction = Compaction { trigger: "auto".to_owned(), tokens_before: Some(9), tokens_after: Some(1) };
         let bodies = [
             Body::Prompt { text: text() },
             Body::Answer { text: text() },
@@ -292,6 +430,15 @@ mod tests {
             Body::Meta(Meta::Cwd(text())),
             Body::Meta(Meta::Title { source: TitleSource::Summary, text: text() }),
             Body::Meta(Meta::Title { source: TitleSource::Model, text: text() }),
+            Body::Meta(Meta::Title { source: TitleSource::LastPrompt, text: text() }),
+            Body::Media { text: text() },
+            Body::Meta(Meta::Below("u-0".into())),
+            Body::Meta(Meta::Usage(usage)),
+            Body::Meta(Meta::Usage(Usage::default())),
+            Body::Meta(Meta::Compaction(compaction)),
+            Body::Meta(Meta::Compaction(Compaction::default())),
+            Body::Meta(Meta::Link { link: Link::ForkedFrom, session: "s".into() }),
+            Body::Meta(Meta::Link { link: Link::ContinuedIn, session: "s".into() }),
         ];
         let items: Vec<Item> = bodies.into_iter().map(item).collect();
         let mut chunk = Vec::new();
@@ -305,6 +452,8 @@ mod tests {
         for (line, expected) in [
             (r#"{"line":7,"kind":"song","text":"x"}"#, "line 7 has an unknown kind"),
             (r#"{"line":7,"kind":"result","outcome":"odd","text":"x"}"#, "line 7 has an unknown outcome"),
+            (r#"{"line":7,"kind":"link","link":"odd","text":"x"}"#, "line 7 has an unknown link"),
+            (r#"{"line":7,"kind":"usage"}"#, "line 7 has an unknown usage"),
             (r#"{"line":7,"kind":"prompt","at":"noon","text":"x"}"#, "line 7 has an unknown at"),
             (r#"{"line":7"#, "not readable"),
         ] {

@@ -19,7 +19,7 @@ use crate::session::{
 use shape::{
     AbandonedV1, CloseRequestedV1, DiscoveredV1, EndedV1, ForgottenV1, GroupAssignedV1, HandoffClaimedV1,
     HandoffOfferedV1, IndexSkippedV1, IndexedV1, IndexingFailedV1, IndexingStartedV1, LocatedV1, MovedV1,
-    ParentFoundV1, RecordsAppendedV1, RestoredV1, ResumedV1, RewrittenV1, Shape, SignalledV1, TrackingForcedV1,
+    ParentFoundV1, RecordsAppendedV2, RestoredV1, ResumedV1, RewrittenV1, Shape, SignalledV1, TrackingForcedV1,
     TrackingResumedV1, TrackingStoppedV1, WentIdleV1, read,
 };
 
@@ -60,7 +60,7 @@ pub const KINDS: [&str; 24] = [
     MovedV1::KIND,
     LocatedV1::KIND,
     ParentFoundV1::KIND,
-    RecordsAppendedV1::KIND,
+    RecordsAppendedV2::KIND,
     RewrittenV1::KIND,
     ResumedV1::KIND,
     WentIdleV1::KIND,
@@ -123,7 +123,7 @@ pub fn encode(event: &Event) -> Encoded {
             last_at,
             last_conversation_at,
             late_index_at,
-        } => write(&RecordsAppendedV1 {
+        } => write(&RecordsAppendedV2 {
             generation: *generation,
             from: *from,
             to: (&**to).into(),
@@ -134,6 +134,7 @@ pub fn encode(event: &Event) -> Encoded {
             prompts: counts.prompts,
             malformed: counts.malformed,
             oversize: counts.oversize,
+            by_type: counts.by_type.clone(),
             unknown: counts.unknown.clone(),
             first_at: first_at.map(|at| at.0),
             last_at: last_at.map(|at| at.0),
@@ -230,7 +231,7 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
             let shape: ParentFoundV1 = read(v, data)?;
             Event::ParentFound { parent: Fields::of::<ParentFoundV1>(v).session(&shape.parent)? }
         }
-        RecordsAppendedV1::KIND => records_appended(read(v, data)?, &Fields::of::<RecordsAppendedV1>(v))?,
+        RecordsAppendedV2::KIND => records_appended(read(v, data)?, &Fields::of::<RecordsAppendedV2>(v))?,
         RewrittenV1::KIND => {
             let shape: RewrittenV1 = read(v, data)?;
             Event::Rewritten { generation: shape.generation, identity: shape.file.into() }
@@ -317,7 +318,7 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
     })
 }
 
-fn records_appended(shape: RecordsAppendedV1, fields: &Fields) -> Result<Event, Error> {
+fn records_appended(shape: RecordsAppendedV2, fields: &Fields) -> Result<Event, Error> {
     Ok(Event::RecordsAppended {
         generation: shape.generation,
         from: shape.from,
@@ -330,6 +331,7 @@ fn records_appended(shape: RecordsAppendedV1, fields: &Fields) -> Result<Event, 
             prompts: shape.prompts,
             malformed: shape.malformed,
             oversize: shape.oversize,
+            by_type: shape.by_type,
             unknown: shape.unknown,
         },
         first_at: shape.first_at.map(Timestamp),

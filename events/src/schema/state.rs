@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::cursor::CursorV1;
+use super::cursor::CursorV2;
 use super::hex;
 use super::session::shape::{EffectV1, IdentityV1};
 use crate::hash::ContentHash;
@@ -36,7 +36,7 @@ struct RowV1 {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     forced: bool,
     generation: u32,
-    read: CursorV1,
+    read: CursorV2,
     tail: String,
     counts: CountsV1,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,6 +116,8 @@ struct CountsV1 {
     prompts: u64,
     malformed: u64,
     oversize: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    by_type: BTreeMap<String, u64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     unknown: BTreeMap<String, u64>,
 }
@@ -351,6 +353,7 @@ impl From<&Counts> for CountsV1 {
             prompts: counts.prompts,
             malformed: counts.malformed,
             oversize: counts.oversize,
+            by_type: counts.by_type.clone(),
             unknown: counts.unknown.clone(),
         }
     }
@@ -365,6 +368,7 @@ impl From<CountsV1> for Counts {
             prompts: shape.prompts,
             malformed: shape.malformed,
             oversize: shape.oversize,
+            by_type: shape.by_type,
             unknown: shape.unknown,
         }
     }
@@ -443,6 +447,7 @@ mod tests {
                 prompts: 4,
                 malformed: 5,
                 oversize: 6,
+                by_type: [("user".to_owned(), 8)].into(),
                 unknown: [("mood".to_owned(), 7)].into(),
             },
             first_at: Some(Timestamp(-1)),

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use super::{cursor::CursorV1, export, home, item, session, state};
+use super::{cursor::CursorV2, export, home, item, session, state};
 use crate::conversation::{Body, Call, Edit, Item, Meta, Outcome, TitleSource, ToolResult};
 use crate::envelope::{ChainHash, Tail};
 use crate::hash::{ContentHash, Mark};
@@ -70,21 +70,22 @@ fn marks<const MAX: usize>() -> impl Strategy<Value = Window<Mark, MAX>> {
 
 fn cursor() -> impl Strategy<Value = Cursor> {
     let mark = || option::of(any::<u64>().prop_map(Mark));
-    let windows = (marks(), marks(), marks(), marks());
-    (any::<(u64, u64, bool, bool, bool)>(), windows, (mark(), mark()), (mark(), mark(), mark())).prop_map(
-        |(plain, (open_calls, own_calls, recent_messages, queued), (cwd, branch), titles)| {
+    let windows = (marks(), marks(), marks(), marks(), marks());
+    (any::<(u64, u64, bool, bool, bool)>(), windows, (mark(), mark()), (mark(), mark(), mark(), mark())).prop_map(
+        |(plain, (open_calls, own_calls, recent_messages, queued, said), (cwd, branch), titles)| {
             let (offset, line, unterminated, working, queue_is_recorded) = plain;
-            let titles = [titles.0, titles.1, titles.2];
-            let windows = Cursor { open_calls, own_calls, recent_messages, queued, ..Cursor::default() };
+            let titles = [titles.0, titles.1, titles.2, titles.3];
+            let windows = Cursor { open_calls, own_calls, recent_messages, queued, said, ..Cursor::default() };
             Cursor { offset, line, unterminated, working, queue_is_recorded, cwd, branch, titles, ..windows }
         },
     )
 }
 
 fn counts() -> impl Strategy<Value = Counts> {
-    (any::<[u64; 6]>(), btree_map(any::<String>(), any::<u64>(), 0..4)).prop_map(|(numbers, unknown)| {
+    let named = || btree_map(any::<String>(), any::<u64>(), 0..4);
+    (any::<[u64; 6]>(), named(), named()).prop_map(|(numbers, by_type, unknown)| {
         let [records, conversation, messages, prompts, malformed, oversize] = numbers;
-        Counts { records, conversation, messages, prompts, malformed, oversize, unknown }
+        Counts { records, conversation, messages, prompts, malformed, oversize, by_type, unknown }
     })
 }
 
@@ -295,7 +296,7 @@ fn body() -> impl Strategy<Value = Body> {
     let outcome = one_of(&[Outcome::Ok, Outcome::Failed, Outcome::Denied, Outcome::Interrupted]);
     let result = (short(), option::of(text()), outcome, any::<Option<i32>>(), text(), option::of(text())).prop_map(
         |(id, name, outcome, exit_code, text, error)| {
-            Body::Result(ToolResult { id, name, outcome, exit_code, text, error })
+            Body::Result(ToolResult { id, name, outcome, exit_code, text, error, duration_ms: None, agent: None })
         },
     );
     let source = one_of(&[TitleSource::Summary, TitleSource::Model, TitleSource::Person]);
@@ -387,8 +388,8 @@ proptest! {
 
     #[test]
     fn any_cursor_survives(cursor in cursor()) {
-        let text = serde_json::to_string(&CursorV1::from(&cursor)).unwrap();
-        prop_assert_eq!(serde_json::from_str::<CursorV1>(&text).unwrap().read(), Some(cursor));
+        let text = serde_json::to_string(&CursorV2::from(&cursor)).unwrap();
+        prop_assert_eq!(serde_json::from_str::<CursorV2>(&text).unwrap().read(), Some(cursor));
     }
 
     #[test]
@@ -511,7 +512,7 @@ proptest! {
     fn no_bytes_make_a_reader_of_what_is_stored_panic(
         data in almost(event().prop_map(|event| session::encode(&event).data)),
         line in almost(row().prop_map(|row| state::encode(&row))),
-        cursor in almost(cursor().prop_map(|cursor| serde_json::to_string(&CursorV1::from(&cursor)).unwrap())),
+        cursor in almost(cursor().prop_map(|cursor| serde_json::to_string(&CursorV2::from(&cursor)).unwrap())),
         stored in almost(conversation_item().prop_map(|item| {
             let mut line = Vec::new();
             item::encode(&item, &mut line).unwrap();
@@ -532,7 +533,7 @@ proptest! {
         if let Some(row) = state::decode(&String::from_utf8_lossy(&line)) {
             prop_assert_eq!(state::decode(&state::encode(&row)), Some(row));
         }
-        let _ = serde_json::from_slice::<CursorV1>(&cursor).map(|cursor| cursor.read());
+        let _ = serde_json::from_slice::<CursorV2>(&cursor).map(|cursor| cursor.read());
         item::decode_all(&stored).for_each(drop);
         let _ = export::read(&data);
     }

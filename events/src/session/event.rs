@@ -12,7 +12,7 @@ pub use crate::conversation::Agent;
 use crate::hash::ContentHash;
 use crate::record::{SessionId, Timestamp};
 pub use crate::transcript::Kind;
-use crate::transcript::{Cursor, Observation, add_unknown};
+use crate::transcript::{Cursor, Observation, add_type, add_unknown};
 
 /// Something that happened to one session.
 #[derive(Clone, Debug, PartialEq)]
@@ -220,6 +220,8 @@ pub struct Counts {
     pub malformed: u64,
     /// Lines too long to be buffered.
     pub oversize: u64,
+    /// All records by type (bounded); none of what was recorded by version 1 of the event.
+    pub by_type: BTreeMap<String, u64>,
     /// Records of a type this version does not know, by type (bounded).
     pub unknown: BTreeMap<String, u64>,
 }
@@ -233,6 +235,9 @@ impl Counts {
         self.prompts += other.prompts;
         self.malformed += other.malformed;
         self.oversize += other.oversize;
+        for (kind, count) in &other.by_type {
+            add_type(&mut self.by_type, kind, *count);
+        }
         for (kind, count) in &other.unknown {
             add_unknown(&mut self.unknown, kind, *count);
         }
@@ -248,6 +253,7 @@ impl From<&Observation> for Counts {
             prompts: seen.prompts,
             malformed: seen.malformed,
             oversize: seen.oversize,
+            by_type: seen.by_type.clone(),
             unknown: seen.unknown.clone(),
         }
     }

@@ -146,8 +146,16 @@ mod tests {
             late_index_at,
         };
         let unknown = BTreeMap::from([("mood\n".to_owned(), 6)]);
-        let counts =
-            Counts { records: 7, conversation: 5, messages: 4, prompts: 3, malformed: 2, oversize: 1, unknown };
+        let counts = Counts {
+            records: 7,
+            conversation: 5,
+            messages: 4,
+            prompts: 3,
+            malformed: 2,
+            oversize: 1,
+            by_type: Default::default(),
+            unknown,
+        };
         let episode = EpisodeRef {
             uuid: Uuid::nil(),
             tier: Tier::Extractive,

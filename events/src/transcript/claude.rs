@@ -137,6 +137,7 @@ pub(super) fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>
     scribe.begin(&stamp);
     record.session.into_iter().for_each(|id| scribe.session(id));
     let kind = record.kind.map_or(&b""[..], Text::raw);
+    scribe.seen.count_type(kind);
     match kind {
         b"user" => {
             place(&record, &stamp, scribe);

@@ -13,9 +13,12 @@ pub const MAX_RECENT_MESSAGES: usize = 16;
 /// Most queued prompts remembered as counted, in prompts.
 pub const MAX_QUEUED: usize = 8;
 
+/// Most things remembered as said, in things.
+pub const MAX_SAID: usize = 32;
+
 /// Where reading stands. Reading on from a cursor gives what reading at once would have given.
 ///
-/// Holds numbers and fingerprints only. At its fullest it has some 160 of them: about 3 KB as JSON.
+/// Holds numbers and fingerprints only. At its fullest it has some 190 of them: about 4 KB as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Cursor {
     /// Bytes read: just after a newline, unless `unterminated`.
@@ -40,8 +43,11 @@ pub struct Cursor {
     pub cwd: Option<Mark>,
     /// The last branch.
     pub branch: Option<Mark>,
-    /// The last title of each source: summary, model, person.
-    pub titles: [Option<Mark>; 3],
+    /// The last title of each source, in the order of [`TitleSource`].
+    pub titles: [Option<Mark>; 4],
+    /// What this format says more than once and was taken already, oldest first: counts of a message, a message that also
+    /// stands as an event.
+    pub said: Window<Mark, MAX_SAID>,
 }
 
 impl Cursor {
@@ -64,13 +70,8 @@ impl Cursor {
 
     /// Remembers a title; whether it is news.
     pub(crate) fn enter_title(&mut self, source: TitleSource, title: &str) -> bool {
-        let place = match source {
-            TitleSource::Summary => 0,
-            TitleSource::Model => 1,
-            TitleSource::Person => 2,
-        };
         let mark = Some(Mark::of(title.as_bytes()));
-        std::mem::replace(&mut self.titles[place], mark) != mark
+        std::mem::replace(&mut self.titles[source as usize], mark) != mark
     }
 }
 

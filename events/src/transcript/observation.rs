@@ -6,6 +6,8 @@ use crate::record::Timestamp;
 
 /// Most kinds of unknown things that are counted by name; those that sort last count as `(other)`.
 pub const MAX_UNKNOWN_KINDS: usize = 32;
+/// Most types of records that are counted by name.
+pub const MAX_TYPES: usize = 96;
 /// Longest name of an unknown kind, in bytes.
 const MAX_UNKNOWN_NAME_BYTES: usize = 48;
 /// The name under which odd names, and those beyond the bound, are counted.
@@ -31,6 +33,8 @@ pub struct Observation {
     pub malformed: u64,
     /// Lines too long to be read; they are counted as lines too.
     pub oversize: u64,
+    /// All records by their type, those without a usable one as `(other)`.
+    pub by_type: BTreeMap<String, u64>,
     /// Records and content blocks of kinds that are not known, by name: `type`, `block:type`.
     pub unknown: BTreeMap<String, u64>,
     /// Time of the earliest dated record.
@@ -56,9 +60,8 @@ impl Observation {
         self.prompts += later.prompts;
         self.malformed += later.malformed;
         self.oversize += later.oversize;
-        for (name, count) in &later.unknown {
-            self.count_unknown(name, *count);
-        }
+        later.by_type.iter().for_each(|(name, count)| add_type(&mut self.by_type, name, *count));
+        later.unknown.iter().for_each(|(name, count)| add_unknown(&mut self.unknown, name, *count));
         self.first_at = earlier(self.first_at, later.first_at);
         self.last_at = self.last_at.max(later.last_at);
         self.last_conversation_at = self.last_conversation_at.max(later.last_conversation_at);
@@ -72,9 +75,16 @@ impl Observation {
 
     /// Counts something of an unknown kind. The name comes from the file, so only plain short names are kept.
     pub(crate) fn count_unknown(&mut self, name: &str, count: u64) {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'.');
-        let usable = !name.is_empty() && name.len() <= MAX_UNKNOWN_NAME_BYTES && name.bytes().all(plain);
-        add_unknown(&mut self.unknown, if usable { name } else { OTHER }, count);
+        add_unknown(&mut self.unknown, usable(name.as_bytes()).unwrap_or(OTHER), count);
+    }
+
+    /// Counts a record of a type.
+    pub(crate) fn count_type(&mut self, name: &[u8]) {
+        let name = usable(name).unwrap_or(OTHER);
+        match self.by_type.get_mut(name) {
+            Some(count) => *count += 1,
+            None => add_type(&mut self.by_type, name, 1),
+        }
     }
 
     /// Takes note of a record's time.
@@ -84,13 +94,30 @@ impl Observation {
     }
 }
 
-/// Adds to a bounded count by name. The names that sort first stay, whatever came first: so pieces add up to the whole.
+/// A name as it may be kept.
+fn usable(name: &[u8]) -> Option<&str> {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'.');
+    let fits = !name.is_empty() && name.len() <= MAX_UNKNOWN_NAME_BYTES && name.iter().all(plain);
+    std::str::from_utf8(name).ok().filter(|_| fits)
+}
+
+/// Adds to the count of what is unknown.
 pub(crate) fn add_unknown(unknown: &mut BTreeMap<String, u64>, name: &str, count: u64) {
-    *unknown.entry(name.to_owned()).or_default() += count;
-    if unknown.len() > MAX_UNKNOWN_KINDS + usize::from(unknown.contains_key(OTHER))
-        && let Some((_, dropped)) = unknown.pop_last()
+    add_bounded(unknown, MAX_UNKNOWN_KINDS, name, count);
+}
+
+/// Adds to the count by type.
+pub(crate) fn add_type(types: &mut BTreeMap<String, u64>, name: &str, count: u64) {
+    add_bounded(types, MAX_TYPES, name, count);
+}
+
+/// Adds to a bounded count by name. The names that sort first stay, whatever came first: so pieces add up to the whole.
+fn add_bounded(counts: &mut BTreeMap<String, u64>, most: usize, name: &str, count: u64) {
+    *counts.entry(name.to_owned()).or_default() += count;
+    if counts.len() > most + usize::from(counts.contains_key(OTHER))
+        && let Some((_, dropped)) = counts.pop_last()
     {
-        *unknown.entry(OTHER.to_owned()).or_default() += dropped;
+        *counts.entry(OTHER.to_owned()).or_default() += dropped;
     }
 }
 

@@ -2,7 +2,7 @@ use super::*;
 
 use proptest::prelude::*;
 
-use crate::conversation::{Body, Meta, Outcome};
+use crate::conversation::{Body, Compaction, Meta, Outcome};
 use crate::hash::ContentHash;
 
 mod planted;
@@ -42,6 +42,17 @@ fn shown(item: &Item) -> String {
         Body::Meta(Meta::Title { source, text }) => ("title", format!("{source:?} {text}")),
         Body::Meta(Meta::Branch(text)) => ("branch", text.clone()),
         Body::Meta(Meta::Cwd(text)) => ("cwd", text.clone()),
+        Body::Media { text } => ("media", text.clone()),
+        Body::Meta(Meta::Below(parent)) => ("below", parent.to_string()),
+        Body::Meta(Meta::Usage(usage)) => {
+            let counts = [usage.input, usage.output, usage.cache_read, usage.cache_creation, usage.cache_creation_1h];
+            let bound = if usage.output_is_lower_bound { " at least" } else { "" };
+            ("usage", format!("{} {:?} {counts:?}{bound}", usage.model, usage.request))
+        }
+        Body::Meta(Meta::Compaction(Compaction { trigger, tokens_before, tokens_after })) => {
+            ("compaction", format!("{trigger} {tokens_before:?} {tokens_after:?}"))
+        }
+        Body::Meta(Meta::Link { link, session }) => ("link", format!("{} {session}", link.as_str())),
     };
     format!("{}{} {kind} {text}", item.line, if item.sidechain { "~" } else { "" })
 }

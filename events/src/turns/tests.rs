@@ -17,8 +17,16 @@ fn call(line: u64, id: &str, name: &str, input: serde_json::Value) -> Item {
 
 fn result(line: u64, id: &str, text: &str) -> Item {
     let name = text.split([' ', ':']).next().map(str::to_owned);
-    let result =
-        ToolResult { id: id.into(), name, outcome: Outcome::Ok, exit_code: None, text: text.into(), error: None };
+    let result = ToolResult {
+        id: id.into(),
+        name,
+        outcome: Outcome::Ok,
+        exit_code: None,
+        text: text.into(),
+        error: None,
+        duration_ms: None,
+        agent: None,
+    };
     item(line, Body::Result(result))
 }
 
