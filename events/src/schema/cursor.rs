@@ -106,7 +106,7 @@ impl From<&Cursor> for CursorV2 {
             queue_is_recorded: cursor.queue_is_recorded,
             cwd: cursor.cwd.map(|mark| mark.to_string()),
             branch: cursor.branch.map(|mark| mark.to_string()),
-            titles: STORED.map(|source| cursor.titles[source as usize].map(|mark| mark.to_string())).to_vec(),
+            titles: titles(cursor),
             said: written(&cursor.said),
         }
     }
@@ -136,6 +136,15 @@ impl CursorV2 {
             said: read(&self.said)?,
         })
     }
+}
+
+/// Without the last one where there is none, so that a cursor from before it is written as it was.
+fn titles(cursor: &Cursor) -> Vec<Option<String>> {
+    let mut titles = STORED.map(|source| cursor.titles[source as usize].map(|mark| mark.to_string())).to_vec();
+    if titles.last() == Some(&None) {
+        titles.pop();
+    }
+    titles
 }
 
 fn written<const MAX: usize>(marks: &Window<Mark, MAX>) -> Vec<String> {
