@@ -133,6 +133,7 @@ fn made(units: usize) -> Vec<Made> {
                     part: 0,
                     at: Some(Timestamp(at + line as i64 * 30_000)),
                     role: [Role::User, Role::Tool, Role::Tool, Role::Assistant][line % 4],
+                    uuid: Some(format!("{number:08x}-0000-4000-8000-{line:012x}").into()),
                     text: text(&mut dice, line % 4 == 1 || line % 4 == 2),
                 })
                 .collect();

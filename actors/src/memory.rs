@@ -15,6 +15,7 @@ mod beside;
 mod document;
 mod dump;
 mod graph;
+mod kin;
 mod limits;
 mod packed;
 mod pair_count;
@@ -40,13 +41,14 @@ use uuid::Uuid;
 
 pub use dump::Print;
 pub use graph::{Fact, GraphQuery, Node, Page};
+pub use kin::Kin;
 pub use query::Query;
 pub use searcher::{Hit, Kind, Searcher};
 pub use store::{Checkpoint, Opened, Store};
 
 /// What a memory on disk must have been written by to be used. To be raised with every change of the analyzer, the
 /// fields, the cutting into units, entities and facts, the filter or the redaction.
-pub const PROJECTION_VERSION: u32 = 4;
+pub const PROJECTION_VERSION: u32 = 5;
 
 /// All that the memory holds of one session.
 #[derive(Clone, Debug)]

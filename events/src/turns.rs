@@ -27,6 +27,8 @@ pub struct Unit {
     pub at: Option<Timestamp>,
     /// Who speaks.
     pub role: Role,
+    /// The id of the record it is from, of a tool line that of the call. Forks of the session repeat it.
+    pub uuid: Option<Box<str>>,
     /// The text itself: what a snippet is cut from.
     pub text: String,
 }
@@ -106,7 +108,7 @@ pub fn changed_from(old_items: &[Item], new_units: &[Unit]) -> usize {
 
 fn push(units: &mut Vec<Unit>, item: &Item, text: String) {
     let part = units.last().filter(|last| last.line == item.line).map_or(0, |last| last.part.saturating_add(1));
-    units.push(Unit { line: item.line, part, at: item.at, role: item.role(), text });
+    units.push(Unit { line: item.line, part, at: item.at, role: item.role(), uuid: item.uuid.clone(), text });
 }
 
 fn push_date(at: Timestamp, out: &mut String) {

@@ -10,6 +10,7 @@ use tantivy::{TantivyDocument, Term};
 
 use super::Entry;
 use super::analyzer::{Analyzer, Listener};
+use super::kin;
 use super::limits::STEM_CACHE_WORDS;
 use super::packed::END;
 use super::pair_count::PairCount;
@@ -169,6 +170,9 @@ impl Draft {
             document.add_i64(fields.at, at.0);
         }
         document.add_text(fields.role, unit.role.as_str());
+        if let Some(uuid) = &unit.uuid {
+            document.add_u64(fields.record, kin::key(uuid));
+        }
         document.add_text(fields.text, &unit.text);
         document
     }
@@ -249,7 +253,8 @@ impl Header {
         }
         self.day = day;
         self.date.clear();
-        let nothing_said = Unit { text: String::new(), ..*unit };
+        let Unit { line, part, at, role, .. } = *unit;
+        let nothing_said = Unit { line, part, at, role, uuid: None, text: String::new() };
         let mut text = String::new();
         turns::body(&nothing_said, &mut text);
         analyzer.analyze(&text, &mut Tokens(&mut self.date));

@@ -54,3 +54,7 @@ pub(super) const GRAPH_GROUPS: usize = 200_000;
 pub(super) const GROUP_SESSIONS: usize = 10;
 /// Episodes that an answer names for one fact.
 pub(super) const GROUP_EPISODES: usize = 50;
+/// Records of a session by which its relatives are looked for: one look-up in the index each.
+pub(super) const KIN_SAMPLE: usize = 256;
+/// Relatives of a session that are told: more forks of one session than anybody makes.
+pub(super) const MAX_KIN: usize = 64;

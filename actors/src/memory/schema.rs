@@ -16,6 +16,7 @@ pub(super) mod column {
     pub(crate) const PLACE: &str = "place";
     pub(crate) const ORDINAL: &str = "ordinal";
     pub(crate) const GENERATION: &str = "generation";
+    pub(crate) const RECORD: &str = "record";
     pub(crate) const PAIRS: &str = "pairs";
     pub(crate) const SUBJECT: &str = "subject";
     pub(crate) const LABEL: &str = "label";
@@ -47,6 +48,8 @@ pub(super) struct Fields {
     pub(super) ordinal: Field,
     /// Turns: one key for each unit of each session, to delete it by.
     pub(super) unit: Field,
+    /// Turns: the key of the transcript's record that it is from, which forks of the session repeat.
+    pub(super) record: Field,
     /// Turns: date, role, text.
     pub(super) body: Field,
     /// Turns: the body with its neighbours.
@@ -131,6 +134,7 @@ pub(super) fn build() -> (Schema, Fields) {
         generation: schema.add_u64_field(column::GENERATION, number()),
         ordinal: schema.add_u64_field(column::ORDINAL, number()),
         unit: schema.add_u64_field("unit", INDEXED),
+        record: schema.add_u64_field(column::RECORD, number().set_indexed()),
         body: schema.add_text_field("body", packed(Packed::Tokens, frequencies)),
         context: schema.add_text_field("context", packed(Packed::Tokens, frequencies)),
         stops: schema.add_text_field("stops", packed(Packed::Tokens, frequencies)),

@@ -34,6 +34,8 @@ pub(super) struct Segment {
     pub(super) place: Column<u64>,
     pub(super) ordinal: Column<u64>,
     generation: Column<u64>,
+    /// `None` when no turn of the segment names its record.
+    pub(super) record: Option<Column<u64>>,
     /// `None` when the segment holds no session's document.
     pub(super) pairs: Option<Column<u64>>,
     /// `None` when the segment holds neither mentions nor assertions.
@@ -155,6 +157,7 @@ impl Segment {
             place: place.ords().clone(),
             ordinal: columns.u64(column::ORDINAL)?,
             generation: columns.u64(column::GENERATION)?,
+            record: columns.column_opt::<u64>(column::RECORD)?,
             pairs: columns.column_opt::<u64>(column::PAIRS)?,
             graph: match columns.column_opt::<u64>(column::SUBJECT)? {
                 None => None,

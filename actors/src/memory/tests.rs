@@ -1,5 +1,6 @@
 //! The memory as its owner and its askers see it.
 
+mod families;
 mod flips;
 mod graph;
 mod ranking;
@@ -97,7 +98,7 @@ fn graph(group: &str, session: &SessionId, files: &[&str]) -> Graph {
 
 fn unit(line: u64, text: &str) -> Unit {
     let role = if line % 2 == 1 { Role::User } else { Role::Assistant };
-    Unit { line, part: 0, at: Timestamp::parse("2026-03-14T09:26:53.589Z"), role, text: text.to_owned() }
+    Unit { line, part: 0, at: Timestamp::parse("2026-03-14T09:26:53.589Z"), role, uuid: None, text: text.to_owned() }
 }
 
 fn checkpoint(position: u64) -> Checkpoint {

@@ -1,0 +1,140 @@
+//! Families of sessions: a fork begins as a copy of another session's records, ids included, so sessions that hold the
+//! same records are of one family.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use baton_events::record::SessionId;
+use sha2::{Digest, Sha256};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocSet, TERMINATED, Term};
+
+use super::limits::{KIN_SAMPLE, MAX_KIN};
+use super::snapshot::Snapshot;
+use super::{Error, Searcher};
+
+/// A session that holds records of another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kin {
+    /// The session.
+    pub session: SessionId,
+    /// How many different records with something to find in them both hold.
+    pub shared: u64,
+}
+
+/// What the index keeps of a record's id: the first 64 bits of its SHA-256, so that ids of any shape take the same room.
+pub(super) fn key(uuid: &str) -> u64 {
+    let digest = Sha256::digest(uuid.as_bytes());
+    digest.iter().take(8).fold(0, |key, byte| key << 8 | u64::from(*byte))
+}
+
+impl Searcher {
+    /// The other sessions that hold records with the same ids as `session`, most shared first, equals by id; at most
+    /// [`MAX_KIN`]. Counts are exact.
+    ///
+    /// Relatives are looked for by a sample of the session's records: the first, the last, and some spread between. A
+    /// fork holds the first records of what it was forked from, so it is found whatever its length. Only what is indexed
+    /// is known, sessions that others hide included. Milliseconds, however many sessions there are.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn kin(&self, session: &SessionId) -> Result<Vec<Kin>, Error> {
+        let snapshot = self.snapshot();
+        let own = snapshot.records(session.as_str())?;
+        let mut met: BTreeMap<Box<str>, u64> = BTreeMap::new();
+        for key in sample(&own) {
+            for holder in snapshot.holders(key)? {
+                if holder != session.as_str() {
+                    *met.entry(holder.into()).or_default() += 1;
+                }
+            }
+        }
+        let mut met: Vec<(Box<str>, u64)> = met.into_iter().collect();
+        met.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        met.truncate(MAX_KIN);
+        let own: BTreeSet<u64> = own.into_iter().collect();
+        let mut kin = Vec::with_capacity(met.len());
+        for (id, _) in met {
+            let theirs: BTreeSet<u64> = snapshot.records(&id)?.into_iter().collect();
+            let shared = theirs.intersection(&own).count() as u64;
+            let session = SessionId::new(&id).ok_or_else(|| Error::Broken("a session has no usable id".to_owned()))?;
+            kin.push(Kin { session, shared });
+        }
+        kin.sort_by(|a, b| Reverse(a.shared).cmp(&Reverse(b.shared)).then_with(|| a.session.cmp(&b.session)));
+        Ok(kin)
+    }
+}
+
+/// At most [`KIN_SAMPLE`] of the keys: a quarter from the start, a quarter from the end, the rest spread between.
+fn sample(keys: &[u64]) -> Vec<u64> {
+    if keys.len() <= KIN_SAMPLE {
+        return keys.to_vec();
+    }
+    let edge = KIN_SAMPLE / 4;
+    let between = keys.len() - 2 * edge;
+    let spread = (0..KIN_SAMPLE - 2 * edge).map(|at| edge + at * between / (KIN_SAMPLE - 2 * edge));
+    let places = (0..edge).chain(spread).chain(keys.len() - edge..keys.len());
+    places.filter_map(|at| keys.get(at).copied()).collect()
+}
+
+impl Snapshot {
+    /// The keys of a session's records in their order; a record whose text was cut in several stands once.
+    fn records(&self, session: &str) -> Result<Vec<u64>, Error> {
+        let term = Term::from_field_text(self.fields.session, session);
+        let mut records = Vec::new();
+        for (reader, segment) in self.searcher.segment_readers().iter().zip(&self.segments) {
+            let Some(column) = &segment.record else { continue };
+            let index = reader.inverted_index(self.fields.session)?;
+            let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else { continue };
+            while postings.doc() != TERMINATED {
+                let doc = postings.doc();
+                if let (false, Some(key)) = (reader.is_deleted(doc), column.first(doc)) {
+                    records.push((segment.ordinal.first(doc), key));
+                }
+                postings.advance();
+            }
+        }
+        records.sort_unstable();
+        records.dedup_by_key(|(_, key)| *key);
+        Ok(records.into_iter().map(|(_, key)| key).collect())
+    }
+
+    /// The sessions that hold a record, each once, by id.
+    pub(super) fn holders(&self, key: u64) -> Result<BTreeSet<&str>, Error> {
+        let term = Term::from_field_u64(self.fields.record, key);
+        let mut holders = BTreeSet::new();
+        for (reader, segment) in self.searcher.segment_readers().iter().zip(&self.segments) {
+            if segment.record.is_none() {
+                continue;
+            }
+            let index = reader.inverted_index(self.fields.record)?;
+            let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else { continue };
+            while postings.doc() != TERMINATED {
+                if !reader.is_deleted(postings.doc()) {
+                    holders.extend(segment.id_of(postings.doc()));
+                }
+                postings.advance();
+            }
+        }
+        Ok(holders)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_has_both_ends_and_is_spread() {
+        for count in [0, 1, 255, 256, 257, 1_000, 100_000] {
+            let keys: Vec<u64> = (0..count).collect();
+            let sample = sample(&keys);
+            assert_eq!(sample.len(), keys.len().min(KIN_SAMPLE), "{count}");
+            assert_eq!((sample.first(), sample.last()), (keys.first(), keys.last()), "{count}");
+            assert!(sample.is_sorted_by(|a, b| a < b), "{count}: each once");
+            let widest = sample.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+            assert!(widest <= count / 128 + 1, "{count}: a gap of {widest}");
+        }
+    }
+}
