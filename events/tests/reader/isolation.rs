@@ -1,0 +1,58 @@
+//! What is broken in one line is broken in that line alone.
+
+use baton_events::conversation::{Body, Item, Meta};
+use proptest::prelude::*;
+
+use crate::dice::Dice;
+use crate::mutation::mutate;
+use crate::pieces::lines;
+use crate::read::{MAIN, whole};
+
+/// What an item says by itself: not what it has from another line, and nothing that is said only when it is news.
+fn alone(item: &Item) -> Option<String> {
+    match &item.body {
+        // A prompt may be one that was queued before and counted then; queued ones depend on whether the agent worked.
+        Body::Reply { text } => Some(format!("{} reply {text}", item.line)),
+        Body::Thinking { text } => Some(format!("{} thinking {text}", item.line)),
+        Body::Call(call) => Some(format!("{} call {} {} {:?}", item.line, call.id, call.name, call.input)),
+        // Its name and target are its call's.
+        Body::Result(result) => Some(format!("{} result {} {:?}", item.line, result.id, result.exit_code)),
+        Body::Summary { text } => Some(format!("{} summary {text}", item.line)),
+        Body::Media { text } => Some(format!("{} media {text}", item.line)),
+        Body::Meta(Meta::Compaction(compaction)) => Some(format!("{} {compaction:?}", item.line)),
+        _ => None,
+    }
+}
+
+/// Tools whose results are told by the call they answer, or dropped with it.
+fn by_its_call(line: &str) -> bool {
+    line.contains("tool_result")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_broken_line_harms_no_other(lines in lines(16), which in any::<prop::sample::Index>(), seed in any::<u64>()) {
+        prop_assume!(!lines.is_empty());
+        let which = which.index(lines.len());
+        let mut broken = lines[which].clone().into_bytes();
+        mutate(&mut Dice::new(seed), &mut broken, &[]);
+        // Another newline would make more lines of it, and is another matter.
+        broken.retain(|byte| *byte != b'\n');
+        let joined = |changed: &[u8]| {
+            let all = lines.iter().enumerate().map(|(at, line)| if at == which { changed } else { line.as_bytes() });
+            all.flat_map(|line| [line, b"\n"].concat()).collect::<Vec<u8>>()
+        };
+        let told = |bytes: &[u8]| {
+            let outcome = whole(MAIN, bytes);
+            let items = outcome.items.iter();
+            let others = items.filter(|item| {
+                let at = usize::try_from(item.line).unwrap() - 1;
+                at != which && !by_its_call(&lines[at])
+            });
+            (others.filter_map(alone).collect::<Vec<_>>(), outcome.cursor.line)
+        };
+        prop_assert_eq!(told(&joined(&broken)), told(&joined(lines[which].as_bytes())));
+    }
+}
