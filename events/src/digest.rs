@@ -197,8 +197,8 @@ pub fn digest(items: &[Item], show: &Show) -> Episode {
     let mut episode = Episode {
         title: timeline.title.clone().unwrap_or_else(|| first_line(purpose)),
         objective: match &timeline.title {
-            Some(title) => titled(title, objective),
-            None => objective,
+            Some(title) if !timeline.title_is_prompt => titled(title, objective),
+            _ => objective,
         },
         prompts: work::prompts(&timeline),
         work_completed: work::completed(&timeline),

@@ -8,6 +8,7 @@ use crate::redact::{redact, redact_owned};
 
 pub mod edit;
 pub mod input;
+pub(crate) mod media;
 pub mod result;
 
 mod recall;
@@ -17,7 +18,7 @@ pub use recall::without_recall;
 
 /// Version of all rules that decide what an item says: this module, redaction, and what the readers keep. Content
 /// hashes of different versions are not compared.
-pub const FILTER_VERSION: u32 = 1;
+pub const FILTER_VERSION: u32 = 2;
 
 /// Longest value of a call's parameter, in characters; a longer one is cut to this head and a mark.
 pub const MAX_VALUE_CHARS: usize = 200;

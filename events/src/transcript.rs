@@ -16,12 +16,14 @@ mod observation;
 pub(crate) mod open_calls;
 mod place;
 mod scribe;
+mod spilled;
 
 pub use cursor::{Cursor, MAX_OPEN_CALLS, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Window};
 pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
 pub(crate) use observation::{add_type, add_unknown};
 pub use open_calls::OpenCalls;
 pub use place::{Kind, Located, classify};
+pub use spilled::{MAX_SPILLED_BYTES, Spilled};
 
 use std::borrow::Cow;
 
@@ -86,6 +88,13 @@ impl<'a, S: Sink> Reader<'a, S> {
     /// unanswered calls so far; a reader that only counts needs none.
     pub fn new(source: Source, cursor: Cursor, open: OpenCalls, sink: &'a mut S) -> Self {
         Self { source, scribe: Scribe::new(cursor, open, source.subagent, sink) }
+    }
+
+    /// The same reader, which reads outputs too large for the transcript where they lie.
+    #[must_use]
+    pub fn with_spilled(mut self, spilled: &'a dyn Spilled) -> Self {
+        self.scribe.spilled = Some(spilled);
+        self
     }
 
     /// Reads all whole lines of `bytes`, which begin where the cursor stands. Returns how many bytes were read; the

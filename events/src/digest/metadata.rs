@@ -36,11 +36,15 @@ impl Metadata {
         let mut tools: BTreeSet<&str> = BTreeSet::new();
         let mut messages: BTreeSet<&str> = BTreeSet::new();
         let mut message_count = 0;
+        let mut prompted = None;
         let mut times: Option<(Timestamp, Timestamp)> = None;
         for item in items {
             match &item.body {
                 Body::Call(call) if call.name.starts_with(MCP) => drop(tools.insert(&call.name)),
-                Body::Prompt { .. } if !item.sidechain => message_count += 1,
+                // All of one record is one prompt, of words, of a picture or of both.
+                Body::Prompt { .. } | Body::Media { .. } if !item.sidechain => {
+                    message_count += u64::from(prompted.replace(item.line) != Some(item.line));
+                }
                 Body::Reply { .. } if !item.sidechain => match item.message.as_deref() {
                     Some(id) => message_count += u64::from(messages.insert(id)),
                     None => message_count += 1,

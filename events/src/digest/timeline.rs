@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::excerpt::one_line;
 use super::{Show, TITLE_CHARS};
 use crate::conversation::{Body, Call, Item, Meta, Outcome, TitleSource, ToolResult};
+use crate::filter::result;
 use crate::record::Timestamp;
 
 /// The notice that the harness' interruption becomes.
@@ -61,6 +62,8 @@ pub(super) struct Deed<'a> {
 #[derive(Default)]
 pub(super) struct Timeline<'a> {
     pub(super) title: Option<String>,
+    /// Whether the title is a prompt that the harness repeats, and nobody gave it.
+    pub(super) title_is_prompt: bool,
     pub(super) rounds: Vec<Round<'a>>,
     /// In the order of the calls.
     pub(super) deeds: Vec<Deed<'a>>,
@@ -83,19 +86,31 @@ impl<'a> Timeline<'a> {
         let mut open: BTreeMap<&str, usize> = BTreeMap::new();
         let mut title_source = None;
         let mut known: Option<BTreeSet<&str>> = None;
+        let mut early: BTreeMap<&str, usize> = BTreeMap::new();
         let mut interrupted = false;
+        let mut prompted = None;
         for (place, item) in items.iter().enumerate() {
             let said = |text: &'a str| Said { text, line: item.line, at: item.at, place };
             let aside = main && item.sidechain;
             match &item.body {
                 Body::Prompt { text } if !aside => {
+                    prompted = Some(item.line);
                     timeline.begin(show.keep_user_messages.then(|| said(text)), std::mem::take(&mut interrupted));
+                }
+                // Without words of its own a picture is the prompt.
+                Body::Media { .. } if !aside && prompted != Some(item.line) => {
+                    prompted = Some(item.line);
+                    timeline.begin(None, std::mem::take(&mut interrupted));
                 }
                 Body::Notice { text } if !aside && text == INTERRUPTED => interrupted = true,
                 Body::Answer { .. } if !show.keep_user_messages => {}
                 Body::Reply { .. } if !show.keep_agent_responses => {}
                 Body::Call(_) | Body::Result(_) if !show.keep_tool_structure => {}
                 Body::Reply { text } if !aside => timeline.round().replies.push(said(text)),
+                Body::Call(call) if early.contains_key(&*call.id) => {
+                    let known = early.remove(&*call.id).and_then(|index| timeline.deeds.get_mut(index));
+                    known.into_iter().for_each(|deed| deed.announce(call, item));
+                }
                 Body::Call(call) => {
                     timeline.push(Deed { aside, ..Deed::begun(call, item, place) });
                     if !call.id.is_empty() {
@@ -107,6 +122,9 @@ impl<'a> Timeline<'a> {
                     None => {
                         timeline.push(Deed { aside, ..Deed::unannounced(result, item, place) });
                         timeline.finished.push(timeline.deeds.len() - 1);
+                        if !result.id.is_empty() {
+                            early.insert(&result.id, timeline.deeds.len() - 1);
+                        }
                     }
                 },
                 Body::Answer { text } if !aside => {
@@ -169,6 +187,7 @@ impl<'a> Timeline<'a> {
         let text = one_line(text, TITLE_CHARS);
         if !text.is_empty() && current.is_none_or(|current| source >= current) {
             *current = Some(source);
+            self.title_is_prompt = source == TitleSource::LastPrompt;
             self.title = Some(text);
         }
     }
@@ -203,6 +222,12 @@ impl<'a> Deed<'a> {
         }
     }
 
+    /// The call of a result that stands before it.
+    fn announce(&mut self, call: &'a Call, item: &Item) {
+        self.call = Some(call);
+        (self.line, self.at) = (item.line, item.at);
+    }
+
     /// The tool's name as written; empty when neither call nor result tells.
     pub(super) fn tool(&self) -> &'a str {
         let named = self.call.map(|call| call.name.as_str());
@@ -233,13 +258,16 @@ impl<'a> Deed<'a> {
     /// Whether the command was only started: its result says nothing about how it went.
     pub(super) fn in_background(&self) -> bool {
         let flag = self.call.and_then(|call| call.input.get("run_in_background"));
-        flag.and_then(Value::as_bool).unwrap_or(false)
+        let asked = flag.and_then(Value::as_bool).unwrap_or(false);
+        asked || self.result.is_some_and(|result| result::goes_on(&result.text))
     }
 
     /// The file that the tool changes, with lines added and removed where they are known.
     pub(super) fn edit(&self) -> Option<(&'a str, u32, u32)> {
         if let Some(edit) = self.call.and_then(|call| call.edit.as_ref()) {
-            return Some((edit.path.as_str(), edit.added, edit.removed)).filter(|(path, ..)| !path.is_empty());
+            let counted = self.result.and_then(|result| result::changed_lines(&result.text));
+            let (added, removed) = counted.unwrap_or((edit.added, edit.removed));
+            return Some((edit.path.as_str(), added, removed)).filter(|(path, ..)| !path.is_empty());
         }
         let writes = matches!(self.tool(), "Edit" | "Write" | "MultiEdit" | "NotebookEdit");
         self.path().filter(|_| writes).map(|path| (path, 0, 0))

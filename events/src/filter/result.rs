@@ -4,43 +4,100 @@ use crate::conversation::{Edit, Outcome, ToolResult};
 use crate::transcript::json::{Text, Value};
 use crate::transcript::open_calls::OpenCall;
 
+use super::media::{self, Media};
 use super::telling::telling_line;
 
 /// How much of an output is read to find the telling line of an error, in bytes: its head, as it is written.
 const ERROR_HEAD_BYTES: usize = 32 * 1024;
 /// The same for what an output says of itself at its beginning.
 const LEAD_BYTES: usize = 400;
+/// The same for where an output was put that is too large: a path stands in it.
+const SPILL_BYTES: usize = 5_000;
+/// Tools that tell of a command or an agent that runs beside them: how that went is not how they went.
+const WATCHERS: &[&str] = &["BashOutput", "TaskOutput", "AgentOutput", "AgentOutputTool"];
+/// Longest name of a task in the background, in bytes.
+const MAX_TASK_BYTES: usize = 64;
 /// What the harness appends to results for the model's eyes.
 const REMINDER: &[u8] = b"<system-reminder>";
+
+/// What a transcript says of a result beside its text, as far as it does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// The exit code of a command.
+    pub(crate) exit_code: Option<i32>,
+    /// What that code means for this command, on one bounded line.
+    pub(crate) meaning: Option<String>,
+    /// How long it took.
+    pub(crate) duration_ms: Option<u64>,
+    /// The subagent that did it.
+    pub(crate) agent: Option<Box<str>>,
+    /// The task as which it goes on in the background.
+    pub(crate) background: Option<String>,
+    /// A person interrupted it.
+    pub(crate) interrupted: bool,
+    /// Lines added and removed by all that was changed in a file.
+    pub(crate) changed: Option<(u32, u32)>,
+}
 
 /// What a tool gave back, still as it is written.
 #[derive(Default)]
 pub(crate) struct Output<'a> {
     texts: Vec<Text<'a>>,
-    images: usize,
+    media: Vec<Media>,
+    /// Blocks that are neither: links that a search found, tools that were looked up.
+    others: usize,
+    /// What is known of it beside its text.
+    pub(crate) told: Told,
+    /// The whole text, where the transcript holds only its beginning.
+    pub(crate) spilled: Option<String>,
 }
 
 impl<'a> Output<'a> {
-    /// Reads the content of a result: a string, or an array of blocks.
+    /// Reads the content of a result: a string, an array of blocks, or the one object that tools of the service give.
     pub(crate) fn of(content: Option<Value<'a>>) -> Self {
+        let mut output = Self::default();
         match content {
-            Some(Value::Text(text)) => Self { texts: vec![text.before(REMINDER)], images: 0 },
-            Some(array @ Value::Array(_)) => {
-                let mut output = Self::default();
-                for block in array.elements() {
-                    if let Some(text) = block.get(b"text").and_then(Value::text) {
-                        output.texts.push(text.before(REMINDER));
-                    } else if block.get(b"type").and_then(Value::text).is_some_and(|kind| kind.raw() == b"image") {
-                        output.images += 1;
-                    }
+            Some(Value::Text(text)) => output.texts.push(text.before(REMINDER)),
+            Some(array @ Value::Array(_)) => array.elements().for_each(|block| output.block(block)),
+            Some(object @ Value::Object(_)) => output.block(object),
+            _ => {}
+        }
+        output
+    }
+
+    fn block(&mut self, block: Value<'a>) {
+        let before = self.texts.len();
+        let mut media = false;
+        for (key, value) in block.fields() {
+            match (key.raw(), value) {
+                (b"text" | b"stdout" | b"stderr" | b"error_code", Value::Text(text)) => {
+                    self.texts.push(text.before(REMINDER));
                 }
-                output
+                (b"return_code", Value::Number(digits)) => {
+                    self.told.exit_code = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
+                }
+                (b"type", Value::Text(kind)) => media = media::name(kind.raw()).is_some(),
+                _ => {}
             }
-            _ => Self::default(),
+        }
+        match media.then(|| Media::of(block)).flatten() {
+            Some(media) => self.media.push(media),
+            None => self.others += usize::from(self.texts.len() == before),
         }
     }
 
-    /// The first bytes of the output, decoded; blocks are joined by line ends.
+    /// The last of its texts.
+    pub(crate) fn last_text(&self) -> Option<Text<'a>> {
+        self.texts.last().copied()
+    }
+
+    /// The name of the file in which the program has put the whole of it, where it has.
+    pub(crate) fn spilled_to(&self) -> Option<String> {
+        let lead = self.head(LEAD_BYTES);
+        lead.contains(SPILL).then(|| Spill::of(&self.head(SPILL_BYTES)).and_then(|spill| spill.file)).flatten()
+    }
+
+    /// The first bytes of what the transcript has of it, decoded; blocks are joined by line ends.
     pub(crate) fn head(&self, bytes: usize) -> String {
         let mut out = String::new();
         for text in &self.texts {
@@ -53,22 +110,35 @@ impl<'a> Output<'a> {
         out
     }
 
-    /// The same, without the word that the cut may have halved: half a key is no longer known for one.
+    /// The first bytes of the whole output, without the word that the cut may have halved: half a key is no longer known
+    /// for one.
     fn whole_words(&self, bytes: usize) -> String {
-        let mut head = self.head(bytes);
-        let written: usize = self.texts.iter().map(|text| text.raw().len() + 1).sum();
-        if written > bytes {
+        let (mut head, cut) = match &self.spilled {
+            Some(whole) => {
+                let end = (0..=bytes.min(whole.len())).rev().find(|end| whole.is_char_boundary(*end)).unwrap_or(0);
+                (whole[..end].to_owned(), end < whole.len())
+            }
+            None => {
+                let written: usize = self.texts.iter().map(|text| text.raw().len() + 1).sum();
+                (self.head(bytes), written > bytes)
+            }
+        };
+        if cut {
             head.truncate(head.rfind(char::is_whitespace).unwrap_or(0));
         }
         head
     }
 
-    /// The whole output, decoded.
+    /// All that the transcript has of it, decoded.
     pub(crate) fn whole(&self) -> String {
         self.head(usize::MAX)
     }
 
     fn size(&self) -> Size {
+        if let Some(whole) = &self.spilled {
+            let whole = whole.trim_end();
+            return Size { lines: whole.lines().count(), bytes: whole.len() };
+        }
         self.texts
             .iter()
             .map(|text| text.size())
@@ -89,13 +159,16 @@ pub(crate) struct Size {
 pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, output: &Output<'_>) -> ToolResult {
     let name = call.map(|call| call.name.clone());
     let lead = output.head(LEAD_BYTES);
-    let exit_code = exit_code(&lead);
+    let told = &output.told;
+    let watches = call.is_some_and(|call| WATCHERS.contains(&call.name.as_str()));
+    let exit_code = told.exit_code.or_else(|| exit_code(&lead)).or_else(|| watches.then(|| watched_code(&lead))?);
     // A command that says it failed has failed, whether or not the result was marked.
-    let outcome =
-        if outcome == Outcome::Ok && exit_code.is_some_and(|code| code != 0) { Outcome::Failed } else { outcome };
+    let fails = !watches && exit_code.is_some_and(|code| code != 0);
+    let outcome = if outcome == Outcome::Ok && fails { Outcome::Failed } else { outcome };
     let failed = outcome == Outcome::Failed;
     let error = failed.then(|| complaint(&output.whole_words(ERROR_HEAD_BYTES))).flatten();
     let said = match outcome {
+        Outcome::Ok if watches => watched(&lead, exit_code, output.size()),
         Outcome::Ok => success(call, &lead, output),
         Outcome::Failed => {
             let how = exit_code.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}"));
@@ -112,33 +185,112 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
         exit_code,
         text: format!("{subject}: {said}"),
         error,
-        duration_ms: None,
-        agent: None,
+        duration_ms: told.duration_ms,
+        agent: told.agent.clone(),
     }
 }
+
+/// What a successful change did to its file, from the line that is kept of it (`Edit a.rs: +3 -1`): the transcript's own
+/// count of the whole file may differ from what the call alone shows.
+pub(crate) fn changed_lines(text: &str) -> Option<(u32, u32)> {
+    let (added, removed) = text.rsplit_once(": +")?.1.split_once(" -")?;
+    Some((added.parse().ok()?, removed.parse().ok()?))
+}
+
+/// Whether the line that is kept of a result says that its call goes on in the background.
+pub(crate) fn goes_on(text: &str) -> bool {
+    text.rsplit_once(": ").is_some_and(|(_, said)| said.starts_with(IN_BACKGROUND))
+}
+
+const IN_BACKGROUND: &str = "running in the background";
 
 fn success(call: Option<&OpenCall>, head: &str, output: &Output<'_>) -> String {
     let name = call.map_or("", |call| call.name.as_str());
     if let Some(Edit { added, removed, .. }) = call.and_then(|call| call.edit.as_ref()) {
+        let (added, removed) = output.told.changed.unwrap_or((*added, *removed));
         return format!("+{added} -{removed}");
     }
-    if let Some(size) = spilled(head) {
-        return format!("ok, {size}, saved beside the transcript");
+    if let Some(task) = in_background(name, head, &output.told) {
+        return if task.is_empty() { IN_BACKGROUND.to_owned() } else { format!("{IN_BACKGROUND} as {task}") };
     }
     let size = output.size();
-    match name {
-        _ if output.images > 0 && size.lines == 0 => counted(output.images, "image"),
+    if head.contains(SPILL)
+        && let Some(Spill { size: said, .. }) = Spill::of(&output.head(SPILL_BYTES))
+    {
+        let lines = output.spilled.as_ref().map_or(String::new(), |_| format!("{}, ", counted(size.lines, "line")));
+        return format!("ok, {lines}{said}, saved beside the transcript");
+    }
+    let seen = seen(&output.media);
+    if size.lines == 0 && !seen.is_empty() {
+        return seen;
+    }
+    let said = match name {
         "Read" | "NotebookRead" => counted(size.lines, "line"),
-        "Bash" | "BashOutput" | "KillShell" | "PowerShell" => match head.lines().next() {
-            Some(line) if line.starts_with("Command running in background") => "running in the background".to_owned(),
-            Some(_) => format!("ok, {}", counted(size.lines, "line")),
-            None => "ok, no output".to_owned(),
+        "Bash" | "KillShell" | "PowerShell" => match size.lines {
+            0 => "ok, no output".to_owned(),
+            lines => format!("ok, {}", counted(lines, "line")),
         },
         "Grep" | "Glob" | "LS" => matches(head, size.lines),
         "TodoWrite" | "TaskCreate" | "TaskUpdate" | "EnterPlanMode" | "ExitPlanMode" => "ok".to_owned(),
+        "ToolSearch" if output.others > 0 => counted(output.others, "tool"),
+        _ if size.bytes == 0 && output.others > 0 => counted(output.others, "result"),
         _ if size.bytes == 0 => "ok, no output".to_owned(),
         _ => format!("{}, {}", counted(size.lines, "line"), bytes(size.bytes)),
-    }
+    };
+    let meaning = output.told.meaning.as_ref().map_or(String::new(), |meaning| format!(" ({meaning})"));
+    if seen.is_empty() { format!("{said}{meaning}") } else { format!("{said}{meaning}, {seen}") }
+}
+
+/// Images and documents in a result: `image, 34 KB`, `2 images, 80 KB`.
+fn seen(media: &[Media]) -> String {
+    let kinds = ["image", "document"].map(|what| {
+        let these = || media.iter().filter(|media| media.what == what);
+        let known: usize = these().filter_map(|media| media.bytes).sum();
+        let size = if known > 0 { format!(", {}", media::size(known)) } else { String::new() };
+        match these().count() {
+            0 => None,
+            1 => Some(format!("{what}{size}")),
+            count => Some(format!("{count} {what}s{size}")),
+        }
+    });
+    kinds.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The task as which a call goes on in the background; empty when it has no name.
+fn in_background(name: &str, head: &str, told: &Told) -> Option<String> {
+    let first = head.lines().next().unwrap_or("");
+    let says = first.starts_with("Command running in background")
+        || first.starts_with("Command was ") && first.contains(" backgrounded ");
+    let says = says && matches!(name, "Bash" | "PowerShell");
+    let named = || {
+        let id: String = first
+            .split_once("ID: ")?
+            .1
+            .chars()
+            .take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c))
+            .collect();
+        (id.len() <= MAX_TASK_BYTES).then_some(id)
+    };
+    told.background.clone().or_else(|| says.then(|| named().unwrap_or_default()))
+}
+
+/// What a tool that watches another says of it: `running, 9 lines`, `exit 0, 13 lines`.
+fn watched(head: &str, exit_code: Option<i32>, size: Size) -> String {
+    let status = inside(head, "status")
+        .filter(|status| status.len() <= 20 && status.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_'));
+    let how = exit_code.map(|code| format!("exit {code}")).or_else(|| status.map(str::to_owned));
+    let lines = if size.lines == 0 { "no output".to_owned() } else { counted(size.lines, "line") };
+    format!("{}, {lines}", how.as_deref().unwrap_or("ok"))
+}
+
+/// `<exit_code>0</exit_code>` in what a tool says that watches another.
+fn watched_code(head: &str) -> Option<i32> {
+    inside(head, "exit_code")?.trim().parse().ok()
+}
+
+fn inside<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let (_, rest) = text.split_once(&format!("<{name}>"))?;
+    rest.split_once(&format!("</{name}>")).map(|(inner, _)| inner)
 }
 
 /// What a search found: its own count where it gives one (`Found 12 files`), else its lines.
@@ -157,11 +309,26 @@ fn matches(head: &str, lines: usize) -> String {
     }
 }
 
-/// The size of an output that was too large for the transcript, as the harness gives it.
-fn spilled(head: &str) -> Option<String> {
-    let rest = head.strip_prefix("<persisted-output>")?;
-    let size = rest.split_once("Output too large (")?.1.split_once(')')?.0;
-    (size.len() <= 20).then(|| size.to_owned())
+/// How the harness begins that in whose place the output lies beside the transcript.
+const SPILL: &str = "<persisted-output>";
+
+/// What the harness says in the place of an output that is too large for the transcript.
+struct Spill<'t> {
+    /// How large it is, in the harness' words: `45.2KB`.
+    size: &'t str,
+    /// The name of the file that holds it, without its folder.
+    file: Option<String>,
+}
+
+impl<'t> Spill<'t> {
+    fn of(head: &'t str) -> Option<Self> {
+        // A failed command says its exit code first.
+        let rest = head.split_once(SPILL).filter(|(before, _)| before.lines().count() <= 1)?.1;
+        let (size, rest) = rest.split_once("Output too large (")?.1.split_once(')')?;
+        let path = rest.split_once("saved to: ").and_then(|(_, path)| path.lines().next()).unwrap_or("").trim();
+        let file = path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).map(str::to_owned);
+        (size.len() <= 20).then_some(Self { size, file })
+    }
 }
 
 /// `Exit code 101` at the beginning of a command's output.
@@ -212,13 +379,13 @@ mod tests {
         let ok = |call, content: &str, expected| drop(check(Some(call), Outcome::Ok, content, expected));
         ok(("Read", "a.rs"), r#""     1→x\n     2→y""#, "Read a.rs: 2 lines");
         ok(("Read", "a.rs"), r#""     1→x\n\n<system-reminder>\nno\n</system-reminder>\n""#, "Read a.rs: 1 line");
-        ok(("Read", "a.png"), r#"[{"type":"image","source":{"data":"AAAA"}}]"#, "Read a.png: 1 image");
+        ok(("Read", "a.png"), r#"[{"type":"image","source":{"data":"AAAA"}}]"#, "Read a.png: image, 3 B");
         ok(("Bash", "ls"), r#""a\nb\n""#, "Bash ls: ok, 2 lines");
         ok(("Bash", "true"), r#""""#, "Bash true: ok, no output");
         ok(
             ("Bash", "sleep"),
             r#""Command running in background with ID: b1""#,
-            "Bash sleep: running in the background",
+            "Bash sleep: running in the background as b1",
         );
         ok(
             ("Bash", "cat"),

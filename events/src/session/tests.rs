@@ -147,7 +147,7 @@ fn closing_again_without_news_keeps_the_episode() {
 fn a_new_filter_reindexes_on_close_and_never_by_itself() {
     after(
         INDEXED,
-        "30s policy filter=2          ->
+        "30s policy filter=next       ->
          31s wake                     -> | indexed end=explicit episode=1
          32s close sync               -> requested started | indexing end=explicit episode=1 owes=index..300
          33s complete hash=1 same     -> refused: wrong episode

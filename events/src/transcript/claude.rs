@@ -3,47 +3,25 @@
 //! Nobody publishes the format, so every field is optional, records of unknown kinds are counted, and only
 //! what is understood is taken. Each record is read field by field, without building it.
 
+mod copy;
+mod known;
+mod typed;
+mod usage;
 mod verdict;
 mod words;
 
-use crate::conversation::TitleSource;
+use crate::conversation::{Link, Outcome, TitleSource};
 use crate::filter::result::Output;
-use crate::filter::without_recall;
 use crate::record::Timestamp;
 
 use super::Sink;
 use super::json::{Fields, Found, Text, Value, first_object};
-use super::scribe::{Scribe, Stamp};
+use super::scribe::{Scribe, Stamp, bounded_id};
 
+use typed::{Author, Delivery, Typed, say_part};
+use usage::Counts;
 use verdict::Hint;
-use words::Words;
 
-/// Kinds of records that say nothing of the conversation. A kind that is neither here nor read is counted as unknown.
-const SILENT: &[&[u8]] = &[
-    b"progress",
-    b"file-history-snapshot",
-    b"file-history-delta",
-    b"last-prompt",
-    b"permission-mode",
-    b"mode",
-    b"agent-name",
-    b"agent-color",
-    b"agent-setting",
-    b"pr-link",
-    b"frame-link",
-    b"tag",
-    b"cost-state",
-    b"continued-in",
-    b"relocated",
-    b"worktree-state",
-    b"fork-context-ref",
-    b"attribution-snapshot",
-    b"content-replacement",
-    b"bridge-session",
-    b"task-summary",
-];
-/// Kinds of content blocks that carry nothing to keep.
-const SILENT_BLOCKS: &[&[u8]] = &[b"image", b"document", b"redacted_thinking", b"fallback", b"tool_reference"];
 /// The first version that writes prompts typed while the agent worked as records of their own.
 const QUEUE_IS_RECORDED_SINCE: [u32; 3] = [2, 1, 97];
 /// The versions that write a person's reason for a refusal as a result's whole text, as any error.
@@ -64,6 +42,8 @@ struct Record<'r> {
     cwd: Option<Text<'r>>,
     branch: Option<Text<'r>>,
     version: Option<Text<'r>>,
+    parent: Option<Text<'r>>,
+    request: Option<Text<'r>>,
     sidechain: bool,
     meta: bool,
     compact_summary: bool,
@@ -77,6 +57,11 @@ struct Record<'r> {
     title: Option<Text<'r>>,
     leaf: Option<Text<'r>>,
     denial: Option<Text<'r>>,
+    copy: Option<Value<'r>>,
+    data: Option<Value<'r>>,
+    compaction: Option<Value<'r>>,
+    forked_from: Option<Value<'r>>,
+    other_session: Option<Text<'r>>,
 }
 
 impl<'r> Record<'r> {
@@ -103,7 +88,14 @@ impl<'r> Record<'r> {
                 b"origin" => record.origin = Some(value),
                 b"promptSource" => record.prompt_source = value.text(),
                 b"operation" => record.operation = value.text(),
-                b"customTitle" | b"aiTitle" | b"summary" => record.title = value.text(),
+                b"customTitle" | b"aiTitle" | b"summary" | b"lastPrompt" => record.title = value.text(),
+                b"parentUuid" => record.parent = value.text(),
+                b"requestId" => record.request = value.text(),
+                b"toolUseResult" => record.copy = Some(value),
+                b"data" => record.data = Some(value),
+                b"compactMetadata" | b"microcompactMetadata" => record.compaction = Some(value),
+                b"forkedFrom" => record.forked_from = Some(value),
+                b"continuedInSessionId" | b"parentSessionId" => record.other_session = value.text(),
                 b"leafUuid" => record.leaf = value.text(),
                 b"toolDenialKind" => record.denial = value.text(),
                 _ => {}
@@ -126,7 +118,7 @@ impl<'r> Record<'r> {
 
     fn stamp(&self) -> Stamp<'r> {
         let at = self.at.and_then(|text| Timestamp::parse(&text.decode()));
-        Stamp { at, uuid: self.uuid, message: None, sidechain: self.sidechain }
+        Stamp { at, uuid: self.uuid, message: None, below: None, sidechain: self.sidechain }
     }
 }
 
@@ -138,9 +130,12 @@ pub(super) fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>
     record.session.into_iter().for_each(|id| scribe.session(id));
     let kind = record.kind.map_or(&b""[..], Text::raw);
     scribe.seen.count_type(kind);
+    let forked_from = record.forked_from.and_then(|fork| fork.get(b"sessionId")).and_then(Value::text);
+    forked_from.into_iter().for_each(|session| scribe.link(&stamp, Link::ForkedFrom, session));
     match kind {
         b"user" => {
             place(&record, &stamp, scribe);
+            stamp.below = record.parent;
             user(&record, &stamp, scribe);
         }
         b"assistant" => {
@@ -159,16 +154,41 @@ pub(super) fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>
         b"queue-operation" => queue_operation(&record, &stamp, scribe),
         b"custom-title" => title(&record, &stamp, TitleSource::Person, scribe),
         b"ai-title" => title(&record, &stamp, TitleSource::Model, scribe),
+        b"last-prompt" => {
+            let prompt = record.title.and_then(|text| typed::prompt_of(&text.decode()));
+            prompt.into_iter().for_each(|prompt| scribe.title(&stamp, TitleSource::LastPrompt, &prompt));
+        }
         b"summary" => {
             // An old title, mostly of another session: the one that has a record with this id.
             stamp.uuid = record.leaf;
             title(&record, &stamp, TitleSource::Summary, scribe);
         }
-        silent if SILENT.contains(&silent) => {}
+        b"continued-in" => {
+            record.other_session.into_iter().for_each(|id| scribe.link(&stamp, Link::ContinuedIn, id));
+        }
+        // A subagent that was begun as a copy of what its parent knows.
+        b"fork-context-ref" if scribe.is_subagent() => {
+            record.other_session.into_iter().for_each(|id| scribe.link(&stamp, Link::ForkedFrom, id));
+        }
+        b"fork-context-ref" => {}
+        b"progress" => {
+            let told = record.data.and_then(|data| data.fields().find(|(key, _)| key.raw() == b"type"));
+            heed(b"progress", told.and_then(|(_, kind)| kind.text()), known::PROGRESS, scribe);
+        }
+        silent if known::RECORDS.contains(&silent) => {}
         unknown => scribe.seen.count_unknown(&String::from_utf8_lossy(unknown), 1),
     }
     scribe.end(&stamp);
     Some(end)
+}
+
+/// Counts something of an unknown kind, within records of a type.
+fn heed<S: Sink>(within: &[u8], kind: Option<Text<'_>>, known: &[&[u8]], scribe: &mut Scribe<'_, S>) {
+    let kind = kind.map_or(&b""[..], Text::raw);
+    if !known.contains(&kind) {
+        let name = [within, kind].join(&b':');
+        scribe.seen.count_unknown(&String::from_utf8_lossy(&name), 1);
+    }
 }
 
 /// The kind of a record whose beginning is known: for lines too long to be read.
@@ -199,7 +219,7 @@ fn version_of(text: &[u8]) -> [u32; 3] {
 }
 
 fn title<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, source: TitleSource, scribe: &mut Scribe<'_, S>) {
-    record.title.into_iter().for_each(|title| scribe.title(stamp, source, title));
+    record.title.into_iter().for_each(|title| scribe.title(stamp, source, &title.decode()));
 }
 
 /// A content block, as far as it matters.
@@ -241,12 +261,13 @@ fn assistant<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scrib
     let Some(message) = record.message else {
         return;
     };
-    let (mut content, mut model, mut stop) = (None, None, None);
+    let (mut content, mut model, mut stop, mut usage) = (None, None, None, None);
     for (key, value) in message.fields() {
         match key.raw() {
             b"content" => content = Some(value),
             b"model" => model = value.text(),
             b"stop_reason" => stop = value.text(),
+            b"usage" => usage = Some(value),
             _ => {}
         }
     }
@@ -271,6 +292,13 @@ fn assistant<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scrib
         }
         None => {}
     }
+    if !synthetic && let Some(counts) = usage.and_then(Counts::of) {
+        // A message without an id is told from others by its record.
+        let message = stamp.message.or(stamp.uuid);
+        let mark = message.map(|message| counts.mark(message, record.request));
+        let version = record.version.map(|version| version_of(version.raw()));
+        scribe.usage(stamp, mark, || counts.usage(model, record.request.map(bounded_id), version));
+    }
 }
 
 fn assistant_block<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
@@ -286,7 +314,7 @@ fn assistant_block<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stam
 }
 
 fn other_block<S: Sink>(kind: &[u8], scribe: &mut Scribe<'_, S>) {
-    if !SILENT_BLOCKS.contains(&kind) {
+    if !known::BLOCKS.contains(&kind) {
         scribe.seen.count_unknown(&format!("block:{}", String::from_utf8_lossy(kind)), 1);
     }
 }
@@ -299,126 +327,20 @@ fn user<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_,
     match content {
         Value::Text(text) => typed.text(text),
         array => {
-            for block in array.elements().map(Block::read) {
+            for value in array.elements() {
+                let block = Block::read(value);
                 match block.kind {
-                    b"tool_result" => result(record, &block, stamp, scribe),
-                    b"text" => block.text.into_iter().for_each(|text| typed.text(text)),
-                    b"image" | b"document" => typed.attachments += 1,
+                    b"text" | b"image" | b"document" => typed.block(value, &block),
+                    kind if kind.ends_with(b"tool_result") => result(record, &block, stamp, scribe),
                     kind => other_block(kind, scribe),
                 }
             }
         }
     }
     if record.compact_summary {
-        typed.parts.iter().for_each(|text| scribe.summary(stamp, text));
+        typed.say_summary(stamp, scribe);
     } else if !record.meta {
-        typed.say(author(record), Delivery::Typed, stamp, scribe);
-    }
-}
-
-/// Who a record says has written it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Author {
-    Person,
-    Harness,
-    Unknown,
-}
-
-fn author(record: &Record<'_>) -> Author {
-    let origin = record.origin.and_then(|origin| origin.get(b"kind")).and_then(Value::text).map(Text::raw);
-    match (origin, record.prompt_source.map(Text::raw)) {
-        (Some(b"human"), _) | (None, Some(b"typed" | b"queued")) => Author::Person,
-        (Some(_), _) | (None, Some(b"system")) => Author::Harness,
-        _ => Author::Unknown,
-    }
-}
-
-/// How a text came to the agent.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Delivery {
-    /// As a turn of its own.
-    Typed,
-    /// While the agent was at work.
-    Between,
-    /// Into the queue, from which it may never be delivered by a record.
-    Queued,
-}
-
-/// The texts of a record in which a person may have typed.
-#[derive(Default)]
-struct Typed {
-    parts: Vec<String>,
-    attachments: usize,
-}
-
-impl Typed {
-    /// A string, or an array of blocks.
-    fn of(content: Option<Value<'_>>) -> Self {
-        let mut typed = Self::default();
-        match content {
-            Some(Value::Text(text)) => typed.text(text),
-            Some(array) => {
-                for block in array.elements().map(Block::read) {
-                    match block.kind {
-                        b"image" | b"document" => typed.attachments += 1,
-                        _ => block.text.into_iter().for_each(|text| typed.text(text)),
-                    }
-                }
-            }
-            None => {}
-        }
-        typed
-    }
-
-    fn text(&mut self, text: Text<'_>) {
-        if !text.is_blank() {
-            self.parts.push(without_recall(&text.decode()).into_owned());
-        }
-    }
-
-    /// Says what a person and what the harness said.
-    fn say<S: Sink>(self, author: Author, delivery: Delivery, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
-        let whole = self.parts.join("\n");
-        if delivery == Delivery::Queued {
-            if !self.parts.iter().any(|part| has_prompt(part, author)) {
-                return;
-            }
-            scribe.queued(&whole);
-        } else if !scribe.cursor.queued.is_empty() {
-            let rest = scribe.undelivered(&whole);
-            if rest.len() < whole.trim().len() {
-                say_part(rest, author, delivery, stamp, scribe);
-                return;
-            }
-        }
-        self.parts.iter().for_each(|part| say_part(part, author, delivery, stamp, scribe));
-        if self.parts.is_empty() && self.attachments > 0 && author != Author::Harness {
-            scribe.prompt(stamp, "[image]");
-        }
-    }
-}
-
-fn has_prompt(text: &str, author: Author) -> bool {
-    words::take_apart(text, author == Author::Person).iter().any(|words| matches!(words, Words::Prompt(_)))
-}
-
-fn say_part<S: Sink>(text: &str, author: Author, delivery: Delivery, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
-    let parts = words::take_apart(text, author == Author::Person);
-    // A subagent's prompts come from other agents: to it they are what a person's are to the main one.
-    let by_harness = author == Author::Harness && parts.len() == 1 && !scribe.is_subagent();
-    for words in parts {
-        match words {
-            Words::Prompt(text) if by_harness => scribe.notice(stamp, &text),
-            Words::Prompt(text) => {
-                if delivery == Delivery::Typed {
-                    scribe.abandon_calls(stamp);
-                }
-                scribe.prompt(stamp, &text);
-            }
-            Words::Notice(text) => scribe.notice(stamp, &text),
-            Words::Summary(text) => scribe.summary(stamp, text),
-            Words::Interruption => scribe.interruption(stamp),
-        }
+        typed.say(Author::of(record), Delivery::Typed, stamp, scribe);
     }
 }
 
@@ -427,8 +349,18 @@ fn result<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, sc
     if !scribe.answered(block.answers) || !S::TEXT {
         return;
     }
-    let output = Output::of(block.content);
-    let verdict = verdict::of(scribe.tool_of(block.answers), block.is_error, &output, record.hint());
+    let tool = scribe.tool_of(block.answers);
+    let mut output = Output::of(block.content);
+    let mut told = record.copy.map(|copy| copy::told(copy, tool)).unwrap_or_default();
+    copy::told_in_text(&mut told, tool, output.last_text());
+    told.exit_code = told.exit_code.or(output.told.exit_code);
+    output.told = told;
+    let failed = block.is_error || block.content.is_some_and(|content| content.get(b"error_code").is_some());
+    let mut verdict = verdict::of(tool, failed, &output, record.hint());
+    if output.told.interrupted && matches!(verdict.outcome, Outcome::Ok | Outcome::Failed) {
+        verdict.outcome = Outcome::Interrupted;
+    }
+    output.spilled = scribe.spilled.and_then(|spilled| spilled.text(&output.spilled_to()?));
     scribe.result(stamp, block.answers, verdict.outcome, &output);
     verdict.answer.into_iter().for_each(|answer| scribe.answer(stamp, &answer));
 }
@@ -439,26 +371,47 @@ fn attachment<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scri
         return;
     };
     let field = |name: &[u8]| attachment.get(name);
-    if field(b"type").and_then(Value::text).map(Text::raw) != Some(b"queued_command") {
-        return;
+    let kind = field(b"type").and_then(Value::text);
+    if kind.map(Text::raw) != Some(b"queued_command") {
+        return heed(b"attachment", kind, known::ATTACHMENTS, scribe);
     }
     let author = match field(b"commandMode").and_then(Value::text).map(Text::raw) {
         Some(b"task-notification") => Author::Harness,
-        _ => author(&Record { origin: record.origin.or(field(b"origin")), ..*record }),
+        _ => Author::of(&Record { origin: record.origin.or(field(b"origin")), ..*record }),
     };
     Typed::of(field(b"prompt")).say(author, Delivery::Between, stamp, scribe);
 }
 
-/// The harness' echo of a slash command: its arguments are a person's, the rest is news.
+/// What the harness notes of itself: that it cut the conversation down, what it said to whoever came back, and the echo of
+/// a slash command, whose arguments are a person's.
 fn system<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
-    if record.subtype.map(Text::raw) != Some(b"local_command") {
-        return;
+    let content = || record.content.and_then(Value::text).map(Text::decode);
+    match record.subtype.map(Text::raw) {
+        Some(b"local_command") => {
+            if let Some(text) = content().filter(|text| text.trim_start().starts_with('<')) {
+                say_part(&text, Author::Unknown, Delivery::Between, stamp, scribe);
+            }
+        }
+        Some(b"away_summary") => content().into_iter().for_each(|text| scribe.notice(stamp, &text)),
+        Some(b"compact_boundary" | b"microcompact_boundary") => compaction(record, stamp, scribe),
+        _ => heed(b"system", record.subtype, known::SYSTEM, scribe),
     }
-    if let Some(text) = record.content.and_then(Value::text).map(Text::decode)
-        && text.trim_start().starts_with('<')
-    {
-        say_part(&text, Author::Unknown, Delivery::Between, stamp, scribe);
+}
+
+fn compaction<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let (mut trigger, mut before, mut after, mut saved) = (None, None, None, None);
+    for (key, value) in record.compaction.unwrap_or(Value::Null).fields() {
+        let count = Some(usage::number(value)).filter(|count| *count > 0);
+        match key.raw() {
+            b"trigger" => trigger = value.text(),
+            b"preTokens" => before = count,
+            b"postTokens" => after = count,
+            b"tokensSaved" => saved = count,
+            _ => {}
+        }
     }
+    let after = after.or_else(|| Some(before?.saturating_sub(saved?)));
+    scribe.compaction(stamp, &trigger.map(Text::decode).unwrap_or_default(), before, after);
 }
 
 /// Old versions write a prompt typed while the agent works into the queue, and perhaps nowhere else. It is taken when

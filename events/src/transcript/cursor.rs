@@ -56,6 +56,14 @@ impl Cursor {
         self.open_calls.len()
     }
 
+    /// Remembers something as said; whether it is news. What is said again and again is not forgotten for what is said
+    /// between.
+    pub(crate) fn says_first(&mut self, mark: Mark) -> bool {
+        let known = self.said.take(mark);
+        self.said.push(mark);
+        !known
+    }
+
     /// Remembers a working directory; whether it is news.
     pub(crate) fn enter_cwd(&mut self, cwd: &str) -> bool {
         let mark = Some(Mark::of(cwd.as_bytes()));

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::conversation::{Body, Call, Item, Meta, Outcome, TitleSource};
+use crate::conversation::{Body, Call, Compaction, Item, Link, Meta, Outcome, TitleSource, Usage};
 use crate::filter::result::{Output, summarise};
 use crate::filter::{
     MAX_NAME_CHARS, MAX_NOTICE_CHARS, edit, input, is_own_tool, kept, kept_head, one_line, without_colours,
@@ -19,6 +19,7 @@ use super::cursor::Cursor;
 use super::json::{Text, Value};
 use super::observation::Observation;
 use super::open_calls::OpenCalls;
+use super::spilled::Spilled;
 
 /// Longest title, branch or path in an item, in characters.
 const MAX_META_CHARS: usize = 1_000;
@@ -26,6 +27,8 @@ const MAX_META_CHARS: usize = 1_000;
 const MAX_FACT_BYTES: usize = 4_096;
 /// Longest record, message and call id in an item, in bytes; a longer one stands as its fingerprint.
 const MAX_ID_BYTES: usize = 128;
+/// Longest name of what brought a compaction about, in characters.
+const MAX_TRIGGER_CHARS: usize = 40;
 /// Most line ends of a delivered text at which a queued prompt is looked for.
 const MAX_JOINS: usize = 64;
 
@@ -35,6 +38,8 @@ pub(crate) struct Stamp<'r> {
     pub(crate) at: Option<Timestamp>,
     pub(crate) uuid: Option<Text<'r>>,
     pub(crate) message: Option<Text<'r>>,
+    /// The record on which a prompt of this one hangs.
+    pub(crate) below: Option<Text<'r>>,
     /// Whether the record is marked as a subagent's.
     pub(crate) sidechain: bool,
 }
@@ -52,13 +57,16 @@ pub(crate) struct Scribe<'a, S> {
     pub(crate) seen: Observation,
     open: OpenCalls,
     sink: &'a mut S,
+    /// Where outputs lie that are too large for the transcript.
+    pub(crate) spilled: Option<&'a dyn Spilled>,
     subagent: bool,
     holds: Holds,
 }
 
 impl<'a, S: Sink> Scribe<'a, S> {
     pub(crate) fn new(cursor: Cursor, open: OpenCalls, subagent: bool, sink: &'a mut S) -> Self {
-        Self { cursor, seen: Observation::default(), open, sink, subagent, holds: Holds::default() }
+        let (seen, holds) = (Observation::default(), Holds::default());
+        Self { cursor, seen, open, sink, spilled: None, subagent, holds }
     }
 
     /// A record begins.
@@ -120,10 +128,16 @@ impl<'a, S: Sink> Scribe<'a, S> {
     }
 
     /// The session was given a title.
-    pub(crate) fn title(&mut self, stamp: &Stamp<'_>, source: TitleSource, title: Text<'_>) {
-        let title = title.decode();
-        if !title.trim().is_empty() && self.cursor.enter_title(source, &title) {
-            self.meta(stamp, &title, |text| Meta::Title { source, text });
+    pub(crate) fn title(&mut self, stamp: &Stamp<'_>, source: TitleSource, title: &str) {
+        if !title.trim().is_empty() && self.cursor.enter_title(source, title) {
+            self.meta(stamp, title, |text| Meta::Title { source, text });
+        }
+    }
+
+    /// A person gave the session a name, by a command.
+    pub(crate) fn renamed(&mut self, stamp: &Stamp<'_>, name: &str) {
+        if !self.aside(stamp) {
+            self.title(stamp, TitleSource::Person, name.trim());
         }
     }
 
@@ -136,10 +150,46 @@ impl<'a, S: Sink> Scribe<'a, S> {
 
     /// A person typed a prompt.
     pub(crate) fn prompt(&mut self, stamp: &Stamp<'_>, text: &str) {
-        self.holds.conversation = true;
-        self.holds.prompt = true;
-        self.cursor.working = true;
+        self.wordless_prompt(stamp);
         self.say(stamp, || kept(text).map(|text| Body::Prompt { text }));
+    }
+
+    /// A prompt begins; perhaps of nothing but a picture.
+    pub(crate) fn wordless_prompt(&mut self, stamp: &Stamp<'_>) {
+        let first = !std::mem::replace(&mut self.holds.prompt, true);
+        self.holds.conversation = true;
+        self.cursor.working = true;
+        if let Some(parent) = stamp.below.filter(|parent| first && !parent.is_blank()) {
+            self.say(stamp, || Some(Body::Meta(Meta::Below(bounded_id(parent)))));
+        }
+    }
+
+    /// Somebody gave something beside words.
+    pub(crate) fn media(&mut self, stamp: &Stamp<'_>, line: &str) {
+        self.say(stamp, || Some(Body::Media { text: line.to_owned() }));
+    }
+
+    /// The service counted something for the message; `mark` tells it from all that was counted, where that can be told.
+    pub(crate) fn usage(&mut self, stamp: &Stamp<'_>, mark: Option<Mark>, usage: impl FnOnce() -> Usage) {
+        if mark.is_none_or(|mark| self.cursor.says_first(mark)) {
+            self.say(stamp, || Some(Body::Meta(Meta::Usage(usage()))));
+        }
+    }
+
+    /// The harness cut the conversation down.
+    pub(crate) fn compaction(&mut self, stamp: &Stamp<'_>, trigger: &str, before: Option<u64>, after: Option<u64>) {
+        self.say(stamp, || {
+            let trigger = one_line(trigger, MAX_TRIGGER_CHARS);
+            Some(Body::Meta(Meta::Compaction(Compaction { trigger, tokens_before: before, tokens_after: after })))
+        });
+    }
+
+    /// The transcript names another session, perhaps on every line.
+    pub(crate) fn link(&mut self, stamp: &Stamp<'_>, link: Link, session: Text<'_>) {
+        let name = [link.as_str().as_bytes(), session.raw()].join(&0);
+        if !session.is_blank() && self.cursor.says_first(Mark::of(&name)) {
+            self.say(stamp, || Some(Body::Meta(Meta::Link { link, session: bounded_id(session) })));
+        }
     }
 
     /// A turn begins anew: calls that were never answered never will be.
@@ -197,7 +247,10 @@ impl<'a, S: Sink> Scribe<'a, S> {
             return;
         }
         self.holds.conversation = true;
-        mark.into_iter().for_each(|mark| self.cursor.open_calls.push(mark));
+        // Two writers: its result may stand before it, and then nothing is in flight.
+        if let Some(mark) = mark.filter(|mark| !self.cursor.said.contains(early(*mark))) {
+            self.cursor.open_calls.push(mark);
+        }
         self.say(stamp, || {
             Some(Body::Call(Call {
                 id: id.map(bounded_id).unwrap_or_default(),
@@ -215,8 +268,10 @@ impl<'a, S: Sink> Scribe<'a, S> {
         if mark.is_some_and(|mark| self.cursor.own_calls.take(mark)) {
             return false;
         }
-        if let Some(mark) = mark {
-            self.cursor.open_calls.take(mark);
+        if let Some(mark) = mark
+            && !self.cursor.open_calls.take(mark)
+        {
+            self.cursor.says_first(early(mark));
         }
         self.holds.conversation = true;
         true
@@ -287,8 +342,13 @@ impl<'a, S: Sink> Scribe<'a, S> {
     }
 }
 
+/// What is remembered of a result whose call was not in flight.
+fn early(call: Mark) -> Mark {
+    Mark(!call.0)
+}
+
 /// An id as it is kept: redacted like every text, and bounded.
-fn bounded_id(id: Text<'_>) -> Box<str> {
+pub(crate) fn bounded_id(id: Text<'_>) -> Box<str> {
     if id.raw().len() > MAX_ID_BYTES {
         return Mark::of(id.raw()).to_string().into();
     }

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use crate::conversation::{Body, Compaction, Meta, Outcome};
 use crate::hash::ContentHash;
 
+mod claude;
 mod planted;
 
 const MAIN: Source = Source { agent: Agent::ClaudeCode, subagent: false };
@@ -93,7 +94,7 @@ fn each_kind_of_user_line_is_what_it_is() {
     };
     one(&user(r#""fix the bug""#), &["1 prompt fix the bug"], 1);
     one(&user(r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#), &["1 prompt a", "1 prompt b"], 1);
-    one(&user(r#"[{"type":"image","source":{"data":"AAAA"}}]"#), &["1 prompt [image]"], 1);
+    one(&user(r#"[{"type":"image","source":{"data":"AAAA"}}]"#), &["1 media [image, 3 B]"], 1);
     one(&user(r#""  \n ""#), &[], 0);
     one(
         &user(r#""<command-name>/review</command-name><command-args>the diff</command-args>""#),
@@ -425,6 +426,16 @@ fn eventful() -> Vec<u8> {
         call("t3", "Edit", r#"{"file_path":"a.rs","old_string":"a","new_string":"b"}"#),
     ];
     lines.push(result("t3", r#""ok""#, false));
+    let counted = |output: u32| {
+        let text =
+            assistant("m9", r#"{"type":"text","text":"x"}"#).replacen('{', r#"{"forkedFrom":{"sessionId":"s-0"},"#, 1);
+        text.replacen(r#""content""#, &format!(r#""usage":{{"output_tokens":{output}}},"content""#), 1)
+    };
+    lines.extend([counted(1), counted(1), counted(9)]);
+    lines.push(r#"{"type":"last-prompt","lastPrompt":"b"}"#.to_owned());
+    lines.push(result("t4", r#""early""#, false));
+    lines.push(call("t4", "Read", r#"{"file_path":"a.rs"}"#));
+    lines.push(user(r#"[{"type":"image","source":{"data":"AAAA"}}]"#).replacen('{', r#"{"parentUuid":"p","#, 1));
     lines.join("\n").into_bytes()
 }
 

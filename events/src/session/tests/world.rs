@@ -42,7 +42,7 @@ impl World {
             ["policy", "timeout=0"] => self.policy.inactivity_timeout_ms = 0,
             ["policy", "untracked"] => self.policy.tracked = false,
             ["policy", "tracked"] => self.policy.tracked = true,
-            ["policy", "filter=2"] => self.policy.filter_version = 2,
+            ["policy", "filter=next"] => self.policy.filter_version += 1,
             _ => return false,
         }
         true

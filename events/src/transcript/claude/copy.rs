@@ -1,0 +1,181 @@
+//! The copy of a tool's result that the program keeps for its own screen (`toolUseResult`).
+//!
+//! It is more than a third of all bytes, and mostly repeats the result. What it alone says is small: how long a call took,
+//! which agent did it, what an exit code means, which lines a write changed. It is looked through only for tools of which
+//! something is wanted, without reading what stands between.
+
+use crate::filter::one_line;
+use crate::filter::result::Told;
+use crate::transcript::json::{Text, Value};
+
+use super::usage::number;
+
+/// Largest copy that is looked through, in bytes: a file of that size may have been written by one call.
+const MAX_BYTES: usize = 8 * 1024 * 1024;
+/// Longest meaning of an exit code, in characters.
+const MAX_MEANING_CHARS: usize = 80;
+/// Longest id of an agent or of a task, in bytes.
+const MAX_ID_BYTES: usize = 64;
+
+/// What the copy of a result says. `tool` is the name of the tool, where its call is known.
+pub(super) fn told(copy: Value<'_>, tool: Option<&str>) -> Told {
+    let Value::Object(raw) = copy else {
+        return Told::default();
+    };
+    if raw.len() > MAX_BYTES || matches!(tool, Some("Read" | "NotebookRead" | "TodoWrite" | "LS")) {
+        return Told::default();
+    }
+    let writes = matches!(tool, Some("Edit" | "MultiEdit" | "Write"));
+    let (mut told, mut created, mut launched) = (Told::default(), false, false);
+    for (key, value) in copy.fields() {
+        match key.raw() {
+            b"durationMs" | b"totalDurationMs" => told.duration_ms = Some(number(value)).filter(|_| counts(value)),
+            b"durationSeconds" => told.duration_ms = milliseconds(value),
+            b"agentId" => told.agent = value.text().and_then(|id| plain_id(id.raw())).map(Into::into),
+            b"status" => launched = value.text().is_some_and(|status| status.raw() == b"async_launched"),
+            b"interrupted" => told.interrupted = value.is_true(),
+            b"backgroundTaskId" => told.background = value.text().and_then(|id| plain_id(id.raw())).map(str::to_owned),
+            b"returnCodeInterpretation" => {
+                let meaning = value.text().map(|text| one_line(&text.decode(), MAX_MEANING_CHARS));
+                told.meaning = meaning.filter(|text| !text.is_empty());
+            }
+            b"exitCode" if counts(value) => told.exit_code = signed(value),
+            b"type" => created = value.text().is_some_and(|kind| kind.raw() == b"create"),
+            b"structuredPatch" if writes => told.changed = Some(changed(value)),
+            // The whole file as it was, which comes before the patch in some tools and last in others.
+            b"originalFile" if told.changed.is_some() => break,
+            _ => {}
+        }
+    }
+    if created {
+        // A file that was not there has no patch.
+        told.changed = None;
+    }
+    if launched {
+        told.background = told.background.or_else(|| told.agent.as_deref().map(str::to_owned));
+    }
+    told
+}
+
+fn counts(value: Value<'_>) -> bool {
+    matches!(value, Value::Number(_) | Value::Text(_))
+}
+
+fn milliseconds(seconds: Value<'_>) -> Option<u64> {
+    let Value::Number(digits) = seconds else { return None };
+    let seconds: f64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a float saturates, below zero to zero"
+    )]
+    seconds.is_finite().then(|| (seconds * 1_000.0).round() as u64)
+}
+
+fn signed(value: Value<'_>) -> Option<i32> {
+    let Value::Number(digits) = value else { return None };
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// Lines added and removed by all hunks of a patch.
+fn changed(patch: Value<'_>) -> (u32, u32) {
+    let lines = patch.elements().filter_map(|hunk| hunk.get(b"lines")).flat_map(Value::elements);
+    let first = |line: Value<'_>| line.text().and_then(|text| text.raw().first().copied());
+    lines.filter_map(first).fold((0, 0), |(added, removed), first| match first {
+        b'+' => (added + 1, removed),
+        b'-' => (added, removed + 1),
+        _ => (added, removed),
+    })
+}
+
+/// What a result's text says of the agent that did it, for results without a copy: `agentId: a1b2c3 (for resuming …)`,
+/// and `duration_ms: 42973` among its counts.
+pub(super) fn told_in_text(told: &mut Told, tool: Option<&str>, text: Option<Text<'_>>) {
+    // Models garble names: what follows `Task` may be anything but another tool's name.
+    let agent = |name: &str| {
+        ["Task", "Agent"].iter().any(|agent| {
+            name.strip_prefix(agent).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
+        })
+    };
+    let Some(text) = text.filter(|_| tool.is_some_and(agent)) else {
+        return;
+    };
+    let after = |mark: &[u8]| memchr::memmem::rfind(text.raw(), mark).map(|at| &text.raw()[at + mark.len()..]);
+    if told.agent.is_none() {
+        told.agent = after(b"agentId: ").and_then(plain_id).map(Into::into);
+    }
+    if told.duration_ms.is_none() {
+        let digits = after(b"duration_ms: ").map(|rest| rest.iter().take_while(|byte| byte.is_ascii_digit()).count());
+        let digits = digits.and_then(|count| after(b"duration_ms: ")?.get(..count));
+        told.duration_ms = digits.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+    }
+}
+
+/// The id that a text begins with: letters, digits, `-` and `_`.
+fn plain_id(text: &[u8]) -> Option<&str> {
+    let plain = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let length = text.iter().take(MAX_ID_BYTES + 1).take_while(plain).count();
+    std::str::from_utf8(&text[..length]).ok().filter(|_| (1..=MAX_ID_BYTES).contains(&length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(tool: &str, copy: &str, expected: Told) {
+        assert_eq!(told(Value::Object(copy.as_bytes()), Some(tool)), expected, "{tool} {copy}");
+    }
+
+    #[test]
+    fn only_what_the_copy_alone_says_is_taken() {
+        let none = Told::default;
+        check("Glob", r#"{"filenames":["a"],"durationMs":12}"#, Told { duration_ms: Some(12), ..none() });
+        check("WebSearch", r#"{"results":[],"durationSeconds":15.6092}"#, Told { duration_ms: Some(15_609), ..none() });
+        check("WebFetch", r#"{"durationMs":null}"#, none());
+        check(
+            "Task",
+            r#"{"status":"completed","agentId":"a2898e3","content":[{"agentId":"x"}],"totalDurationMs":141871}"#,
+            Told { duration_ms: Some(141_871), agent: Some("a2898e3".into()), ..none() },
+        );
+        check(
+            "Agent",
+            r#"{"isAsync":true,"status":"async_launched","agentId":"a1"}"#,
+            Told { agent: Some("a1".into()), background: Some("a1".into()), ..none() },
+        );
+        check("Task", r#"{"agentId":"../../x"}"#, none());
+        check("Bash", r#"{"stdout":"\"interrupted\":true","interrupted":false}"#, none());
+        check("Bash", r#"{"stdout":"","interrupted":true}"#, Told { interrupted: true, ..none() });
+        check("Bash", r#"{"backgroundTaskId":"b7"}"#, Told { background: Some("b7".into()), ..none() });
+        check(
+            "Bash",
+            r#"{"returnCodeInterpretation":"No matches found"}"#,
+            Told { meaning: Some("No matches found".into()), ..none() },
+        );
+        check("BashOutput", r#"{"exitCode":-1}"#, Told { exit_code: Some(-1), ..none() });
+        check("BashOutput", r#"{"exitCode":null}"#, none());
+        check("Read", r#"{"durationMs":1}"#, none());
+        let patch =
+            r#""structuredPatch":[{"oldStart":1,"lines":[" a","-b","+c","+d","\\ No newline"]},{"lines":["-e"]}]"#;
+        let changed = Told { changed: Some((2, 2)), ..none() };
+        check("Edit", &format!(r#"{{"originalFile":"x","structuredPatch":[],{patch}}}"#), changed.clone());
+        check("Write", &format!(r#"{{"type":"update",{patch},"originalFile":"x"}}"#), changed);
+        check("Write", r#"{"type":"create","structuredPatch":[]}"#, none());
+        check("mcp__x__y", &format!("{{{patch}}}"), none());
+        assert_eq!(told(Value::Array(b"[]"), Some("Bash")), none());
+    }
+
+    #[test]
+    fn an_agents_result_names_it_in_its_text() {
+        let in_text = |tool: &str, text: &str| {
+            let raw = format!("{{\"t\":{}}}", serde_json::Value::from(text));
+            let mut told = Told::default();
+            told_in_text(&mut told, Some(tool), Value::Object(raw.as_bytes()).get(b"t").and_then(Value::text));
+            (told.agent.unwrap_or_default().to_string(), told.duration_ms)
+        };
+        let text = "agentId: a2898e3 (for resuming to continue)\n<usage>total_tokens: 7\nduration_ms: 1418</usage>";
+        assert_eq!(in_text("Task", text), ("a2898e3".to_owned(), Some(1418)));
+        assert_eq!(in_text("Task\" >\n<parameter", text).0, "a2898e3");
+        assert_eq!(in_text("TaskUpdate", text), (String::new(), None));
+        assert_eq!(in_text("Agent", "agentId: \u{e9}"), (String::new(), None));
+    }
+}
