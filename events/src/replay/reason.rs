@@ -30,7 +30,7 @@ pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<Stri
         }
         Event::CloseRequested { reason, .. } => close(before, *reason, policy),
         Event::Ended { .. } => "the first word that a session is over is its end".to_owned(),
-        Event::IndexingStarted { effect, .. } => started(before, effect.generation),
+        Event::IndexingStarted { effect, reason, .. } => started(before, *reason, effect.generation),
         Event::Indexed { episode, .. } => match &before.episode {
             _ if before.job.is_some_and(|job| job.resumed) => {
                 "stored, but something was said meanwhile: it is open".to_owned()
@@ -49,7 +49,12 @@ pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<Stri
         Event::TrackingResumed => "asked for: `track_session`".to_owned(),
         Event::TrackingForced => "asked for: `track_session` with `force`".to_owned(),
         Event::GroupAssigned { .. } => "asked for: `track_session` with a group".to_owned(),
-        Event::Forgotten | Event::Restored { .. } => "a person asked for it".to_owned(),
+        Event::Forgotten => {
+            "a person asked for it, or for the session that it is a subagent's of: `baton forget`; what was stored \
+                             of it is deleted, and nothing of it is read any more"
+                .to_owned()
+        }
+        Event::Restored { .. } => "a person asked for it: `baton forget --undo`".to_owned(),
         Event::Signalled { signal } => signalled(before, signal),
         Event::HandoffOffered { .. } => "the last session of this project that came to something".to_owned(),
         Event::HandoffClaimed { .. } => "a prompt was typed in it".to_owned(),
@@ -124,6 +129,7 @@ fn close(before: &State, reason: CloseReason, policy: &Policy) -> String {
         ),
         CloseReason::LazyQuery => "a search, or the first reading of history, needs what is not indexed".to_owned(),
         CloseReason::Sync => "a person asked for a range of history: `baton sync`".to_owned(),
+        CloseReason::Reindex => "a person asked for what is stored to be made anew: `baton reindex`".to_owned(),
     };
     match before.job {
         Some(job) if before.unindexed > job.covers => format!("{asked}; served after the running job"),
@@ -132,9 +138,12 @@ fn close(before: &State, reason: CloseReason, policy: &Policy) -> String {
     }
 }
 
-fn started(before: &State, generation: u32) -> String {
+fn started(before: &State, reason: CloseReason, generation: u32) -> String {
     let records = before.unindexed;
     let told = match &before.episode {
+        _ if reason == CloseReason::Reindex => {
+            "a person asked for what is stored to be made anew: `baton reindex`".to_owned()
+        }
         None if records > 0 => format!("no episode has its conversation yet (records: {records})"),
         None => "whether there is anything to index is found out by the job".to_owned(),
         Some(_) if records > 0 => format!("its episode lacks what was said since (records: {records})"),

@@ -40,7 +40,7 @@ pub enum Command {
         /// Why.
         why: FailureWhy,
     },
-    /// Index again although nothing was appended (a new filter version).
+    /// Make what is stored anew, although nothing was appended: by another filter, or by today's rules of redaction.
     Reindex,
     /// Lift a stop.
     Track {

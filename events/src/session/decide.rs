@@ -55,7 +55,10 @@ pub fn decide(
             true => Vec::new(),
             false => vec![Event::GroupAssigned { group: group.clone() }],
         }),
-        Command::Forget => Ok(vec![Event::Forgotten]),
+        Command::Forget => Ok(match state.phase {
+            Phase::Forgotten => Vec::new(),
+            _ => vec![Event::Forgotten],
+        }),
         Command::Restore { file_exists } => match state.phase {
             Phase::Forgotten => {
                 Ok(vec![Event::Restored { generation: state.generation + 1, file_exists: *file_exists }])
@@ -78,10 +81,16 @@ pub fn decide(
 fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
     match phase {
         Phase::New => {
-            matches!(command, Command::Discover(_) | Command::Signal(_) | Command::Offer { .. } | Command::Claim)
+            // What only hooks have told of can be forgotten too: its transcript may still come.
+            matches!(
+                command,
+                Command::Discover(_) | Command::Signal(_) | Command::Offer { .. } | Command::Claim | Command::Forget
+            )
         }
         // A tombstone outlives every rediscovery: finding the file again is no news and no error.
-        Phase::Forgotten => matches!(command, Command::Discover(_) | Command::Restore { .. } | Command::Wake { .. }),
+        Phase::Forgotten => {
+            matches!(command, Command::Discover(_) | Command::Forget | Command::Restore { .. } | Command::Wake { .. })
+        }
         Phase::Unindexed(Why::Untracked) => matches!(
             command,
             Command::Discover(_)
@@ -102,6 +111,9 @@ fn decide_track(state: &State, force: bool) -> Vec<Event> {
 }
 
 fn decide_discover(state: &State, discover: &Discover, now: Timestamp) -> Result<Vec<Event>, Rejection> {
+    if state.phase == Phase::Forgotten {
+        return Ok(Vec::new());
+    }
     let Some(known) = &state.transcript else {
         return Ok(vec![Event::Discovered {
             agent: discover.agent,
@@ -111,9 +123,6 @@ fn decide_discover(state: &State, discover: &Discover, now: Timestamp) -> Result
             at: now,
         }]);
     };
-    if state.phase == Phase::Forgotten {
-        return Ok(Vec::new());
-    }
     let moved = known.path != discover.path;
     if moved && !discover.takes_over {
         return Err(Rejection::SecondFile { known: known.path.clone() });
@@ -291,7 +300,7 @@ fn decide_complete(
                 effect: job.effect,
                 episode: EpisodeRef {
                     uuid: stored.episode,
-                    tier: Tier::Extractive,
+                    tier: tier(state, complete),
                     hash: complete.hash,
                     filter_version: complete.filter_version,
                     generation: complete.generation,
@@ -335,9 +344,27 @@ fn decide_fail(
     Ok(events)
 }
 
+/// What a model made of the same conversation stays: the text is the same, or only told by other rules. What was said since
+/// makes it stale.
+fn tier(state: &State, complete: &Complete) -> Tier {
+    let is_same =
+        |old: &&EpisodeRef| old.hash == complete.hash || (old.generation, old.to) == (complete.generation, complete.to);
+    state.episode.as_ref().filter(is_same).map_or(Tier::Extractive, |old| old.tier)
+}
+
+/// Where there is an episode, or should be, and something in this generation of the file that it can be made of.
 fn decide_reindex(state: &State) -> Vec<Event> {
+    let has_both = state.episode.is_some() && state.counts.messages > 0;
     match state.phase {
-        Phase::Indexed | Phase::Failed => vec![start(state, state.last_close.unwrap_or(CloseReason::Sync))],
+        Phase::Failed => vec![start(state, CloseReason::Reindex)],
+        Phase::Active
+        | Phase::Inactive
+        | Phase::Indexed
+        | Phase::Unindexed(Why::TimeoutDisabled | Why::Gone | Why::Empty)
+            if has_both =>
+        {
+            vec![start(state, CloseReason::Reindex)]
+        }
         _ => Vec::new(),
     }
 }

@@ -362,13 +362,15 @@ named! {
         LazyQuery = "lazy_query",
         /// A person asked for a range of history.
         Sync = "sync",
+        /// A person asked for what is stored to be made anew. Only index jobs have it: it closes nothing.
+        Reindex = "reindex",
     }
 }
 
 impl CloseReason {
-    /// Whether the session is over by it. A query, a compaction and a sync only want the content.
+    /// Whether the session is over by it. A query, a compaction, a sync and a reindex only want the content.
     pub fn ends_session(self) -> bool {
-        !matches!(self, Self::LazyQuery | Self::Sync | Self::HookCompact)
+        !matches!(self, Self::LazyQuery | Self::Sync | Self::HookCompact | Self::Reindex)
     }
 }
 

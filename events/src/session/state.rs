@@ -351,13 +351,20 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.end = None;
             state.late_index_at = None;
             state.forced = false;
+            // Its text is gone.
+            state.close_note = None;
             state.signals.active_at = None;
             state.signals.disconnected_at = None;
             state.signals.close_owed = None;
         }
         Event::Restored { generation, file_exists } => {
             begin_generation(&mut state, *generation);
-            state.phase = if *file_exists { Phase::Active } else { Phase::Unindexed(Why::Gone) };
+            state.phase = match &state.transcript {
+                // It was forgotten before it was discovered.
+                None => Phase::New,
+                Some(_) if *file_exists => Phase::Active,
+                Some(_) => Phase::Unindexed(Why::Gone),
+            };
         }
         Event::Signalled { signal } => signal::take(&mut state, signal),
         Event::HandoffOffered { episode, from, at } => {

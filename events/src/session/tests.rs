@@ -153,7 +153,50 @@ fn a_new_filter_reindexes_on_close_and_never_by_itself() {
          33s complete hash=1 same     -> refused: wrong episode
          33s complete hash=2          -> indexed | indexed end=explicit episode=2",
     );
-    after(INDEXED, "30s reindex                  -> started | indexing end=explicit episode=1 owes=index..300");
+}
+
+#[test]
+fn what_is_stored_is_made_anew_when_a_person_asks() {
+    let again = "30s reindex                  -> started | indexing end=explicit episode=1 owes=index..300";
+    after(INDEXED, &format!("{again}\n31s complete hash=1 same -> skipped | indexed end=explicit episode=1"));
+    after(INDEXED, &format!("{again}\n31s complete hash=2 -> indexed | indexed end=explicit episode=2"));
+    after(
+        INDEXED,
+        "90s observe prompt           -> appended resumed | active episode=1 wake=150s
+         91s reindex                  -> started | indexing episode=1 owes=index..400
+         92s reindex                  -> | indexing episode=1 owes=index..400
+         93s complete hash=2          -> indexed | indexed episode=2 wake=1890s",
+    );
+    check("0s discover -> discovered | active wake=60s\n1s reindex -> | active wake=60s");
+    let state = |world: &World| world.aggregate.state().clone();
+    let started = world(INDEXED, again);
+    assert_eq!(state(&started).job.map(|job| job.reason), Some(CloseReason::Reindex));
+    assert_eq!(state(&started).last_close, Some(CloseReason::Explicit), "it closes nothing");
+}
+
+#[test]
+fn what_a_model_made_stays_until_something_is_said() {
+    for (then, kept) in [
+        ("30s reindex -> started | indexing end=explicit episode=1 owes=index..300", true),
+        (
+            "30s observe prompt -> appended resumed | active episode=1 wake=90s\n31s close lazy_query -> requested started | indexing episode=1 owes=index..400",
+            false,
+        ),
+    ] {
+        let mut world = world(INDEXED, "");
+        let enriched = EpisodeRef { tier: Tier::Enriched, ..world.aggregate.state().episode.clone().unwrap() };
+        let effect = EffectId { generation: 1, start: 1 };
+        world.record(vec![Event::Indexed { effect, episode: enriched }], None, Timestamp(22_000));
+        for line in then.lines() {
+            world.step(line);
+        }
+        let complete = world.command(&["complete", "hash=2"], Timestamp(32_000));
+        let events = world.aggregate.propose(&complete, None, &world.policy, Timestamp(32_000)).unwrap();
+        world.record(events, None, Timestamp(32_000));
+        let tier = world.aggregate.state().episode.as_ref().unwrap().tier;
+        assert_eq!(tier == Tier::Enriched, kept, "{then}");
+        world.replay();
+    }
 }
 
 #[test]

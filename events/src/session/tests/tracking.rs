@@ -79,6 +79,7 @@ fn a_forgotten_session_stays_forgotten_until_restored() {
          32s discover /other.jsonl    -> | forgotten
          33s observe                  -> refused: forgotten
          34s close explicit           -> refused: forgotten
+         35s forget                   -> | forgotten
          35s wake                     -> | forgotten
          36s restore                  -> restored | active generation=2 wake=70s
          37s restore                  -> refused: not forgotten",
@@ -88,6 +89,42 @@ fn a_forgotten_session_stays_forgotten_until_restored() {
         "30s forget                   -> forgotten | forgotten
          31s restore gone             -> restored | unindexed(gone) generation=2",
     );
+}
+
+#[test]
+fn what_only_hooks_have_told_of_is_forgotten_before_its_transcript_comes() {
+    check(
+        "0s forget                    -> forgotten | forgotten
+         1s discover                  -> | forgotten
+         2s signal session_end clear  -> refused: forgotten
+         3s restore gone              -> restored | active generation=2
+         4s close explicit            -> refused: not discovered
+         4s discover                  -> discovered | active generation=2 wake=64s",
+    );
+    check(
+        "0s signal session_start startup -> signalled(session_start) |  active
+         1s forget                    -> forgotten | forgotten
+         2s discover                  -> | forgotten
+         3s restore                   -> restored | active generation=2
+         4s discover                  -> discovered | active generation=2 wake=64s",
+    );
+}
+
+#[test]
+fn a_forgotten_sessions_note_and_job_are_void() {
+    let mut world = world(INDEXED, "");
+    world.record(
+        vec![Event::CloseRequested { reason: CloseReason::Explicit, note: Some(ContentHash([7; 32])) }],
+        None,
+        Timestamp(30_000),
+    );
+    world.step("31s observe prompt -> appended resumed | active episode=1 wake=91s");
+    world.step("32s close lazy_query -> requested started | indexing episode=1 owes=index..400");
+    world.step("33s forget -> forgotten | forgotten");
+    assert_eq!(world.aggregate.state().close_note, None);
+    world.step("34s complete hash=2 -> refused: forgotten");
+    world.step("35s fail gone -> refused: forgotten");
+    world.replay();
 }
 
 #[test]
