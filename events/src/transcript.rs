@@ -31,7 +31,7 @@ use memchr::memchr;
 
 use crate::conversation::{Agent, Item};
 
-use json::{Fields, Found};
+use json::{Fields, Found, Index};
 use scribe::Scribe;
 
 /// Where a reader's items go.
@@ -81,13 +81,14 @@ impl Located {
 pub struct Reader<'a, S: Sink> {
     source: Source,
     scribe: Scribe<'a, S>,
+    index: Index,
 }
 
 impl<'a, S: Sink> Reader<'a, S> {
     /// A reader that stands at `cursor` ([`Cursor::default`] is the beginning). `open` holds the conversation's
     /// unanswered calls so far; a reader that only counts needs none.
     pub fn new(source: Source, cursor: Cursor, open: OpenCalls, sink: &'a mut S) -> Self {
-        Self { source, scribe: Scribe::new(cursor, open, source.subagent, sink) }
+        Self { source, scribe: Scribe::new(cursor, open, source.subagent, sink), index: Index::default() }
     }
 
     /// The same reader, which reads outputs too large for the transcript where they lie.
@@ -175,16 +176,19 @@ impl<'a, S: Sink> Reader<'a, S> {
     /// Reads the objects of a line: mostly one, but writers that do not wait for each other leave more. Whether nothing
     /// else stood there.
     fn records(&mut self, mut bytes: &[u8]) -> bool {
-        loop {
-            match json::first_object(bytes) {
-                Found::Nothing => return true,
+        let mut index = std::mem::take(&mut self.index);
+        let whole = loop {
+            match index.first_object(bytes) {
+                Found::Nothing => break true,
                 Found::Object(fields) => match self.record(fields) {
                     Some(end) => bytes = &bytes[end..],
-                    None => return false,
+                    None => break false,
                 },
-                Found::Garbage => return false,
+                Found::Garbage => break false,
             }
-        }
+        };
+        self.index = index;
+        whole
     }
 
     /// Reads one object, if it is whole. Where it ends, counted from the first byte given to `first_object`.

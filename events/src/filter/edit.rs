@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     fn check(tool: &str, input: &str, expected: Option<(&str, u32, u32)>) {
-        let edit = of(tool, Value::Object(input.as_bytes()));
+        let edit = of(tool, Value::Object(input.as_bytes().into()));
         let found = edit.as_ref().map(|edit| (edit.path.as_str(), edit.added, edit.removed));
         assert_eq!(found, expected, "{tool} {input}");
     }

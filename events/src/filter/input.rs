@@ -36,8 +36,8 @@ fn value(raw: json::Value<'_>, depth: usize, left: &mut usize) -> Value {
     *left = left.saturating_sub(1);
     match raw {
         json::Value::Text(text) => Value::String(shortened(redact_owned(without_recall(&text.decode()).into_owned()))),
-        json::Value::Object(bytes) if depth >= MAX_DEPTH || *left == 0 => cut(bytes),
-        json::Value::Array(bytes) if depth >= MAX_DEPTH || *left == 0 => cut(bytes),
+        json::Value::Object(bytes) if depth >= MAX_DEPTH || *left == 0 => cut(&bytes),
+        json::Value::Array(bytes) if depth >= MAX_DEPTH || *left == 0 => cut(&bytes),
         json::Value::Object(_) => Value::Object(object(raw, depth, left).into_iter().collect()),
         json::Value::Array(_) => array(raw, depth, left),
         json::Value::Number(digits) => number(digits),
@@ -113,7 +113,7 @@ fn cut(bytes: &[u8]) -> Value {
 fn whole(value: json::Value<'_>) -> String {
     match value {
         json::Value::Text(text) => text.decode().into_owned(),
-        json::Value::Object(bytes) | json::Value::Array(bytes) => canonical(bytes),
+        json::Value::Object(bytes) | json::Value::Array(bytes) => canonical(&bytes),
         json::Value::Number(digits) => number(digits).to_string(),
         json::Value::Bool(value) => value.to_string(),
         json::Value::Null => "null".to_owned(),
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     fn kept(raw: &str) -> String {
-        let map = parameters(json::Value::Object(raw.as_bytes()));
+        let map = parameters(json::Value::Object(raw.as_bytes().into()));
         canonical_json(&Value::Object(map.into_iter().collect()))
     }
 

@@ -6,11 +6,17 @@
 //! pass without recursion, and decodes only the texts that are read, replacing what cannot be decoded by
 //! U+FFFD. Whatever a strict parser accepts means the same here; a key written twice means its last value.
 
-use std::borrow::Cow;
+use std::ops::Deref;
 
-use memchr::{memchr, memchr_iter, memchr2, memmem};
+use memchr::{memchr, memchr2};
 
-use crate::filter::result::Size;
+mod index;
+mod text;
+
+pub(crate) use index::Index;
+pub(crate) use text::Text;
+
+use index::Note;
 
 /// A value whose end is known; containers are still text.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,9 +24,9 @@ pub(crate) enum Value<'a> {
     /// A string.
     Text(Text<'a>),
     /// An object, from its `{` to its `}`.
-    Object(&'a [u8]),
+    Object(Raw<'a>),
     /// An array, from its `[` to its `]`.
-    Array(&'a [u8]),
+    Array(Raw<'a>),
     /// A number as it was written.
     Number(&'a [u8]),
     /// `true` or `false`.
@@ -42,12 +48,14 @@ impl<'a> Value<'a> {
 
     /// The fields of an object; none for anything else.
     pub(crate) fn fields(self) -> Fields<'a> {
-        Fields::of(if let Self::Object(raw) = self { raw } else { b"{}" })
+        let raw = if let Self::Object(raw) = self { raw } else { Raw::from(b"{}") };
+        Fields { scan: raw.inside(), first: true, end: None }
     }
 
     /// The elements of an array; none for anything else.
     pub(crate) fn elements(self) -> Elements<'a> {
-        Elements { scan: Scan { bytes: if let Self::Array(raw) = self { raw } else { b"[]" }, at: 1 }, first: true }
+        let raw = if let Self::Array(raw) = self { raw } else { Raw::from(b"[]") };
+        Elements { scan: raw.inside(), first: true }
     }
 
     /// The last value of a field.
@@ -56,162 +64,41 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A string as it is written between its quotes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Text<'a>(&'a [u8]);
+/// An object or an array as it is written, from bracket to bracket.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Raw<'a> {
+    bytes: &'a [u8],
+    /// Where it begins in what was indexed.
+    base: usize,
+    /// Where things end in it; none if it was not indexed.
+    notes: &'a [Note],
+}
 
-impl<'a> Text<'a> {
-    /// The bytes between the quotes, escapes and all.
-    pub(crate) fn raw(self) -> &'a [u8] {
-        self.0
-    }
-
-    /// Whether there is nothing but blanks in it.
-    pub(crate) fn is_blank(self) -> bool {
-        let mut rest = self.0.iter();
-        while let Some(byte) = rest.next() {
-            let blank = match byte {
-                b' ' | b'\t' | b'\r' | b'\n' | 0 => true,
-                b'\\' => matches!(rest.next(), Some(b'n' | b't' | b'r' | b'f' | b'b')),
-                _ => false,
-            };
-            if !blank {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// The text itself. Borrowed when nothing is escaped or wrong; NUL is dropped, and what is no text
-    /// (a lone surrogate, an invalid byte) becomes U+FFFD.
-    pub(crate) fn decode(self) -> Cow<'a, str> {
-        if memchr2(b'\\', 0, self.0).is_none() {
-            return String::from_utf8_lossy(self.0);
-        }
-        let mut out = String::with_capacity(self.0.len());
-        let mut rest = self.0;
-        while let Some(at) = memchr2(b'\\', 0, rest) {
-            out.push_str(&String::from_utf8_lossy(&rest[..at]));
-            rest = if rest[at] == 0 { &rest[at + 1..] } else { unescape(&rest[at + 1..], &mut out) };
-        }
-        out.push_str(&String::from_utf8_lossy(rest));
-        Cow::Owned(out)
-    }
-
-    /// The text up to the first place where these bytes stand, if they do. The bytes must need no escaping.
-    pub(crate) fn before(self, mark: &[u8]) -> Self {
-        memmem::find(self.0, mark).map_or(self, |at| Self(&self.0[..at]))
-    }
-
-    /// The text without blanks and line ends at its end.
-    pub(crate) fn trim_end(self) -> Self {
-        let mut raw = self.0;
-        loop {
-            raw = raw.trim_ascii_end();
-            let Some(before) = [b"\\n", b"\\r", b"\\t"].into_iter().find_map(|escape| raw.strip_suffix(escape)) else {
-                return Self(raw);
-            };
-            if before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1 {
-                return Self(raw);
-            }
-            raw = before;
-        }
-    }
-
-    /// How much text this is once decoded, found without decoding it. Blanks at its end do not count.
-    pub(crate) fn size(self) -> Size {
-        let raw = self.trim_end().0;
-        let mut bytes = raw.len();
-        let mut newlines = memchr_iter(b'\n', raw).count();
-        let mut at = 0;
-        while let Some(next) = memchr(b'\\', &raw[at..]) {
-            let escape = at + next;
-            let (decoded, rest) = match raw.get(escape + 1) {
-                Some(b'u') => unicode(&raw[escape + 2..]),
-                Some(b'n') => (Some('\n'), &raw[escape + 2..]),
-                Some(_) => (Some(' '), &raw[escape + 2..]),
-                None => break,
-            };
-            at = raw.len() - rest.len();
-            bytes = bytes + decoded.map_or(0, char::len_utf8) - (at - escape);
-            newlines += usize::from(decoded == Some('\n'));
-        }
-        Size { lines: newlines + usize::from(bytes > 0), bytes }
-    }
-
-    /// The text of a prefix of at most `bytes` written bytes, cut where no escape and no character is torn.
-    pub(crate) fn head(self, bytes: usize) -> Self {
-        if self.0.len() <= bytes {
-            return self;
-        }
-        let mut end = 0;
-        while end < bytes {
-            end += match self.0[end] {
-                b'\\' if self.0.get(end + 1) == Some(&b'u') => 6,
-                b'\\' => 2,
-                byte => utf8_len(byte),
-            };
-        }
-        Self(&self.0[..end.min(self.0.len())])
+impl<'a> Raw<'a> {
+    fn inside(self) -> Scan<'a> {
+        Scan { bytes: self.bytes, at: 1, base: self.base, notes: self.notes }
     }
 }
 
-fn utf8_len(first: u8) -> usize {
-    match first {
-        0xF0.. => 4,
-        0xE0.. => 3,
-        0xC0.. => 2,
-        _ => 1,
+impl<'a, T: AsRef<[u8]> + ?Sized> From<&'a T> for Raw<'a> {
+    /// What is written so, whole; it is not indexed.
+    fn from(bytes: &'a T) -> Self {
+        Self { bytes: bytes.as_ref(), base: 0, notes: &[] }
     }
 }
 
-/// Decodes one escape whose backslash is gone; what remains after it.
-fn unescape<'a>(rest: &'a [u8], out: &mut String) -> &'a [u8] {
-    let Some((kind, after)) = rest.split_first() else {
-        return rest;
-    };
-    let plain = match kind {
-        b'n' => '\n',
-        b't' => '\t',
-        b'r' => '\r',
-        b'b' => '\u{8}',
-        b'f' => '\u{c}',
-        b'"' | b'\\' | b'/' => char::from(*kind),
-        b'u' => {
-            let (decoded, after) = unicode(after);
-            out.extend(decoded);
-            return after;
-        }
-        // Not an escape: keep what is there.
-        _ => {
-            out.push('\\');
-            return rest;
-        }
-    };
-    out.push(plain);
-    after
+impl Deref for Raw<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.bytes
+    }
 }
 
-/// The character of a `\u` escape, whose four digits come next, and what remains. NUL is none.
-fn unicode(rest: &[u8]) -> (Option<char>, &[u8]) {
-    let Some(high) = hex4(rest) else {
-        return (Some(char::REPLACEMENT_CHARACTER), rest);
-    };
-    let after = &rest[4..];
-    if let Some(c) = char::from_u32(high) {
-        return ((c != '\0').then_some(c), after);
+impl PartialEq for Raw<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
     }
-    let low = after.strip_prefix(b"\\u").and_then(hex4).filter(|low| (0xDC00..0xE000).contains(low));
-    if let (0xD800..0xDC00, Some(low)) = (high, low) {
-        let joined = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
-        return (char::from_u32(joined), &after[6..]);
-    }
-    (Some(char::REPLACEMENT_CHARACTER), after)
-}
-
-fn hex4(bytes: &[u8]) -> Option<u32> {
-    let digits = bytes.get(..4)?;
-    digits.iter().try_fold(0, |sum, digit| Some(sum * 16 + char::from(*digit).to_digit(16)?))
 }
 
 /// What one look at a line found.
@@ -227,9 +114,9 @@ pub(crate) enum Found<'a> {
 
 /// Looks for an object at the beginning of `bytes`, after blanks.
 pub(crate) fn first_object(bytes: &[u8]) -> Found<'_> {
-    let mut scan = Scan { bytes, at: 0 };
+    let mut scan = Scan { bytes, at: 0, base: 0, notes: &[] };
     match scan.peek() {
-        Some(b'{') => Found::Object(Fields { scan: Scan { bytes, at: scan.at + 1 }, first: true, end: None }),
+        Some(b'{') => Found::Object(Fields { scan: Scan { at: scan.at + 1, ..scan }, first: true, end: None }),
         Some(_) => Found::Garbage,
         None => Found::Nothing,
     }
@@ -244,10 +131,6 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn of(raw: &'a [u8]) -> Self {
-        Self { scan: Scan { bytes: raw, at: 1 }, first: true, end: None }
-    }
-
     /// Where the object ends in the bytes it was found in: known once all fields were taken, and only if it is whole.
     pub(crate) fn end(&self) -> Option<usize> {
         self.end
@@ -312,6 +195,10 @@ impl<'a> Iterator for Elements<'a> {
 struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Where `bytes` begin in what was indexed.
+    base: usize,
+    /// What the index says of what lies ahead.
+    notes: &'a [Note],
 }
 
 impl<'a> Scan<'a> {
@@ -333,16 +220,38 @@ impl<'a> Scan<'a> {
     /// A string whose opening quote is behind.
     fn text(&mut self) -> Option<Text<'a>> {
         let start = self.at;
-        let mut from = start;
+        if let Some((_, end)) = self.noted(start - 1) {
+            self.at = end;
+            return Some(Text::of(&self.bytes[start..end - 1]));
+        }
+        self.pass_text()?;
+        Some(Text::of(&self.bytes[start..self.at - 1]))
+    }
+
+    /// Passes a string whose opening quote is behind.
+    fn pass_text(&mut self) -> Option<()> {
+        let start = self.at;
         loop {
-            let quote = from + memchr(b'"', &self.bytes[from..])?;
-            let backslashes = self.bytes[from..quote].iter().rev().take_while(|byte| **byte == b'\\').count();
-            from = quote + 1;
-            if backslashes % 2 == 0 {
-                self.at = from;
-                return Some(Text(&self.bytes[start..quote]));
+            let quote = self.at + find([b'"'], &self.bytes[self.at..])?;
+            self.at = quote + 1;
+            let before = &self.bytes[start..quote];
+            let escaped =
+                before.ends_with(b"\\") && before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
+            if !escaped {
+                return Some(());
             }
         }
+    }
+
+    /// What the index knows of the thing that begins at `start`: what lies in it, and where it ends.
+    fn noted(&mut self, start: usize) -> Option<(&'a [Note], usize)> {
+        let (note, rest) = self.notes.split_first()?;
+        if note.start as usize != self.base + start {
+            return None;
+        }
+        let (inside, behind) = rest.split_at_checked(note.inside as usize)?;
+        self.notes = behind;
+        Some((inside, note.end as usize - self.base))
     }
 
     /// A value at the current place.
@@ -380,8 +289,12 @@ impl<'a> Scan<'a> {
     }
 
     /// An object or an array, however deep.
-    fn container(&mut self) -> Option<&'a [u8]> {
+    fn container(&mut self) -> Option<Raw<'a>> {
         let start = self.at;
+        if let Some((inside, end)) = self.noted(start) {
+            self.at = end;
+            return Some(Raw { bytes: &self.bytes[start..end], base: self.base + start, notes: inside });
+        }
         let mut depth = 0_usize;
         loop {
             let byte = *self.bytes.get(self.at)?;
@@ -394,13 +307,42 @@ impl<'a> Scan<'a> {
                 b'}' | b']' => {
                     depth -= 1;
                     if depth == 0 {
-                        return Some(&self.bytes[start..self.at]);
+                        return Some(Raw::from(&self.bytes[start..self.at]));
                     }
                 }
                 _ => {}
             }
         }
     }
+}
+
+/// How far is near, in bytes: a call of `memchr` takes about as long as looking so far.
+const NEAR_BYTES: usize = 32;
+
+/// Where the first of some bytes is. Mostly it is near, so the beginning is looked at eight by eight, without a call.
+fn find<const N: usize>(wanted: [u8; N], bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let mut at = 0;
+    while at < NEAR_BYTES
+        && let Some(word) = bytes[at..].first_chunk::<8>()
+    {
+        let word = u64::from_le_bytes(*word);
+        // The highest bit of each byte that is wanted, and perhaps of some after the first such: the lowest is right.
+        let found = wanted.iter().fold(0, |found, byte| {
+            let other = word ^ (ONES * u64::from(*byte));
+            found | (other.wrapping_sub(ONES) & !other & (ONES << 7))
+        });
+        if found != 0 {
+            return Some(at + found.trailing_zeros() as usize / 8);
+        }
+        at += 8;
+    }
+    let far = match wanted.as_slice() {
+        [one] => memchr(*one, &bytes[at..]),
+        [one, other] => memchr2(*one, *other, &bytes[at..]),
+        _ => bytes[at..].iter().position(|byte| wanted.contains(byte)),
+    };
+    far.map(|far| at + far)
 }
 
 #[cfg(test)]

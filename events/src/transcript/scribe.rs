@@ -61,12 +61,24 @@ pub(crate) struct Scribe<'a, S> {
     pub(crate) spilled: Option<&'a dyn Spilled>,
     subagent: bool,
     holds: Holds,
+    /// The last working directory and branch as they are written: nearly every record says them again.
+    last_cwd: Vec<u8>,
+    last_branch: Vec<u8>,
 }
 
 impl<'a, S: Sink> Scribe<'a, S> {
     pub(crate) fn new(cursor: Cursor, open: OpenCalls, subagent: bool, sink: &'a mut S) -> Self {
-        let (seen, holds) = (Observation::default(), Holds::default());
-        Self { cursor, seen, open, sink, spilled: None, subagent, holds }
+        Self {
+            cursor,
+            seen: Observation::default(),
+            open,
+            sink,
+            spilled: None,
+            subagent,
+            holds: Holds::default(),
+            last_cwd: Vec::new(),
+            last_branch: Vec::new(),
+        }
     }
 
     /// A record begins.
@@ -110,19 +122,30 @@ impl<'a, S: Sink> Scribe<'a, S> {
 
     /// The agent said that it is somewhere.
     pub(crate) fn cwd(&mut self, stamp: &Stamp<'_>, cwd: Text<'_>) {
+        if self.last_cwd == cwd.raw() {
+            return;
+        }
+        let written = cwd.raw();
         let cwd = cwd.decode();
         if self.seen.cwd.is_none() && !cwd.is_empty() && cwd.len() <= MAX_FACT_BYTES {
             self.seen.cwd = Some(cwd.clone().into_owned());
         }
-        if !cwd.is_empty() && !self.aside(stamp) && self.cursor.enter_cwd(&cwd) {
-            self.meta(stamp, &cwd, Meta::Cwd);
+        if !cwd.is_empty() && !self.aside(stamp) {
+            self.last_cwd = written.to_owned();
+            if self.cursor.enter_cwd(&cwd) {
+                self.meta(stamp, &cwd, Meta::Cwd);
+            }
         }
     }
 
     /// The agent said on which branch it is.
     pub(crate) fn branch(&mut self, stamp: &Stamp<'_>, branch: Text<'_>) {
+        if self.last_branch == branch.raw() || self.aside(stamp) {
+            return;
+        }
+        self.last_branch = branch.raw().to_owned();
         let branch = branch.decode();
-        if !branch.is_empty() && !self.aside(stamp) && self.cursor.enter_branch(&branch) {
+        if !branch.is_empty() && self.cursor.enter_branch(&branch) {
             self.meta(stamp, &branch, Meta::Branch);
         }
     }

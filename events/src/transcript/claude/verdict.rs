@@ -148,7 +148,7 @@ mod tests {
 
     fn verdict(tool: Option<&str>, is_error: bool, text: &str, hint: Hint) -> Verdict {
         let raw = serde_json::to_vec(&serde_json::json!({ "c": text })).unwrap();
-        of(tool, is_error, &Output::of(Value::Object(&raw).get(b"c")), hint)
+        of(tool, is_error, &Output::of(Value::Object((&raw).into()).get(b"c")), hint)
     }
 
     fn check(tool: Option<&str>, is_error: bool, text: &str, outcome: Outcome, answer: Option<&str>) {

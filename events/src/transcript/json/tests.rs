@@ -10,7 +10,8 @@ fn fields(raw: &str) -> (Vec<(String, String)>, Option<usize>) {
     for (key, value) in fields.by_ref() {
         let shown = match value {
             Value::Text(text) => text.decode().into_owned(),
-            Value::Object(raw) | Value::Array(raw) | Value::Number(raw) => String::from_utf8_lossy(raw).into_owned(),
+            Value::Object(raw) | Value::Array(raw) => String::from_utf8_lossy(&raw).into_owned(),
+            Value::Number(raw) => String::from_utf8_lossy(raw).into_owned(),
             Value::Bool(value) => value.to_string(),
             Value::Null => "null".to_owned(),
         };
@@ -44,7 +45,7 @@ fn fields_are_found_without_validating_what_is_skipped() {
 
 #[test]
 fn what_is_no_text_is_replaced() {
-    let decoded = |raw: &[u8]| Text(raw).decode().into_owned();
+    let decoded = |raw: &[u8]| Text::of(raw).decode().into_owned();
     assert_eq!(decoded(b"plain"), "plain");
     assert_eq!(decoded(b"a\\n\\t\\u00e9\\ud83d\\ude00/\\/"), "a\n\té😀//");
     assert_eq!(decoded(b"a\\ud83dz \\ude00 \\ud83d\\ud83d\\ude00"), "a\u{fffd}z \u{fffd} \u{fffd}😀");
@@ -53,9 +54,9 @@ fn what_is_no_text_is_replaced() {
     assert_eq!(decoded(b"a\xffb"), "a\u{fffd}b");
     assert_eq!(decoded(b"a\0b\\u0000c"), "abc");
     assert_eq!(decoded(b"C:\\q"), "C:\\q");
-    assert!(Text(b" \\n\\t\\r").is_blank() && !Text(b"\\u0041").is_blank());
-    assert_eq!(Text("aé\\u00e9\\nz".as_bytes()).head(2).decode(), "aé");
-    assert_eq!(Text("aé\\u00e9\\nz".as_bytes()).head(4).decode(), "aéé");
+    assert!(Text::of(b" \\n\\t\\r").is_blank() && !Text::of(b"\\u0041").is_blank());
+    assert_eq!(Text::of("aé\\u00e9\\nz".as_bytes()).head(2).decode(), "aé");
+    assert_eq!(Text::of("aé\\u00e9\\nz".as_bytes()).head(4).decode(), "aéé");
 }
 
 fn json() -> impl Strategy<Value = serde_json::Value> {
@@ -88,6 +89,34 @@ fn rebuilt(value: Value<'_>) -> serde_json::Value {
     }
 }
 
+/// All that is found in an object, with all that is found in that.
+fn shown(found: Found<'_>) -> String {
+    fn deep(value: Value<'_>) -> String {
+        match value {
+            Value::Object(raw) => {
+                let fields = value.fields().map(|(key, value)| format!("{}={}", key.decode(), deep(value)));
+                format!("{}{:?}", String::from_utf8_lossy(&raw), fields.collect::<Vec<_>>())
+            }
+            Value::Array(raw) => {
+                format!("{}{:?}", String::from_utf8_lossy(&raw), value.elements().map(deep).collect::<Vec<_>>())
+            }
+            other => format!("{other:?}"),
+        }
+    }
+    let Found::Object(mut fields) = found else { return String::new() };
+    let all: Vec<_> = fields.by_ref().map(|(key, value)| format!("{}={}", key.decode(), deep(value))).collect();
+    format!("{all:?} {:?}", fields.end())
+}
+
+#[test]
+fn one_index_serves_object_after_object_also_such_as_have_too_much_in_them() {
+    let mut index = Index::default();
+    let many = format!("{{\"a\":[{}1],\"b\":{{\"c\":2}}}}", "[],".repeat(300_000));
+    for raw in ["{\"a\":{\"b\":[\"c\"]}}", &many, "{\"a\":[", "no", "", "{\"d\":[{\"e\":{}}]}x"] {
+        assert_eq!(shown(index.first_object(raw.as_bytes())), shown(first_object(raw.as_bytes())));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -95,7 +124,20 @@ proptest! {
     fn what_a_strict_parser_accepts_means_the_same_here(value in json(), pretty in any::<bool>()) {
         let object = serde_json::json!({ "v": value });
         let raw = if pretty { serde_json::to_vec_pretty(&object) } else { serde_json::to_vec(&object) }.unwrap();
-        prop_assert_eq!(rebuilt(Value::Object(&raw)), object);
+        prop_assert_eq!(rebuilt(Value::Object(Raw::from(&raw))), object);
+    }
+
+    #[test]
+    fn an_index_changes_nothing_but_the_time_it_takes(value in json(), cut in any::<prop::sample::Index>(), pad in 0..3_usize) {
+        let whole = serde_json::to_vec(&serde_json::json!({ "v": value, "w": [value, {}] })).unwrap();
+        let raw = [&b"  "[..pad.min(2)], &whole[..whole.len() - cut.index(whole.len()) * usize::from(pad == 2)]].concat();
+        prop_assert_eq!(shown(Index::default().first_object(&raw)), shown(first_object(&raw)));
+    }
+
+    #[test]
+    fn brackets_and_quotes_in_any_order_are_indexed_as_they_are_read(raw in "[{}\\[\\]\",:\\\\1a ]{0,60}") {
+        let raw = format!("{{\"a\":{raw}");
+        prop_assert_eq!(shown(Index::default().first_object(raw.as_bytes())), shown(first_object(raw.as_bytes())));
     }
 
     #[test]

@@ -1,0 +1,184 @@
+//! A string of a transcript: as it is written until somebody wants the text.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr_iter, memchr2, memmem};
+
+use crate::filter::result::Size;
+
+use super::find;
+
+/// A string as it is written between its quotes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Text<'a>(&'a [u8]);
+
+impl<'a> Text<'a> {
+    /// What is written between two quotes.
+    pub(super) fn of(raw: &'a [u8]) -> Self {
+        Self(raw)
+    }
+
+    /// The bytes between the quotes, escapes and all.
+    pub(crate) fn raw(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// Whether there is nothing but blanks in it.
+    pub(crate) fn is_blank(self) -> bool {
+        let mut rest = self.0.iter();
+        while let Some(byte) = rest.next() {
+            let blank = match byte {
+                b' ' | b'\t' | b'\r' | b'\n' | 0 => true,
+                b'\\' => matches!(rest.next(), Some(b'n' | b't' | b'r' | b'f' | b'b')),
+                _ => false,
+            };
+            if !blank {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The text itself. Borrowed when nothing is escaped or wrong; NUL is dropped, and what is no text
+    /// (a lone surrogate, an invalid byte) becomes U+FFFD.
+    pub(crate) fn decode(self) -> Cow<'a, str> {
+        let Some(mut at) = memchr2(b'\\', 0, self.0) else {
+            return match str::from_utf8(self.0) {
+                Ok(text) => Cow::Borrowed(text),
+                Err(_) => String::from_utf8_lossy(self.0),
+            };
+        };
+        // Every escape stands for whole characters, so what is no text is found as well in all of it as between them.
+        let mut out = Vec::with_capacity(self.0.len());
+        let mut rest = self.0;
+        loop {
+            out.extend_from_slice(&rest[..at]);
+            rest = if rest[at] == 0 { &rest[at + 1..] } else { unescape(&rest[at + 1..], &mut out) };
+            match find([b'\\', 0], rest) {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        out.extend_from_slice(rest);
+        Cow::Owned(match String::from_utf8(out) {
+            Ok(text) => text,
+            Err(wrong) => String::from_utf8_lossy(wrong.as_bytes()).into_owned(),
+        })
+    }
+
+    /// The text up to the first place where these bytes stand, if they do. The bytes must need no escaping.
+    pub(crate) fn before(self, mark: &[u8]) -> Self {
+        memmem::find(self.0, mark).map_or(self, |at| Self(&self.0[..at]))
+    }
+
+    /// The text without blanks and line ends at its end.
+    pub(crate) fn trim_end(self) -> Self {
+        let mut raw = self.0;
+        loop {
+            raw = raw.trim_ascii_end();
+            let Some(before) = [b"\\n", b"\\r", b"\\t"].into_iter().find_map(|escape| raw.strip_suffix(escape)) else {
+                return Self(raw);
+            };
+            if before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1 {
+                return Self(raw);
+            }
+            raw = before;
+        }
+    }
+
+    /// How much text this is once decoded, found without decoding it. Blanks at its end do not count.
+    pub(crate) fn size(self) -> Size {
+        let raw = self.trim_end().0;
+        let mut bytes = raw.len();
+        let mut newlines = memchr_iter(b'\n', raw).count();
+        let mut at = 0;
+        while let Some(next) = memchr(b'\\', &raw[at..]) {
+            let escape = at + next;
+            let (decoded, rest) = match raw.get(escape + 1) {
+                Some(b'u') => unicode(&raw[escape + 2..]),
+                Some(b'n') => (Some('\n'), &raw[escape + 2..]),
+                Some(_) => (Some(' '), &raw[escape + 2..]),
+                None => break,
+            };
+            at = raw.len() - rest.len();
+            bytes = bytes + decoded.map_or(0, char::len_utf8) - (at - escape);
+            newlines += usize::from(decoded == Some('\n'));
+        }
+        Size { lines: newlines + usize::from(bytes > 0), bytes }
+    }
+
+    /// The text of a prefix of at most `bytes` written bytes, cut where no escape and no character is torn.
+    pub(crate) fn head(self, bytes: usize) -> Self {
+        if self.0.len() <= bytes {
+            return self;
+        }
+        let mut end = 0;
+        while end < bytes {
+            end += match self.0[end] {
+                b'\\' if self.0.get(end + 1) == Some(&b'u') => 6,
+                b'\\' => 2,
+                byte => utf8_len(byte),
+            };
+        }
+        Self(&self.0[..end.min(self.0.len())])
+    }
+}
+
+fn utf8_len(first: u8) -> usize {
+    match first {
+        0xF0.. => 4,
+        0xE0.. => 3,
+        0xC0.. => 2,
+        _ => 1,
+    }
+}
+
+/// Decodes one escape whose backslash is gone; what remains after it.
+fn unescape<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
+    let Some((kind, after)) = rest.split_first() else {
+        return rest;
+    };
+    let plain = match kind {
+        b'n' => b'\n',
+        b't' => b'\t',
+        b'r' => b'\r',
+        b'b' => 8,
+        b'f' => 0xc,
+        b'"' | b'\\' | b'/' => *kind,
+        b'u' => {
+            let (decoded, after) = unicode(after);
+            let mut buffer = [0; 4];
+            out.extend_from_slice(decoded.map_or("", |c| c.encode_utf8(&mut buffer)).as_bytes());
+            return after;
+        }
+        // Not an escape: keep what is there.
+        _ => {
+            out.push(b'\\');
+            return rest;
+        }
+    };
+    out.push(plain);
+    after
+}
+
+/// The character of a `\u` escape, whose four digits come next, and what remains. NUL is none.
+fn unicode(rest: &[u8]) -> (Option<char>, &[u8]) {
+    let Some(high) = hex4(rest) else {
+        return (Some(char::REPLACEMENT_CHARACTER), rest);
+    };
+    let after = &rest[4..];
+    if let Some(c) = char::from_u32(high) {
+        return ((c != '\0').then_some(c), after);
+    }
+    let low = after.strip_prefix(b"\\u").and_then(hex4).filter(|low| (0xDC00..0xE000).contains(low));
+    if let (0xD800..0xDC00, Some(low)) = (high, low) {
+        let joined = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+        return (char::from_u32(joined), &after[6..]);
+    }
+    (Some(char::REPLACEMENT_CHARACTER), after)
+}
+
+fn hex4(bytes: &[u8]) -> Option<u32> {
+    let digits = bytes.get(..4)?;
+    digits.iter().try_fold(0, |sum, digit| Some(sum * 16 + char::from(*digit).to_digit(16)?))
+}
