@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     fn check(block: &str, expected: Option<&str>) {
-        let line = Media::of(Value::Object(block.as_bytes())).map(|media| media.line());
+        let line = Media::of(Value::Object(block.as_bytes().into())).map(|media| media.line());
         assert_eq!(line.as_deref(), expected, "{block}");
     }
 

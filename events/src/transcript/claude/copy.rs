@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     fn check(tool: &str, copy: &str, expected: Told) {
-        assert_eq!(told(Value::Object(copy.as_bytes()), Some(tool)), expected, "{tool} {copy}");
+        assert_eq!(told(Value::Object(copy.as_bytes().into()), Some(tool)), expected, "{tool} {copy}");
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
         check("Write", &format!(r#"{{"type":"update",{patch},"originalFile":"x"}}"#), changed);
         check("Write", r#"{"type":"create","structuredPatch":[]}"#, none());
         check("mcp__x__y", &format!("{{{patch}}}"), none());
-        assert_eq!(told(Value::Array(b"[]"), Some("Bash")), none());
+        assert_eq!(told(Value::Array(b"[]".into()), Some("Bash")), none());
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
         let in_text = |tool: &str, text: &str| {
             let raw = format!("{{\"t\":{}}}", serde_json::Value::from(text));
             let mut told = Told::default();
-            told_in_text(&mut told, Some(tool), Value::Object(raw.as_bytes()).get(b"t").and_then(Value::text));
+            told_in_text(&mut told, Some(tool), Value::Object(raw.as_bytes().into()).get(b"t").and_then(Value::text));
             (told.agent.unwrap_or_default().to_string(), told.duration_ms)
         };
         let text = "agentId: a2898e3 (for resuming to continue)\n<usage>total_tokens: 7\nduration_ms: 1418</usage>";

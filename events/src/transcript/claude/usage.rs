@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn check(usage: &str, expected: Option<[u64; 5]>) {
-        let counts = Counts::of(Value::Object(usage.as_bytes()));
+        let counts = Counts::of(Value::Object(usage.as_bytes().into()));
         let counts = counts.map(|c| [c.input, c.output, c.cache_read, c.cache_creation, c.cache_creation_1h]);
         assert_eq!(counts, expected, "{usage}");
     }
