@@ -4,6 +4,8 @@
 //! the offset must be those that were there the last time: a file that does not continue what was read is a rewritten
 //! one, not a failed one. Memory is one block and one line, whatever the file.
 
+mod spilled;
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek, SeekFrom};
 
@@ -13,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::files;
 use crate::limits;
+use spilled::Beside;
 
 /// Where to begin.
 #[derive(Clone, Debug)]
@@ -187,7 +190,8 @@ fn read<S: Sink>(start: &Start, open_calls: OpenCalls, sink: &mut S, end: End) -
         End::At(to) => (to, u64::MAX),
     };
     file.seek(SeekFrom::Start(offset))?;
-    let mut reader = Reader::new(start.source, start.cursor.clone(), open_calls, sink);
+    let beside = Beside::of(&start.path);
+    let mut reader = Reader::new(start.source, start.cursor.clone(), open_calls, sink).with_spilled(&beside);
     let more =
         Lines { file: &mut file, left: end.saturating_sub(offset), held: Vec::new(), enough }.feed(&mut reader)?;
     let (cursor, seen) = reader.into_parts();

@@ -89,7 +89,9 @@ impl<'a> FromIterator<&'a Item> for OpenCalls {
 /// What a call works on, in one line: `src/auth.rs`, `cargo test`, `fn login in src`.
 fn target(input: &BTreeMap<String, Value>) -> String {
     let text = |name: &str| input.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    let asked = || input.get("questions")?.get(0)?.get("question")?.as_str();
     let main = TARGETS.iter().find_map(|name| text(name)).or_else(|| input.values().find_map(Value::as_str));
+    let main = main.or_else(asked);
     let line = one_line(main.unwrap_or(""), MAX_TARGET_CHARS);
     match (text("pattern"), text("path")) {
         (Some(_), Some(path)) if text("file_path").is_none() && text("command").is_none() => {
@@ -113,6 +115,7 @@ mod tests {
         check(r#"{"file_path":"/a/b.rs","limit":10}"#, "/a/b.rs");
         check(r#"{"pattern":"fn x","path":"src","output_mode":"content"}"#, "fn x in src");
         check(r#"{"zz":"word","n":1}"#, "word");
+        check(r#"{"questions":[{"header":"h","question":"Which?"},{"question":"Why?"}]}"#, "Which?");
         check(r#"{"n":1}"#, "");
         check(&format!(r#"{{"command":"{}"}}"#, "x".repeat(500)), &format!("{}…", "x".repeat(119)));
     }

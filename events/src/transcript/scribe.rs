@@ -182,7 +182,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
         let first = !std::mem::replace(&mut self.holds.prompt, true);
         self.holds.conversation = true;
         self.cursor.working = true;
-        if let Some(parent) = stamp.below.filter(|parent| first && !parent.is_blank()) {
+        if let Some(parent) = stamp.below.filter(|parent| first && !self.aside(stamp) && !parent.is_blank()) {
             self.say(stamp, || Some(Body::Meta(Meta::Below(bounded_id(parent)))));
         }
     }

@@ -1,0 +1,139 @@
+//! Outputs of tools that the agent has put beside a transcript, because they are too large for it.
+//!
+//! The transcript names a path, which anybody may have written into it; so of that only the name of a file is used. It is
+//! looked for where the agent puts such files and nowhere else: in the `tool-results` folder that belongs to the session.
+//! No link is followed on the way from the transcript to the file.
+
+use std::fs::{File, OpenOptions};
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+
+use baton_events::transcript::{MAX_SPILLED_BYTES, Spilled};
+
+/// The folder that the agent puts them into, below a session's own.
+const FOLDER: &str = "tool-results";
+/// The folder of a session that holds its subagents' transcripts; their outputs lie with the session's.
+const SUBAGENTS: &str = "subagents";
+/// Longest name of a file, in bytes.
+const MAX_NAME_BYTES: usize = 255;
+
+/// The outputs beside one transcript.
+pub(crate) struct Beside {
+    /// The session's own folder: may not exist.
+    session: PathBuf,
+}
+
+impl Beside {
+    /// Those of the transcript at `path`: `<id>.jsonl` has them in `<id>/tool-results/`, and every transcript below
+    /// `<id>/subagents/` has them there too.
+    pub(crate) fn of(path: &str) -> Self {
+        let path = Path::new(path);
+        let parent = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == SUBAGENTS));
+        let session = parent.and_then(Path::parent).map_or_else(|| path.with_extension(""), Path::to_path_buf);
+        Self { session }
+    }
+
+    /// Opens the file, if everything from the session's folder on is what it should be.
+    fn open(&self, name: &str) -> Option<File> {
+        let mut parts = Path::new(name).components();
+        let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(only)), None) if only == name);
+        if !plain || name.starts_with('.') || name.len() > MAX_NAME_BYTES || name.contains(['/', '\\', ':']) {
+            return None;
+        }
+        let folder = self.session.join(FOLDER);
+        let real = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let path = folder.join(name);
+        if !real(&self.session) || !real(&folder) || !path.symlink_metadata().ok()?.is_file() {
+            return None;
+        }
+        let mut options = OpenOptions::new();
+        options.read(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt;
+            // A link or a pipe may have taken its place since.
+            let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
+            options.custom_flags(i32::try_from(flags).unwrap_or(0));
+        }
+        let file = options.open(path).ok()?;
+        let metadata = file.metadata().ok()?;
+        (metadata.is_file() && metadata.len() <= MAX_SPILLED_BYTES).then_some(file)
+    }
+}
+
+impl Spilled for Beside {
+    fn text(&self, name: &str) -> Option<String> {
+        let mut bytes = Vec::new();
+        // It may grow while it is read.
+        self.open(name)?.take(MAX_SPILLED_BYTES + 1).read_to_end(&mut bytes).ok()?;
+        let fits = u64::try_from(bytes.len()).is_ok_and(|length| length <= MAX_SPILLED_BYTES);
+        fits.then(|| String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::fs;
+
+    #[test]
+    fn only_a_file_of_the_sessions_own_folder_is_read() {
+        let temp = tempfile::tempdir().unwrap();
+        let session = temp.path().join("s-1");
+        let folder = session.join(FOLDER);
+        fs::create_dir_all(folder.join("folder.txt")).unwrap();
+        fs::create_dir_all(session.join("subagents/workflows/wf_1")).unwrap();
+        fs::write(folder.join("out.txt"), "one\ntwo \u{fffd}").unwrap();
+        fs::write(folder.join("odd.txt"), b"bad \xff byte").unwrap();
+        fs::write(folder.join(".hidden"), "x").unwrap();
+        fs::write(session.join("outside.txt"), "x").unwrap();
+        let large = File::create(folder.join("large.txt")).unwrap();
+        large.set_len(MAX_SPILLED_BYTES + 1).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(session.join("outside.txt"), folder.join("link.txt")).unwrap();
+
+        let of = |path: &str| Beside::of(temp.path().join(path).to_str().unwrap());
+        let main = of("s-1.jsonl");
+        assert_eq!(main.text("out.txt").as_deref(), Some("one\ntwo \u{fffd}"));
+        assert_eq!(main.text("odd.txt").as_deref(), Some("bad \u{fffd} byte"));
+        for none in [
+            "",
+            ".",
+            "..",
+            "../outside.txt",
+            "/etc/passwd",
+            "out.txt/",
+            "./out.txt",
+            "folder.txt",
+            ".hidden",
+            "gone.txt",
+            "large.txt",
+            "link.txt",
+            "a\\out.txt",
+            "c:out.txt",
+            &"x".repeat(300),
+        ] {
+            assert_eq!(main.text(none), None, "{none}");
+        }
+        for subagent in ["s-1/subagents/agent-1.jsonl", "s-1/subagents/workflows/wf_1/agent-2.jsonl"] {
+            assert!(of(subagent).text("out.txt").is_some(), "{subagent}");
+        }
+        assert_eq!(of("s-2.jsonl").text("out.txt"), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_is_a_link_is_not_entered() {
+        let temp = tempfile::tempdir().unwrap();
+        let elsewhere = temp.path().join("elsewhere");
+        fs::create_dir_all(elsewhere.join(FOLDER)).unwrap();
+        fs::write(elsewhere.join(FOLDER).join("out.txt"), "x").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, temp.path().join("s-1")).unwrap();
+        fs::create_dir(temp.path().join("s-2")).unwrap();
+        std::os::unix::fs::symlink(elsewhere.join(FOLDER), temp.path().join("s-2").join(FOLDER)).unwrap();
+        for linked in ["s-1.jsonl", "s-2.jsonl"] {
+            assert_eq!(Beside::of(temp.path().join(linked).to_str().unwrap()).text("out.txt"), None, "{linked}");
+        }
+    }
+}
