@@ -24,6 +24,7 @@
 //! | assertion, fact | a fact as one session supports it; the group of its assertions |
 //! | generation | how often a transcript file was begun anew |
 
+pub mod branches;
 pub mod conversation;
 pub mod digest;
 pub mod envelope;
@@ -32,6 +33,8 @@ pub mod graph;
 pub mod handoff;
 pub mod hash;
 pub mod home;
+pub mod messages;
+pub mod prices;
 pub mod projection;
 pub mod protocol;
 pub mod record;
@@ -42,3 +45,4 @@ pub mod session;
 pub mod tokens;
 pub mod transcript;
 pub mod turns;
+pub mod usage;

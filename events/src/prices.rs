@@ -1,0 +1,207 @@
+//! What models cost: US dollars for a million tokens, by the model's name.
+//!
+//! Costs are estimates, and told as such: a plan, a discount, a batch or a long context is not in any transcript. The
+//! built-in table is that of November 2026, as the makers published it; whoever has other prices configures them.
+
+use crate::usage::ModelUsage;
+
+/// Most of a price: nobody asks more for a million tokens.
+pub const MAX_USD: f64 = 100_000.0;
+/// What reading the cache costs against input, where nothing else is said.
+const CACHE_READ: f64 = 0.1;
+/// What writing the cache for five minutes costs against input, where nothing else is said.
+const CACHE_WRITE: f64 = 1.25;
+/// What writing the cache for an hour costs against input, where nothing else is said.
+const CACHE_WRITE_1H: f64 = 2.0;
+
+/// US dollars for a million tokens of each kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Price {
+    /// Input that no cache held.
+    pub input: f64,
+    /// Output, thinking included.
+    pub output: f64,
+    /// Input read from the cache.
+    pub cache_read: f64,
+    /// Input written to the cache for five minutes.
+    pub cache_write: f64,
+    /// Input written to the cache for an hour.
+    pub cache_write_1h: f64,
+}
+
+/// Prices by patterns of model names, the configured ones before the built-in ones.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prices {
+    configured: Vec<(String, Price)>,
+}
+
+/// The built-in prices: a pattern, input, output, and what reading the cache costs.
+///
+/// A name in front (`anthropic/`, `us.anthropic.`) and a date behind are part of many names, so patterns are open there.
+const BUILT_IN: &[(&str, f64, f64, f64)] = &[
+    ("*claude-fable-5*", 10.0, 50.0, 1.0),
+    ("*claude-opus-5-5*", 4.0, 20.0, 0.2),
+    ("*claude-opus-5*", 5.0, 25.0, 0.5),
+    ("*claude-opus-4-5*", 5.0, 25.0, 0.5),
+    ("*claude-opus-4-6*", 5.0, 25.0, 0.5),
+    ("*claude-opus-4-7*", 5.0, 25.0, 0.5),
+    ("*claude-opus-4-8*", 5.0, 25.0, 0.5),
+    ("*claude-opus-4*", 15.0, 75.0, 1.5),
+    ("*claude-3-opus*", 15.0, 75.0, 1.5),
+    ("*claude-sonnet-5*", 2.0, 10.0, 0.2),
+    ("*claude-sonnet-4*", 3.0, 15.0, 0.3),
+    ("*claude-3-7-sonnet*", 3.0, 15.0, 0.3),
+    ("*claude-3-5-sonnet*", 3.0, 15.0, 0.3),
+    ("*claude-haiku-5-5*", 0.1, 0.5, 0.01),
+    ("*claude-haiku-4-5*", 1.0, 5.0, 0.1),
+    ("*claude-3-5-haiku*", 0.8, 4.0, 0.08),
+    ("*claude-3-haiku*", 0.25, 1.25, 0.03),
+    ("*gpt-5.4-mini*", 0.75, 4.5, 0.075),
+    ("*gpt-5.4*", 2.5, 15.0, 0.25),
+    ("*gpt-5.3-codex*", 1.75, 14.0, 0.175),
+    ("*gpt-5.2*", 1.75, 14.0, 0.175),
+    ("*gpt-5.1-codex-mini*", 0.25, 2.0, 0.025),
+    ("*gpt-5.1*", 1.25, 10.0, 0.125),
+    ("*gpt-5-mini*", 0.25, 2.0, 0.025),
+    ("*gpt-5-nano*", 0.05, 0.4, 0.005),
+    ("*gpt-5-*", 1.25, 10.0, 0.125),
+    ("*gpt-5", 1.25, 10.0, 0.125),
+    ("*gpt-4.1-mini*", 0.4, 1.6, 0.1),
+    ("*gpt-4.1-nano*", 0.1, 0.4, 0.025),
+    ("*gpt-4.1*", 2.0, 8.0, 0.5),
+    ("*gpt-4o-mini*", 0.15, 0.6, 0.075),
+    ("*gpt-4o*", 2.5, 10.0, 1.25),
+    ("*codex-mini-latest*", 1.5, 6.0, 0.375),
+    ("*o4-mini*", 1.1, 4.4, 0.275),
+    ("o3", 2.0, 8.0, 0.5),
+];
+
+impl Price {
+    /// With the usual prices of the cache: a tenth of input to read, one and a quarter to write for five minutes, twice to
+    /// write for an hour.
+    pub fn new(input: f64, output: f64) -> Self {
+        Self {
+            input,
+            output,
+            cache_read: input * CACHE_READ,
+            cache_write: input * CACHE_WRITE,
+            cache_write_1h: input * CACHE_WRITE_1H,
+        }
+    }
+
+    /// US dollars for these tokens, to a millionth of a dollar.
+    pub fn of(&self, usage: &ModelUsage) -> f64 {
+        let for_five_minutes = usage.cache_creation.saturating_sub(usage.cache_creation_1h);
+        let millionths = usage.input as f64 * self.input
+            + usage.output as f64 * self.output
+            + usage.cache_read as f64 * self.cache_read
+            + for_five_minutes as f64 * self.cache_write
+            + usage.cache_creation_1h.min(usage.cache_creation) as f64 * self.cache_write_1h;
+        // A dollar for a million tokens is a millionth of a dollar for one.
+        millionths.round() / 1e6
+    }
+}
+
+impl Prices {
+    /// These before the built-in ones. A pattern is a model's name in which `*` stands for any characters.
+    pub fn new(configured: Vec<(String, Price)>) -> Self {
+        Self { configured }
+    }
+
+    /// The price of a model: of the configured patterns that fit its name the longest, else of the built-in ones. None for
+    /// a model that nothing is known of.
+    pub fn of(&self, model: &str) -> Option<Price> {
+        let fitting = self.configured.iter().filter(|(pattern, _)| fits(pattern, model));
+        let longest = fitting.max_by_key(|(pattern, _)| pattern.len()).map(|(_, price)| *price);
+        longest.or_else(|| {
+            let fitting = BUILT_IN.iter().filter(|(pattern, ..)| fits(pattern, model));
+            let (_, input, output, cache_read) = fitting.max_by_key(|(pattern, ..)| pattern.len())?;
+            Some(Price { cache_read: *cache_read, ..Price::new(*input, *output) })
+        })
+    }
+}
+
+/// Whether a name fits a pattern, in which `*` stands for any characters. Each piece is looked for once: linear, but for
+/// what one piece repeats.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut name) = name.strip_prefix(head) else { return false };
+    let mut pieces: Vec<&str> = rest.split('*').collect();
+    let tail = pieces.pop().unwrap_or_default();
+    for piece in pieces {
+        match name.find(piece) {
+            Some(at) => name = &name[at + piece.len()..],
+            None => return false,
+        }
+    }
+    name.ends_with(tail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_fits_a_name() {
+        for (pattern, name, expected) in [
+            ("", "", true),
+            ("", "a", false),
+            ("gpt", "gpt", true),
+            ("gpt", "gpt-5", false),
+            ("gpt*", "gpt-5", true),
+            ("*", "", true),
+            ("*5", "gpt-5", true),
+            ("*5", "gpt-5.2", false),
+            ("a*a", "a", false),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "a-c-b", false),
+            ("**", "x", true),
+            ("é*é", "éé", true),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn the_configured_price_wins_and_the_longest_pattern() {
+        let price = |input| Price::new(input, input * 5.0);
+        let prices = Prices::new(vec![("*".into(), price(7.0)), ("my-*".into(), price(8.0))]);
+        for (prices, model, input) in [
+            (&Prices::default(), "claude-opus-4-20250514", Some(15.0)),
+            (&Prices::default(), "claude-opus-4-5-20251101", Some(5.0)),
+            (&Prices::default(), "us.anthropic.claude-sonnet-4-5-20250929-v1:0", Some(3.0)),
+            (&Prices::default(), "claude-opus-5-5", Some(4.0)),
+            (&Prices::default(), "gpt-5", Some(1.25)),
+            (&Prices::default(), "gpt-5-codex", Some(1.25)),
+            (&Prices::default(), "gpt-5.2-codex", Some(1.75)),
+            (&Prices::default(), "gpt-5.9", None),
+            (&Prices::default(), "", None),
+            (&prices, "claude-opus-4-5-20251101", Some(7.0)),
+            (&prices, "my-model", Some(8.0)),
+        ] {
+            assert_eq!(prices.of(model).map(|price| price.input), input, "{model}");
+        }
+    }
+
+    #[test]
+    fn what_the_cache_holds_for_an_hour_costs_more() {
+        let usage = |cache_creation, cache_creation_1h| ModelUsage {
+            input: 1_000_000,
+            output: 100_000,
+            cache_read: 10_000_000,
+            cache_creation,
+            cache_creation_1h,
+            ..ModelUsage::default()
+        };
+        let price = Price::new(3.0, 15.0);
+        for (usage, usd) in [
+            (usage(0, 0), 7.5),
+            (usage(1_000_000, 0), 11.25),
+            (usage(1_000_000, 1_000_000), 13.5),
+            (usage(1_000_000, 9_000_000), 13.5),
+            (ModelUsage::default(), 0.0),
+        ] {
+            assert_eq!(price.of(&usage), usd, "{usage:?}");
+        }
+    }
+}
