@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_events::digest::Show;
+use baton_events::prices::Prices;
 use baton_events::session::{Phase, Place, Policy, State, Why};
 use tokio::sync::watch;
 
@@ -36,6 +37,8 @@ pub struct Settings {
     pub handoff_bytes: usize,
     /// What a digest and an export show.
     pub filtering: Show,
+    /// What models cost.
+    pub prices: Prices,
     /// Which sessions came from another home.
     pub imported: Imported,
     /// The home, without links: what works in there is Baton's own doing, and no session.
@@ -69,6 +72,7 @@ impl Default for Settings {
             hooks: Hooks::default(),
             handoff_bytes: 2048,
             filtering: Show::default(),
+            prices: Prices::default(),
             imported: Imported::default(),
             home: None,
         }

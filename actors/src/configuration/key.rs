@@ -20,7 +20,7 @@ pub(super) enum Takes {
     Directories,
     /// A list of globs.
     Globs,
-    /// An object of numbers, by model.
+    /// An object of prices, by model or glob of models.
     Prices,
     /// Anything.
     Anything,
@@ -105,7 +105,7 @@ pub(super) const KEYS: &[Key] = &[
     later("llm.max_concurrency", whole(1, 64, "calls"), "null"),
     later("llm.session_budget_usd", Takes::Amount { most: 1e6, unit: "US dollars" }, "0.50"),
     later("llm.daily_budget_usd", Takes::Amount { most: 1e6, unit: "US dollars" }, "5.00"),
-    later("llm.prices", Takes::Prices, "null"),
+    now("llm.prices", Takes::Prices, "null"),
     later("vault.enabled", Takes::Switch, "false"),
     later("vault.path", Takes::Text, "null"),
     later("vault.root", Takes::Text, "\"claude\""),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use baton_events::digest::Show;
+use baton_events::prices::{Price, Prices};
 use serde_json::Value;
 
 use super::Source;
@@ -84,9 +85,26 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
                 .and_then(|chars| usize::try_from(chars).ok())
                 .unwrap_or(shown.max_output_summary_chars),
         },
+        prices: said("llm.prices").map_or_else(|| base.prices.clone(), prices),
         imported: base.imported.clone(),
         home: base.home.clone(),
     }
+}
+
+/// Prices as they were parsed: each has input and output.
+fn prices(value: &Value) -> Prices {
+    let price = |(model, fields): (&String, &Value)| {
+        let amount = |name: &str| fields.get(name).and_then(Value::as_f64);
+        let usual = Price::new(amount("input")?, amount("output")?);
+        let price = Price {
+            cache_read: amount("cache_read").unwrap_or(usual.cache_read),
+            cache_write: amount("cache_write").unwrap_or(usual.cache_write),
+            cache_write_1h: amount("cache_write_1h").unwrap_or(usual.cache_write_1h),
+            ..usual
+        };
+        Some((model.clone(), price))
+    };
+    Prices::new(value.as_object().into_iter().flatten().filter_map(price).collect())
 }
 
 /// What holds where a text says nothing about directories: the daemon's own, and whether they are where an agent has

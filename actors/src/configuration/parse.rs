@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use baton_events::prices;
 use serde_json::Value;
 
 use super::document::{Member, Node};
@@ -16,6 +17,12 @@ const LIST_MAX: usize = 256;
 const PROJECTS_MAX: usize = 4096;
 /// Of these, globs: each is tried on each session.
 const GLOBS_MAX: usize = 256;
+/// Models that have a price of their own.
+const PRICES_MAX: usize = 256;
+/// Longest name or glob of a model.
+const MODEL_BYTES: usize = 200;
+/// What a price is made of; the first two must be there.
+const PRICE_FIELDS: [&str; 5] = ["input", "output", "cache_read", "cache_write", "cache_write_1h"];
 /// Remarks of one kind that are told; a file that is something else altogether would give thousands.
 const REMARKS_MAX: usize = 50;
 
@@ -145,6 +152,10 @@ impl Reader<'_> {
                 Ok(path) => Value::String(path),
                 Err(why) => return self.mistake(Some(line), format!("{}: {} {why}", key.name, shown(text))),
             },
+            (Takes::Prices, Value::Object(_)) => match self.prices(key, &member.value) {
+                Some(prices) => prices,
+                None => return,
+            },
             _ => value,
         };
         if key.used == Use::Later {
@@ -177,6 +188,55 @@ impl Reader<'_> {
             paths.push(Value::String(path));
         }
         Some(paths)
+    }
+
+    /// Prices by model: what is told without comments and what is no price.
+    fn prices(&mut self, key: &Key, node: &Node<'_>) -> Option<Value> {
+        let mut prices = serde_json::Map::new();
+        for model in self.members(node, key.name) {
+            let name = format!("{}.{}", key.name, shown(&model.name));
+            if prices.len() >= PRICES_MAX {
+                self.mistake(Some(model.line()), format!("{} has more than {PRICES_MAX} members; use globs", key.name));
+                return None;
+            }
+            if model.name.trim().is_empty() || model.name.len() > MODEL_BYTES {
+                self.mistake(Some(model.line()), format!("{name} is no model's name or glob"));
+                return None;
+            }
+            let mut price = serde_json::Map::new();
+            for member in self.members(&model.value, &name) {
+                let amount = member.value.value().filter(|value| value.as_f64().is_some_and(is_price));
+                match (PRICE_FIELDS.contains(&member.name.as_str()), amount) {
+                    (true, Some(amount)) => drop(price.insert(member.name.clone(), amount)),
+                    (true, None) => {
+                        let (field, given) = (&member.name, short(&member.value));
+                        let most = prices::MAX_USD;
+                        let what = format!(
+                            "{name}.{field} must be a number of US dollars for a million tokens from 0 to {most}, not {given}"
+                        );
+                        self.mistake(Some(member.value.line()), what);
+                        return None;
+                    }
+                    (false, _) => {
+                        let what = format!(
+                            "{name}.{} is no key; a price has {}",
+                            shown(&member.name),
+                            PRICE_FIELDS.join(", ")
+                        );
+                        self.warn(member.line(), what);
+                    }
+                }
+            }
+            if model.value.members().is_none() {
+                return None;
+            }
+            if let Some(missing) = PRICE_FIELDS[..2].iter().find(|field| !price.contains_key(**field)) {
+                self.mistake(Some(model.line()), format!("{name} has no {missing}: a price needs input and output"));
+                return None;
+            }
+            prices.insert(model.name.clone(), Value::Object(price));
+        }
+        Some(Value::Object(prices))
     }
 
     fn projects(&mut self, node: &Node<'_>) {
@@ -250,6 +310,10 @@ pub(super) fn check(key: &Key, node: &Node<'_>) -> Result<Value, String> {
 
 pub(super) fn is_text(text: &str) -> bool {
     !text.trim().is_empty() && !text.contains('\0')
+}
+
+fn is_price(usd: f64) -> bool {
+    (0.0..=prices::MAX_USD).contains(&usd)
 }
 
 fn is_variable(name: &str) -> bool {

@@ -41,7 +41,8 @@ fn every_key_of_today_is_taken() {
     "lazy_index": {"budget_ms": 0}
   },
   "hooks": {"enabled": false, "socket_path": "~/run/baton.sock", "timeout_ms": 300},
-  "handoff": {"max_bytes": 4096}
+  "handoff": {"max_bytes": 4096},
+  "llm": {"prices": {"_why": "a contract", "claude-*": {"input": 3, "_unit": "USD", "output": 15.5, "cache_read": 0}}}
 }"#;
     let parsed = parsed(text);
     assert_eq!((&parsed.mistakes, &parsed.warnings), (&vec![], &vec![]));
@@ -54,6 +55,8 @@ fn every_key_of_today_is_taken() {
     );
     assert_eq!(*line, 5);
     assert_eq!(parsed.values["hooks.socket_path"].0, "/home/u/run/baton.sock");
+    let prices = serde_json::json!({"claude-*": {"input": 3, "output": 15.5, "cache_read": 0}});
+    assert_eq!(parsed.values["llm.prices"].0, prices);
     assert_eq!(parsed.values["session_tracking.exclude"].0, serde_json::json!(["/home/u/private", "scratch-*"]));
     let projects: Vec<_> =
         parsed.projects.iter().map(|p| (p.written.as_str(), p.pattern.as_str(), p.enabled, p.line)).collect();
@@ -115,6 +118,18 @@ fn each_kind_of_mistake_is_told_with_its_line_and_what_is_allowed() {
         ),
         ("{\"llm\":{\"enabled\":1}}", "llm.enabled must be true or false, not 1"),
         ("{\"llm\":{\"daily_budget_usd\":-0.5}}", "llm.daily_budget_usd must be a number of US dollars from 0"),
+        ("{\"llm\":{\"prices\":3}}", "llm.prices must be an object"),
+        ("{\"llm\":{\"prices\":{\"m\": 1}}}", "llm.prices.\"m\" must be an object {…}, not 1"),
+        ("{\"llm\":{\"prices\":{\"\": {}}}}", "is no model's name or glob"),
+        (
+            "{\"llm\":{\"prices\":{\n\"m\": {\"input\": 1}}}}",
+            "line 2: llm.prices.\"m\" has no output: a price needs input and output",
+        ),
+        (
+            "{\"llm\":{\"prices\":{\"m\": {\"input\": 1,\n\"output\": -2}}}}",
+            "line 2: llm.prices.\"m\".output must be a number of US dollars for a million tokens from 0 to 100000, not -2",
+        ),
+        ("{\"llm\":{\"prices\":{\"m\": {\"input\": \"3\", \"output\": 1}}}}", "not \"3\""),
         ("{\"vault\":{\"path\":\"\"}}", "vault.path must be a text, or null, not \"\""),
     ] {
         let found = mistakes(text);
@@ -183,7 +198,10 @@ fn what_does_not_count_is_warned_about_with_what_does() {
         ("{\"projects\": {\"h__1\": {\"project_root\": \"/p\"}}}", "use session_tracking.projects.{path}.enabled"),
         ("{\"llm\": {\"enabled\": false}}", "llm.enabled is not used yet by this version"),
         ("{\"hooks\": {\"hook_timeout\": 30000}}", "use hooks.timeout_ms"),
-        ("{\"llm\": {\"prices\": {\"m\": 1}, \"base_url\": null}}", "llm.prices is not used yet"),
+        (
+            "{\"llm\": {\"prices\": {\"m\": {\"input\": 1, \"output\": 2, \"chace_read\": 3}}}}",
+            "a price has input, output, cache_read",
+        ),
     ] {
         let found = warnings(text);
         assert!(found.contains(told) && !found.is_empty(), "{text:?}\n{found}\n{told}");
