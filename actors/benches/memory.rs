@@ -163,6 +163,7 @@ fn entry(made: &Made, changed_from: usize) -> Entry<'_> {
         indexed_at: Timestamp(1_770_000_000_000),
         graph: &made.graph,
         parent: None,
+        links: &[],
         units: &made.units,
         changed_from,
     }

@@ -12,6 +12,7 @@
 
 mod analyzer;
 mod beside;
+mod copies;
 mod document;
 mod dump;
 mod graph;
@@ -33,7 +34,7 @@ mod tests;
 mod turns;
 mod whole;
 
-use baton_events::conversation::Agent;
+use baton_events::conversation::{Agent, Link};
 use baton_events::graph::Graph;
 use baton_events::record::{SessionId, Timestamp};
 use baton_events::turns::Unit;
@@ -49,6 +50,9 @@ pub use store::{Checkpoint, Opened, Store};
 /// What a memory on disk must have been written by to be used. To be raised with every change of the analyzer, the
 /// fields, the cutting into units, entities and facts, the filter or the redaction.
 pub const PROJECTION_VERSION: u32 = 5;
+
+/// Sessions named by one transcript that the memory keeps: agents write one, or a few.
+pub const MAX_LINKS: usize = 16;
 
 /// All that the memory holds of one session.
 #[derive(Clone, Debug)]
@@ -75,6 +79,8 @@ pub struct Entry<'a> {
     pub indexed_at: Timestamp,
     /// The session that started this one.
     pub parent: Option<&'a SessionId>,
+    /// The sessions that its transcript names, with what they are to it; the first [`MAX_LINKS`] are kept.
+    pub links: &'a [(Link, SessionId)],
     /// All units of the session, in order.
     pub units: &'a [Unit],
     /// The first unit that may differ from what the memory holds, in itself or in one of the two units on either side

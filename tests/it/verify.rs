@@ -151,6 +151,7 @@ fn mislead_memory(world: &World, session: &str) {
             ended_at: None,
             indexed_at: Timestamp(0),
             parent: None,
+            links: &[],
             units: &[],
             changed_from: 0,
             graph: &Graph::default(),

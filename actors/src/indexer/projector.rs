@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
-use baton_events::conversation::{Agent, Body, Item};
+use baton_events::conversation::{Agent, Body, Item, Link, Meta};
 use baton_events::envelope::StoredRecord;
 use baton_events::graph::Surroundings;
 use baton_events::projection::table::Row;
@@ -26,7 +26,7 @@ use super::fresh::Fresh;
 use super::left_out::LeftOut;
 use super::{Options, episode, mend};
 use crate::limits;
-use crate::memory::{Checkpoint, Entry, Error as MemoryError, Searcher, Store};
+use crate::memory::{Checkpoint, Entry, Error as MemoryError, MAX_LINKS, Searcher, Store};
 use crate::obstacle;
 use crate::stream;
 use crate::table::TableReader;
@@ -404,6 +404,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let group = state.group_id().unwrap_or_default();
         let graph = graph::graph(&items, &episode, &Surroundings { session, group, project });
         let (content, title) = (episode.content(), episode.title);
+        let links = links(&items);
         let entry = Entry {
             session,
             generation: current.generation,
@@ -416,6 +417,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             ended_at: heard_last(&items),
             indexed_at: current.at,
             parent: state.parent(),
+            links: &links,
             units: &units,
             changed_from,
             graph: &graph,
@@ -537,6 +539,21 @@ fn pause(tries: u32, asked: bool) -> Duration {
 /// would stand in a memory that is built anew, and not in one that was maintained.
 fn heard_last(items: &[Item]) -> Option<Timestamp> {
     items.iter().filter(|item| !matches!(item.body, Body::Meta(_))).filter_map(|item| item.at).max()
+}
+
+/// The sessions that a conversation names, each once.
+fn links(items: &[Item]) -> Vec<(Link, SessionId)> {
+    let mut links = Vec::new();
+    for item in items {
+        if let Body::Meta(Meta::Link { link, session }) = &item.body
+            && let Some(session) = SessionId::new(session)
+            && links.len() < MAX_LINKS
+            && !links.contains(&(*link, session.clone()))
+        {
+            links.push((*link, session));
+        }
+    }
+    links
 }
 
 /// Why the memory could not follow.

@@ -8,7 +8,6 @@ use baton_events::turns::{self, NEIGHBOURS, Unit};
 use sha2::{Digest, Sha256};
 use tantivy::{TantivyDocument, Term};
 
-use super::Entry;
 use super::analyzer::{Analyzer, Listener};
 use super::kin;
 use super::limits::STEM_CACHE_WORDS;
@@ -16,6 +15,7 @@ use super::packed::END;
 use super::pair_count::PairCount;
 use super::plain_words::PlainWords;
 use super::schema::{Fields, PLACE_BORDER, kind};
+use super::{Entry, MAX_LINKS};
 
 /// Characters of a neighbour that belong to a turn's context.
 const CONTEXT_CHARS: usize = 400;
@@ -212,6 +212,9 @@ impl Draft {
         document.add_text(fields.text, entry.episode_text);
         if let Some(at) = entry.ended_at {
             document.add_i64(fields.at, at.0);
+        }
+        for (link, session) in entry.links.iter().take(MAX_LINKS) {
+            document.add_text(fields.link, kin::link_text(*link, session));
         }
         if let Some(parent) = entry.parent {
             document.add_text(fields.parent, parent.as_str());

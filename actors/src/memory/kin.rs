@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use baton_events::conversation::Link;
 use baton_events::record::SessionId;
 use sha2::{Digest, Sha256};
 use tantivy::schema::IndexRecordOption;
@@ -28,7 +29,29 @@ pub(super) fn key(uuid: &str) -> u64 {
     digest.iter().take(8).fold(0, |key, byte| key << 8 | u64::from(*byte))
 }
 
+/// What the index keeps of a session that another's transcript names.
+pub(super) fn link_text(link: Link, session: &SessionId) -> String {
+    format!("{}:{session}", link.as_str())
+}
+
 impl Searcher {
+    /// The sessions whose transcripts name this one, with what this one is to them; by id, at most [`MAX_KIN`] of each link.
+    /// Only what is indexed is known.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn naming(&self, session: &SessionId) -> Result<Vec<(Link, SessionId)>, Error> {
+        let snapshot = self.snapshot();
+        let mut naming = Vec::new();
+        for link in Link::ALL {
+            let term = Term::from_field_text(snapshot.fields.link, &link_text(link, session));
+            let found = snapshot.sessions_with(&term)?;
+            naming.extend(found.into_iter().filter_map(SessionId::new).take(MAX_KIN).map(|id| (link, id)));
+        }
+        Ok(naming)
+    }
+
     /// The other sessions that hold records with the same ids as `session`, most shared first, equals by id; at most
     /// [`MAX_KIN`]. Counts are exact.
     ///
@@ -102,22 +125,23 @@ impl Snapshot {
 
     /// The sessions that hold a record, each once, by id.
     pub(super) fn holders(&self, key: u64) -> Result<BTreeSet<&str>, Error> {
-        let term = Term::from_field_u64(self.fields.record, key);
-        let mut holders = BTreeSet::new();
+        self.sessions_with(&Term::from_field_u64(self.fields.record, key))
+    }
+
+    /// The sessions of the documents that have a term, each once, by id.
+    fn sessions_with(&self, term: &Term) -> Result<BTreeSet<&str>, Error> {
+        let mut sessions = BTreeSet::new();
         for (reader, segment) in self.searcher.segment_readers().iter().zip(&self.segments) {
-            if segment.record.is_none() {
-                continue;
-            }
-            let index = reader.inverted_index(self.fields.record)?;
-            let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else { continue };
+            let index = reader.inverted_index(term.field())?;
+            let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? else { continue };
             while postings.doc() != TERMINATED {
                 if !reader.is_deleted(postings.doc()) {
-                    holders.extend(segment.id_of(postings.doc()));
+                    sessions.extend(segment.id_of(postings.doc()));
                 }
                 postings.advance();
             }
         }
-        Ok(holders)
+        Ok(sessions)
     }
 }
 

@@ -32,6 +32,8 @@ pub(super) const QUERY_TERMS: usize = 48;
 pub(super) const BEST_TURNS: usize = 200;
 /// How often the turns are taken again without the sessions already found, when these do not fill the page.
 pub(super) const TURN_PASSES: usize = 3;
+/// How many times as many turns are taken the next time, when most were copies of others.
+pub(super) const CROWDED: usize = 4;
 /// Sessions whose whole text is compared with the query.
 pub(super) const BEST_SESSIONS: usize = 30;
 /// Most sessions in an answer.

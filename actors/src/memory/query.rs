@@ -1,5 +1,6 @@
 //! A question, and what is looked for to answer it.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -27,6 +28,9 @@ pub struct Query<'a> {
     pub turns_per_session: usize,
     /// Sessions not to be found, by id: forgotten, hidden, excluded. Asked once for each session that would count.
     pub exclude: &'a dyn Fn(&str) -> bool,
+    /// Which of two sessions, by id, is the elder: of a record that both hold, the elder's is found and the other's left
+    /// out. A total order.
+    pub elder: &'a dyn Fn(&str, &str) -> Ordering,
     /// The asking session: what it has ranks last.
     pub last: Option<&'a SessionId>,
     /// A group, project or directory whose sessions are a little favoured.
@@ -36,7 +40,16 @@ pub struct Query<'a> {
 impl<'a> Query<'a> {
     /// A question with the usual bounds (10 sessions, 3 turns each), over everything.
     pub fn new(text: &'a str) -> Self {
-        Self { text, project: None, sessions: 10, turns_per_session: 3, exclude: &|_| false, last: None, favour: None }
+        Self {
+            text,
+            project: None,
+            sessions: 10,
+            turns_per_session: 3,
+            exclude: &|_| false,
+            elder: &|one, other| one.cmp(other),
+            last: None,
+            favour: None,
+        }
     }
 }
 

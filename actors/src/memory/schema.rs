@@ -84,6 +84,8 @@ pub(super) struct Fields {
     pub(super) uuid: Field,
     /// Sessions, stored: which agent.
     pub(super) agent: Field,
+    /// Sessions: what it is to a session that its transcript names, and that session's id.
+    pub(super) link: Field,
     /// Sessions, stored: the session it was started by.
     pub(super) parent: Field,
     /// Mentions and assertions: the session's id again, to delete them by and leave its turns alone.
@@ -152,6 +154,7 @@ pub(super) fn build() -> (Schema, Fields) {
         title: schema.add_text_field("title", STORED),
         uuid: schema.add_text_field("uuid", STORED),
         agent: schema.add_text_field("agent", STORED),
+        link: schema.add_text_field("link", raw()),
         parent: schema.add_text_field("parent", STORED),
         graph_of: schema.add_text_field("graph_of", raw()),
         subject: schema.add_u64_field(column::SUBJECT, number().set_indexed()),

@@ -10,7 +10,10 @@ use tantivy::{DocAddress, Score, TantivyDocument};
 use uuid::Uuid;
 
 use super::analyzer::Analyzer;
-use super::limits::{BEST_SESSIONS, MAX_SESSIONS, MAX_TURNS_PER_SESSION, SNIPPET_CACHE_WORDS, TURN_PASSES};
+use super::copies::Copies;
+use super::limits::{
+    BEST_SESSIONS, BEST_TURNS, CROWDED, MAX_SESSIONS, MAX_TURNS_PER_SESSION, SNIPPET_CACHE_WORDS, TURN_PASSES,
+};
 use super::query::{Plan, Query};
 use super::snapshot::Snapshot;
 use super::store::Published;
@@ -155,21 +158,30 @@ impl Searcher {
 fn candidates(snapshot: &Snapshot, plan: &Plan, query: &Query<'_>, limit: usize) -> Result<Vec<Candidate>, Error> {
     let mut candidates = Vec::new();
     let mut known: BTreeSet<Box<str>> = BTreeSet::new();
+    let mut copies = Copies::new(snapshot, query);
     if !plan.wanted.is_empty() {
+        let mut limit_turns = BEST_TURNS;
         for _ in 0..TURN_PASSES {
-            let best = turns::best(snapshot, plan, query, &known)?;
+            let mut best = turns::best(snapshot, plan, query, &known, limit_turns)?;
             let taken = best.len();
+            copies.leave_out(plan, &mut best)?;
+            let left = best.len();
             for (id, turns) in by_session(snapshot, best) {
                 let score = turns.iter().take(COUNTED_TURNS).map(|turn| turn.score).sum();
                 candidates.push(Candidate { id: id.clone(), document: None, turns, score });
                 known.insert(id);
             }
-            if known.len() >= limit || taken < super::limits::BEST_TURNS {
+            if known.len() >= limit || taken < limit_turns {
                 break;
+            }
+            if left < taken / 2 {
+                limit_turns *= CROWDED;
             }
         }
     }
     if candidates.len() < limit && !plan.episode.is_empty() {
+        // Of a session all of whose turns are copies nothing is to be shown.
+        known.append(&mut copies.left_out);
         for found in turns::best_episodes(snapshot, plan, query, &known)? {
             let segment = snapshot.segments.get(found.address.segment_ord as usize);
             if let Some(id) = segment.and_then(|segment| segment.id_of(found.address.doc_id)) {

@@ -6,7 +6,7 @@ mod graph;
 mod ranking;
 mod upkeep;
 
-use baton_events::conversation::{Agent, Role};
+use baton_events::conversation::{Agent, Link, Role};
 use baton_events::graph::{Assertion, Graph, Label, Mention, Relation, fact_uuid, node_uuid};
 use baton_events::record::{Position, SessionId, Timestamp};
 use baton_events::turns::Unit;
@@ -25,6 +25,7 @@ struct Session {
     episode: String,
     units: Vec<Unit>,
     graph: Graph,
+    links: Vec<(Link, SessionId)>,
 }
 
 impl Session {
@@ -37,6 +38,7 @@ impl Session {
             episode: String::new(),
             units: texts.iter().zip(1..).map(|(text, line)| unit(line, text)).collect(),
             graph: Graph::default(),
+            links: Vec::new(),
         }
     }
 
@@ -64,6 +66,7 @@ impl Session {
             ended_at: Some(Timestamp(1_773_480_413_589)),
             indexed_at: Timestamp(1_773_480_500_000 + self.units.len() as i64),
             parent: None,
+            links: &self.links,
             units: &self.units,
             changed_from,
             graph: &self.graph,

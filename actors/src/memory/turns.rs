@@ -51,17 +51,18 @@ impl Bm25StatisticsProvider for TurnCounts<'_> {
     }
 }
 
-/// The `limits::BEST_TURNS` best turns, best first, without those of `known` sessions.
+/// The `limit` best turns, best first, without those of `known` sessions.
 pub(super) fn best(
     snapshot: &Snapshot,
     plan: &Plan,
     query: &Query<'_>,
     known: &BTreeSet<Box<str>>,
+    limit: usize,
 ) -> Result<Vec<Scored>, Error> {
     let fields = &snapshot.fields;
     let searched = if plan.stops_only { vec![fields.stops] } else { vec![fields.body, fields.context] };
     let weight = any_of(snapshot, &plan.wanted, &searched, &TurnCounts(snapshot))?;
-    collect(snapshot, query, known, &*weight, limits::BEST_TURNS)
+    collect(snapshot, query, known, &*weight, limit)
 }
 
 /// The best sessions by title and episode text, best first, without `known` ones.

@@ -77,3 +77,85 @@ fn the_ids_of_records_are_kept_through_an_append() {
     memory.store.commit(checkpoint(3)).unwrap();
     assert_eq!(kin(&memory, "b"), "a:1", "the same words of another record are another's");
 }
+
+/// The lines that a question finds, session by session, best first.
+fn found(memory: &Memory, query: &Query<'_>) -> String {
+    let mut sessions: Vec<(String, Vec<String>)> = Vec::new();
+    for hit in memory.searcher.search(query).unwrap() {
+        let (id, line) = (hit.session_id.to_string(), hit.line.map_or("episode".to_owned(), |line| line.to_string()));
+        match sessions.last_mut().filter(|(last, _)| *last == id) {
+            Some((_, lines)) => lines.push(line),
+            None => sessions.push((id, vec![line])),
+        }
+    }
+    let mut told: Vec<String> = sessions
+        .into_iter()
+        .map(|(id, mut lines)| {
+            lines.sort();
+            format!("{id}:{}", lines.join(","))
+        })
+        .collect();
+    told.sort();
+    told.join(" ")
+}
+
+#[test]
+fn a_copied_turn_is_found_once_in_the_eldest_that_is_shown() {
+    let base = [("r1", "the zebra parser"), ("r2", "mended the zebra lexer"), ("r3", "zebra thanks")];
+    let mut fork = base.to_vec();
+    fork.push(("f4", "a giraffe and a zebra of the fork"));
+    let mut second = fork.clone();
+    second.push(("s5", "a giraffe of the second"));
+    let memory = Memory::of(&[
+        session("b-base", &base),
+        session("c-fork", &fork).in_project("/srv/worktree"),
+        session("a-second", &second),
+        session("other", &[("o1", "another zebra")]),
+    ]);
+    let ages = ["b-base", "c-fork", "a-second", "other"];
+    let age = |id: &str| ages.iter().position(|known| *known == id);
+    let elder = |one: &str, other: &str| age(one).cmp(&age(other));
+    let asked = |text| Query { elder: &elder, turns_per_session: 9, ..Query::new(text) };
+    assert_eq!(found(&memory, &asked("zebra")), "b-base:1,2,3 c-fork:4 other:1");
+    assert_eq!(found(&memory, &asked("giraffe")), "a-second:5 c-fork:4", "its own later turns show it");
+    assert_eq!(found(&memory, &asked("mended lexer")), "b-base:1,2,3", "a fork of copies alone is left out");
+    let hidden = |id: &str| id == "b-base";
+    let without = Query { exclude: &hidden, ..asked("zebra") };
+    assert_eq!(found(&memory, &without), "c-fork:1,2,3,4 other:1", "who is not shown owns nothing");
+    let in_shop = Query { project: Some("/srv/shop"), ..asked("giraffe") };
+    assert_eq!(found(&memory, &in_shop), "a-second:4,5", "nor who is in another project");
+    assert_eq!(found(&memory, &Query { turns_per_session: 9, ..Query::new("zebra") }), "a-second:1,2,3,4 other:1");
+}
+
+#[test]
+fn a_session_of_copies_is_not_found_by_its_episode_either() {
+    let mut fork = session("z-fork", &[("r1", "the zebra parser"), ("f2", "thanks")]);
+    fork.episode = "the zebra parser".to_owned();
+    let memory = Memory::of(&[session("base", &[("r1", "the zebra parser")]), fork]);
+    assert_eq!(found(&memory, &Query::new("zebra")), "base:1");
+}
+
+#[test]
+fn many_forks_do_not_fill_the_page() {
+    let names: Vec<String> = (0..150).map(|number| format!("r{number}")).collect();
+    let records: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "zebra zebra")).collect();
+    let mut sessions: Vec<Session> = (0..6).map(|number| session(&format!("s{number}"), &records)).collect();
+    sessions.push(session("weak", &[("w1", "one zebra among very many other words that say something else")]));
+    let memory = Memory::of(&sessions);
+    let hits = memory.searcher.search(&Query::new("zebra")).unwrap();
+    assert_eq!(ids(&hits), ["s0", "weak"]);
+}
+
+#[test]
+fn who_names_a_session_is_known_by_it() {
+    let id = |id: &str| SessionId::new(id).unwrap();
+    let mut fork = session("fork", &[("f1", "one")]);
+    fork.links = vec![(Link::ForkedFrom, id("base")), (Link::ContinuedIn, id("next"))];
+    let mut other = session("other", &[("o1", "one")]);
+    other.links = vec![(Link::ForkedFrom, id("base")), (Link::ForkedFrom, id("base"))];
+    let memory = Memory::of(&[session("base", &[("r1", "one")]), other, fork]);
+    let naming = |name: &str| memory.searcher.naming(&id(name)).unwrap();
+    assert_eq!(naming("base"), [(Link::ForkedFrom, id("fork")), (Link::ForkedFrom, id("other"))]);
+    assert_eq!(naming("next"), [(Link::ContinuedIn, id("fork"))]);
+    assert_eq!(naming("fork"), []);
+}

@@ -1,0 +1,127 @@
+//! Of a record that several sessions of a family hold, the eldest owner's is found: what a fork has copied is no second
+//! finding.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocAddress, DocSet, Term};
+
+use super::Error;
+use super::query::{Plan, Query};
+use super::snapshot::Snapshot;
+use super::turns::Scored;
+
+/// Tells copies from what they are copies of, for one question. A session that the question leaves out owns nothing.
+pub(super) struct Copies<'a> {
+    snapshot: &'a Snapshot,
+    query: &'a Query<'a>,
+    /// The owner of each record that was looked up and that several sessions hold.
+    owners: BTreeMap<u64, Option<Box<str>>>,
+    /// Whether a session can be found.
+    admitted: BTreeMap<Box<str>, bool>,
+    /// Sessions of which turns were left out.
+    pub(super) left_out: BTreeSet<Box<str>>,
+}
+
+impl<'a> Copies<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot, query: &'a Query<'a>) -> Self {
+        Self { snapshot, query, owners: BTreeMap::new(), admitted: BTreeMap::new(), left_out: BTreeSet::new() }
+    }
+
+    /// Takes away the turns whose record an elder session holds too, and of the sessions of these the turns that are found
+    /// by nothing but their neighbours, which may be such copies. One look-up for each record.
+    pub(super) fn leave_out(&mut self, plan: &Plan, turns: &mut Vec<Scored>) -> Result<(), Error> {
+        let mut kept = Vec::with_capacity(turns.len());
+        for turn in turns.drain(..) {
+            if !self.is_copy(&turn)? {
+                kept.push(turn);
+            }
+        }
+        *turns = kept;
+        if self.left_out.is_empty() || plan.stops_only {
+            return Ok(());
+        }
+        let doubtful: BTreeSet<DocAddress> =
+            turns.iter().map(|turn| turn.address).filter(|address| self.is_of_fork(*address)).collect();
+        let saying = self.saying(plan, &doubtful)?;
+        turns.retain(|turn| !doubtful.contains(&turn.address) || saying.contains(&turn.address));
+        Ok(())
+    }
+
+    fn is_of_fork(&self, address: DocAddress) -> bool {
+        let segment = self.snapshot.segments.get(address.segment_ord as usize);
+        segment.and_then(|segment| segment.id_of(address.doc_id)).is_some_and(|id| self.left_out.contains(id))
+    }
+
+    /// Those of the turns that say something of what is looked for themselves.
+    fn saying(&self, plan: &Plan, turns: &BTreeSet<DocAddress>) -> Result<BTreeSet<DocAddress>, Error> {
+        let mut saying = BTreeSet::new();
+        let field = self.snapshot.fields.body;
+        for (number, reader) in (0..).zip(self.snapshot.searcher.segment_readers()) {
+            let docs: Vec<u32> =
+                turns.iter().filter(|turn| turn.segment_ord == number).map(|turn| turn.doc_id).collect();
+            if docs.is_empty() {
+                continue;
+            }
+            let index = reader.inverted_index(field)?;
+            for wanted in &plan.wanted {
+                let term = Term::from_field_text(field, &wanted.token);
+                let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else { continue };
+                for doc in &docs {
+                    if postings.doc() < *doc {
+                        postings.seek(*doc);
+                    }
+                    if postings.doc() == *doc {
+                        saying.insert(DocAddress::new(number, *doc));
+                    }
+                }
+            }
+        }
+        Ok(saying)
+    }
+
+    fn is_copy(&mut self, turn: &Scored) -> Result<bool, Error> {
+        let Some(segment) = self.snapshot.segments.get(turn.address.segment_ord as usize) else { return Ok(false) };
+        let record = segment.record.as_ref().and_then(|column| column.first(turn.address.doc_id));
+        let (Some(key), Some(session)) = (record, segment.id_of(turn.address.doc_id)) else { return Ok(false) };
+        if !self.owners.contains_key(&key) {
+            let owner = self.owner(key)?;
+            self.owners.insert(key, owner);
+        }
+        let is_copy = self.owners.get(&key).and_then(Option::as_deref).is_some_and(|owner| owner != session);
+        if is_copy {
+            self.left_out.insert(session.into());
+        }
+        Ok(is_copy)
+    }
+
+    /// The eldest session that holds a record and can be found; none when no two do.
+    fn owner(&mut self, key: u64) -> Result<Option<Box<str>>, Error> {
+        let holders = self.snapshot.holders(key)?;
+        if holders.len() < 2 {
+            return Ok(None);
+        }
+        let mut eldest: Option<&str> = None;
+        for holder in holders {
+            let is_elder = eldest.is_none_or(|eldest| (self.query.elder)(holder, eldest) == Ordering::Less);
+            if is_elder && self.admits(holder)? {
+                eldest = Some(holder);
+            }
+        }
+        Ok(eldest.map(Into::into))
+    }
+
+    fn admits(&mut self, session: &str) -> Result<bool, Error> {
+        if let Some(admitted) = self.admitted.get(session) {
+            return Ok(*admitted);
+        }
+        let in_place = match self.query.project {
+            None => true,
+            Some(wanted) => self.snapshot.head(session)?.is_some_and(|head| head.place.is_in(wanted)),
+        };
+        let admitted = in_place && !(self.query.exclude)(session);
+        self.admitted.insert(session.into(), admitted);
+        Ok(admitted)
+    }
+}
