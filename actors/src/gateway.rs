@@ -8,6 +8,7 @@ mod answers;
 mod calls;
 mod connection;
 mod conversation;
+mod family;
 mod glance;
 mod graph;
 mod guests;
@@ -18,6 +19,7 @@ mod page;
 mod rate;
 mod resolve;
 mod socket;
+mod usage;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -30,6 +30,8 @@ pub mod method {
     pub const SESSIONS: &str = "sessions";
     /// One session and its episode.
     pub const SHOW: &str = "show";
+    /// What was said in a session, message by message.
+    pub const MESSAGES: &str = "session/messages";
     /// A session's events, with what each did and why.
     pub const EXPLAIN: &str = "session/explain";
     /// Explicit close.
@@ -283,6 +285,20 @@ pub struct SessionsParams {
 pub struct ShowParams {
     /// An id or a unique prefix of one.
     pub session: String,
+}
+
+/// Arguments of `session/messages`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MessagesParams {
+    /// An id or a unique prefix of one.
+    pub session: String,
+    /// Only messages that begin at this line of the transcript or after it.
+    #[serde(default)]
+    pub from: u64,
+    /// How many; at most 500. As many as fit if none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
 }
 
 /// Arguments of `session/explain`.

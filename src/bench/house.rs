@@ -48,7 +48,8 @@ impl House {
     pub(super) fn index_all(&mut self, query: &str, transcripts: u64) -> Result<Status, Error> {
         self.ask(query, true)?;
         let status: Status = self.client.call(method::STATUS, &(), |_| {})?;
-        let indexed = status.sessions.get("indexed").copied().unwrap_or(0);
+        let indexed: u64 =
+            [&status.sessions, &status.subagents].into_iter().filter_map(|counts| counts.get("indexed")).sum();
         if indexed != transcripts || status.memory.lag > 0 {
             let lag = status.memory.lag;
             return Err(Error::Untrue(format!(

@@ -1,5 +1,6 @@
 //! `baton sessions`: the session table.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
@@ -14,12 +15,14 @@ use crate::print::{Cell, Column, Output, Style, Table};
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
+/// Where the agent stands in a row.
+const AGENT_COLUMN: usize = 5;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
 const HELP: &str = "\
 Looks for new transcripts and prints the sessions, the last active first; those in which nothing was said (a transcript \
 of snapshots only, say) come last. Before the id stands whether the session is open (●) or over (○); then its state, or \
-why it is not indexed; how long ago something was said in it; how many messages it has; its project. On a terminal lines \
+why it is not indexed; how long ago something was said in it; how many messages it has; the agent, where there are several; its project. On a terminal lines \
 fit it, as far as they can; into a pipe or a file they go whole.
 
 States: active (somebody works in it), inactive (silent for a while), indexing, indexed (its episode is stored), failed \
@@ -27,7 +30,8 @@ States: active (somebody works in it), inactive (silent for a while), indexing, 
 was said), gone (the transcript vanished before it was read), untracked (stopped by hand).
 
 JSON: {\"sessions\":[{\"session_id\",\"file_path\",\"project\",\"group_id\",\"agent\",\"tracked\",\"state\",\"why\",\"content_hash\", \
-\"episode_uuid\",\"last_indexed_at\",\"last_activity\",\"message_count\",\"close_reason\",\"close_note\",…}]}. A copy that needs no \
+\"episode_uuid\",\"last_indexed_at\",\"last_activity\",\"message_count\",\"close_reason\",\"close_note\",\"records_by_type\",\"unknown_types\", \
+\"malformed_lines\",\"oversize_lines\",…}]}. A copy that needs no \
 daemon to read is `session_states.json` in BATON_HOME, at most 10 s old.
 
 Examples:
@@ -85,15 +89,21 @@ pub(super) fn now() -> Timestamp {
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-fn table(rows: &[Row], now: Timestamp) -> Table<6> {
+fn table(rows: &[Row], now: Timestamp) -> Table<7> {
     let mut table = Table::new([
         Column::words(" "),
         Column::words("session"),
         Column::words("state"),
         Column::number("last"),
         Column::number("messages"),
+        Column::words("agent"),
         Column::words("project"),
     ]);
+    // One agent's name in each line tells nothing.
+    let agents: BTreeSet<&str> = rows.iter().filter_map(|row| row.agent.as_deref()).collect();
+    if agents.len() < 2 {
+        table.hide(AGENT_COLUMN);
+    }
     for row in rows {
         let style = match row.state.as_str() {
             "failed" => Style::Bad,
@@ -107,6 +117,7 @@ fn table(rows: &[Row], now: Timestamp) -> Table<6> {
             Cell::styled(style, shown_state(row)),
             Cell::new(row.last_activity.as_deref().map_or_else(|| "-".to_owned(), |at| ago(at, now))),
             Cell::new(row.message_count.to_string()),
+            Cell::new(row.agent.as_deref().unwrap_or("-")),
             Cell::new(row.project.as_deref().unwrap_or("-")),
         ]);
     }
@@ -192,5 +203,13 @@ mod tests {
                 "○  00000001  empty       -         0  /srv/projects/ledger-api",
             ]
         );
+    }
+
+    #[test]
+    fn the_agent_is_told_where_there_are_several() {
+        let row = |agent: &str| Row { agent: Some(agent.to_owned()), state: "active".to_owned(), ..Row::default() };
+        let head = |rows: &[Row]| table(rows, Timestamp(0)).lines(&Output::plain(None)).swap_remove(0);
+        assert!(!head(&[row("claude_code"), row("claude_code")]).contains("agent"));
+        assert!(head(&[row("claude_code"), row("codex")]).contains("  agent  "));
     }
 }

@@ -1,26 +1,62 @@
-//! `baton show`: one session and its episode.
+//! `baton show`: one session and its episode, or what was said in it.
 
+mod messages;
+mod usage;
+
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::{Metadata, Show};
+use baton_events::protocol::answer::{Metadata, Relation, Row, Show};
 use baton_events::protocol::{ShowParams, method};
 use clap::Args;
 
 use super::Error;
-use crate::client;
 use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 
+/// Types of records that are told in a line.
+const TYPES_SHOWN: usize = 12;
+/// Relations of one name that are told.
+const RELATIONS_SHOWN: usize = 8;
+
+const HELP: &str = "\
+Prints where the session stands, what its transcript holds, what it took of its models and which sessions it has to do \
+with, then its episode. With --messages: what was said, message by message, each call with its result; what somebody \
+went back to before is marked as given up.
+
+JSON: the fields of `baton sessions --json`, \"episode\", \"usage\":{\"models\",\"total\",\"cost_usd\",\"copied\",\"subagents\"}, \
+\"relations\":[{\"name\",\"session_id\"}]. With --messages: {\"session_id\",\"episode_uuid\",\"total\",\"messages\":[{\"role\",\"line\", \
+\"at\",\"message_id\",\"abandoned\",\"sidechain\",\"parts\":[{\"kind\",\"line\",\"text\",\"tool\"}]}],\"next\"}; give `next` as --from to \
+go on, until it is null.
+
+Examples:
+  baton show a94e0d17                  what a session came to
+  baton show a94e0d17 --messages       what was said in it
+  baton show a94e0d17 --messages --from 812 --limit 20";
+
 #[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
 pub(super) struct Typed {
     /// A session's id, or the beginning of one
     session: String,
+    /// What was said, message by message
+    #[arg(long)]
+    messages: bool,
+    /// Only from this line of the transcript on
+    #[arg(long, value_name = "LINE", requires = "messages")]
+    from: Option<u64>,
+    /// How many messages
+    #[arg(long, short = 'n', value_name = "N", requires = "messages", value_parser = clap::value_parser!(u32).range(1..=500))]
+    limit: Option<u32>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    if typed.messages {
+        return messages::run(environment, typed);
+    }
     let params = ShowParams { session: super::session(&typed.session) };
     let result = super::ask(environment, |client| client.call_raw(method::SHOW, &params, |_| {}))?;
     let output = Output::new();
@@ -28,9 +64,26 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    let shown: Show = serde_json::from_str(result.get()).map_err(|error| client::Error::Garbled(error.to_string()))?;
-    let row = &shown.row;
-    output.line(&output.styled(Style::Strong, &row.session_id));
+    let shown: Show = super::read(&result)?;
+    output.line(&output.styled(Style::Strong, &shown.row.session_id));
+    let mut facts = facts(&shown.row);
+    facts.extend(shown.episode.iter().flat_map(|episode| numbers(&episode.metadata)));
+    facts.extend(shown.usage.iter().flat_map(usage::lines));
+    facts.extend(relations(&shown.relations));
+    for (name, value) in facts {
+        output.line(&format!("{} {}", output.styled(Style::Faint, &format!("{name:13}")), print::plain(&value)));
+    }
+    output.line("");
+    match &shown.episode {
+        Some(episode) => output.line(print::plain(&episode.content).trim_end()),
+        None if shown.row.why.as_deref() == Some("empty") => output.line("Nothing was said in it."),
+        None => output.line("No episode yet: `baton close` or any search indexes it."),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where it stands and what its transcript holds.
+fn facts(row: &Row) -> Vec<(&'static str, String)> {
     let state = match &row.why {
         Some(why) => format!("{} ({why})", row.state),
         None => row.state.clone(),
@@ -40,9 +93,11 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         (Some(reason), None) => Some(reason.clone()),
         (None, _) => None,
     };
+    let lines = |count: u64| (count > 0).then(|| print::counted(count, "line"));
     let facts = [
         ("state", Some(state)),
         ("project", row.project.clone()),
+        ("agent", row.agent.clone()),
         ("transcript", row.file_path.clone()),
         ("subagent of", row.parent_session_id.clone()),
         ("messages", Some(row.message_count.to_string())),
@@ -50,25 +105,55 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         ("closed", closed),
         ("indexed", row.last_indexed_at.clone()),
         ("episode", row.episode_uuid.clone()),
-        ("not readable", (row.malformed_lines > 0).then(|| format!("{} lines", row.malformed_lines))),
+        ("records", by_type(&row.records_by_type)),
+        ("unknown", by_type(&row.unknown_types)),
+        ("not readable", lines(row.malformed_lines)),
+        ("too long", lines(row.oversize_lines)),
     ];
-    for (name, value) in facts {
-        if let Some(value) = value {
-            output.line(&format!("{} {}", output.styled(Style::Faint, &format!("{name:13}")), print::plain(&value)));
+    facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// `assistant 120, user 80, 3 more types`: the most frequent first. None of none.
+fn by_type(counts: &BTreeMap<String, u64>) -> Option<String> {
+    let mut types: Vec<(&String, &u64)> = counts.iter().collect();
+    types.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+    let mut told: Vec<String> = types.iter().take(TYPES_SHOWN).map(|(name, count)| format!("{name} {count}")).collect();
+    let rest = types.len().saturating_sub(TYPES_SHOWN);
+    if rest > 0 {
+        told.push(print::counted(rest as u64, "more type"));
+    }
+    (!told.is_empty()).then(|| told.join(", "))
+}
+
+/// The other sessions, those of one kind in a line.
+fn relations(relations: &[Relation]) -> Vec<(&'static str, String)> {
+    let kinds = [
+        ("spawned_agent", "subagents"),
+        ("continues", "continues"),
+        ("continued_by", "continued by"),
+        ("preceded_by", "after"),
+        ("followed_by", "before"),
+    ];
+    let line = |name: &str| {
+        let found: Vec<&Relation> = relations.iter().filter(|relation| relation.name == name).collect();
+        let mut told: Vec<String> = found.iter().take(RELATIONS_SHOWN).map(|relation| related(relation)).collect();
+        let rest = found.len().saturating_sub(RELATIONS_SHOWN);
+        if rest > 0 {
+            told.push(format!("{rest} more"));
         }
+        told.join("; ")
+    };
+    let lines = kinds.into_iter().map(|(name, shown)| (shown, line(name)));
+    lines.filter(|(_, line)| !line.is_empty()).collect()
+}
+
+fn related(relation: &Relation) -> String {
+    let aside: Vec<String> = [&relation.agent_type, &relation.description].into_iter().flatten().cloned().collect();
+    let shared = relation.shared_records.map(|count| format!("{} in common", print::counted(count, "record")));
+    match aside.into_iter().chain(shared).collect::<Vec<_>>() {
+        aside if aside.is_empty() => relation.session_id.clone(),
+        aside => format!("{} ({})", relation.session_id, aside.join(", ")),
     }
-    if let Some(episode) = &shown.episode {
-        for (name, value) in numbers(&episode.metadata) {
-            output.line(&format!("{} {}", output.styled(Style::Faint, &format!("{name:13}")), print::plain(&value)));
-        }
-    }
-    output.line("");
-    match &shown.episode {
-        Some(episode) => output.line(print::plain(&episode.content).trim_end()),
-        None if row.why.as_deref() == Some("empty") => output.line("Nothing was said in it."),
-        None => output.line("No episode yet: `baton close` or any search indexes it."),
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// How long it took and how much it is, for people.
@@ -111,5 +196,39 @@ mod tests {
         {
             assert_eq!(duration(seconds), expected);
         }
+    }
+
+    #[test]
+    fn types_are_told_by_how_frequent_they_are_and_bounded() {
+        let counts = |names: &[&str]| -> BTreeMap<String, u64> {
+            names.iter().zip(1..).map(|(name, count)| ((*name).to_owned(), count)).collect()
+        };
+        assert_eq!(by_type(&counts(&[])), None);
+        assert_eq!(by_type(&counts(&["user", "assistant"])).as_deref(), Some("assistant 2, user 1"));
+        let names: Vec<String> = (0..20).map(|number| format!("t{number:02}")).collect();
+        let told = by_type(&counts(&names.iter().map(String::as_str).collect::<Vec<_>>())).unwrap();
+        assert!(told.starts_with("t19 20, ") && told.ends_with(", 8 more types"), "{told}");
+    }
+
+    #[test]
+    fn relations_of_a_kind_share_a_line() {
+        let relation =
+            |name: &str, id: &str| Relation { name: name.into(), session_id: id.into(), ..Relation::default() };
+        let agent = Relation {
+            agent_type: Some("Explore".into()),
+            description: Some("look about".into()),
+            ..relation("spawned_agent", "agent-1")
+        };
+        let fork = Relation { shared_records: Some(1), ..relation("continued_by", "f") };
+        assert_eq!(
+            relations(&[agent, relation("spawned_agent", "agent-2"), fork, relation("preceded_by", "p")]),
+            [
+                ("subagents", "agent-1 (Explore, look about); agent-2".to_owned()),
+                ("continued by", "f (1 record in common)".to_owned()),
+                ("after", "p".to_owned()),
+            ]
+        );
+        let many: Vec<Relation> = (0..10).map(|number| relation("continues", &number.to_string())).collect();
+        assert_eq!(relations(&many), [("continues", "0; 1; 2; 3; 4; 5; 6; 7; 2 more".to_owned())]);
     }
 }

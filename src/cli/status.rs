@@ -1,5 +1,6 @@
 //! `baton status`: how the daemon, the log and the memory are.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use baton_events::protocol::answer::Status;
@@ -43,7 +44,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     if let Some(note) = &status.note {
         fact("tracking", note.clone());
     }
-    let states: Vec<String> = status.sessions.iter().map(|(state, count)| format!("{count} {state}")).collect();
+    let states = told(&status.sessions);
     let backlog = &status.backlog;
     let is_early = status.looking || backlog.pending > 0;
     fact(
@@ -51,9 +52,12 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         match states.is_empty() {
             true if is_early => "none read yet".to_owned(),
             true => "none".to_owned(),
-            false => states.join(", "),
+            false => states,
         },
     );
+    if !status.subagents.is_empty() {
+        fact("subagents", told(&status.subagents));
+    }
     fact(
         "files",
         match status.looking {
@@ -107,6 +111,12 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         output.line(&format!("  {}", print::plain(&problem.fix)));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How many are in which state: `3 active, 120 indexed`.
+fn told(states: &BTreeMap<String, u64>) -> String {
+    let states: Vec<String> = states.iter().map(|(state, count)| format!("{count} {state}")).collect();
+    states.join(", ")
 }
 
 /// Bytes for a person.

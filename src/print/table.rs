@@ -50,13 +50,21 @@ impl Cell {
 #[derive(Clone, Debug)]
 pub struct Table<const N: usize> {
     columns: [Column; N],
+    hidden: [bool; N],
     rows: Vec<[Cell; N]>,
 }
 
 impl<const N: usize> Table<N> {
     /// No rows yet.
     pub fn new(columns: [Column; N]) -> Self {
-        Self { columns, rows: Vec::new() }
+        Self { columns, hidden: [false; N], rows: Vec::new() }
+    }
+
+    /// Leaves a column out, which must not be the last.
+    pub fn hide(&mut self, column: usize) {
+        if let Some(hidden) = self.hidden.get_mut(column) {
+            *hidden = true;
+        }
     }
 
     /// Adds a row.
@@ -73,7 +81,8 @@ impl<const N: usize> Table<N> {
             }
         }
         if let (Some(fit), Some((last, others))) = (output.fit(), widths.split_last_mut()) {
-            let taken: usize = others.iter().map(|width| width + GAP.len()).sum();
+            let shown = others.iter().zip(&self.hidden).filter(|(_, hidden)| !**hidden);
+            let taken: usize = shown.map(|(width, _)| width + GAP.len()).sum();
             *last = usize::min(*last, fit.saturating_sub(taken).max(LAST_MIN));
         }
         let heads = self.columns.map(|column| Cell::styled(Style::Faint, column.head));
@@ -83,6 +92,9 @@ impl<const N: usize> Table<N> {
     fn line(&self, output: &Output, row: &[Cell; N], widths: &[usize; N]) -> String {
         let mut line = String::new();
         for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
+            if self.hidden[at] {
+                continue;
+            }
             let is_last = at + 1 == N;
             let text = if is_last { one_line_end(&cell.text, *width) } else { cell.text.clone() };
             let room = " ".repeat(width.saturating_sub(columns(&text)));

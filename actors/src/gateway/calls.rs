@@ -11,6 +11,7 @@ mod handoff;
 mod hook;
 mod log;
 mod looking;
+mod messages;
 mod nodes;
 mod presence;
 mod search;
@@ -95,6 +96,7 @@ async fn dispatch(
         method::SEARCH => result(&search::search(params(raw)?, services, out).await?),
         method::SESSIONS => result(&sessions::sessions(&params(raw)?, services).await?),
         method::SHOW => result(&show::show(&params(raw)?, services).await?),
+        method::MESSAGES => result(&messages::messages(&params(raw)?, services).await?),
         method::EXPLAIN => result(&explain::explain(&params(raw)?, services).await?),
         method::CLOSE => result(&close::close(params(raw)?, services).await?),
         method::STATUS => result(&status::status(services).await?),
@@ -123,7 +125,7 @@ async fn dispatch(
         }
         other => {
             let known = "close, config, episodes, facts, handoff, hook, hook/stats, hook/took, log/compact, log/read, log/stats, log/verify, nodes, presence, search, \
-                         session/explain, sessions, show, status, stop, sync, tools/call, track, tracking, unindexed, untrack";
+                         session/explain, session/messages, sessions, show, status, stop, sync, tools/call, track, tracking, unindexed, untrack";
             Err(failure(code::METHOD_NOT_FOUND, format!("no method {other:?}; there are {known}")).into())
         }
     }

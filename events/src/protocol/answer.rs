@@ -5,7 +5,9 @@ mod episode;
 mod history;
 mod hook;
 mod log;
+mod messages;
 mod upkeep;
+mod usage;
 
 use std::collections::BTreeMap;
 
@@ -16,9 +18,11 @@ pub use episode::{CommandLine, Episode, ErrorLine, FileModified, FileRead, Line,
 pub use history::{Change, Explain, Happened, Owed, Replayed, ReplayedSession};
 pub use hook::{Handoff, HandoffError, Hook, HookEventStats, HookStats, HookSummary};
 pub use log::{Footprint, LogRead, LogRecord, LogStats};
+pub use messages::{Message, Messages, Part as MessagePart, ToolUse};
 pub use upkeep::{
     Checked, Compact, CompactedConversations, CompactedIndex, Finding, Lost, Part, Repair, Storage, Verify,
 };
+pub use usage::{ModelUsage, SubagentUsage, Tokens, Usage};
 
 /// Result of `search`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -158,6 +162,33 @@ pub struct Show {
     pub row: Row,
     /// Its episode, if it has one.
     pub episode: Option<Episode>,
+    /// What it took of its models, as of the episode.
+    pub usage: Option<Usage>,
+    /// The sessions it has to do with.
+    pub relations: Vec<Relation>,
+}
+
+/// Another session that has to do with one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Relation {
+    /// What the other is to this one: `spawned_agent` and `spawned_by` for subagents; `continues` and `continued_by` for
+    /// forks and copies; `preceded_by` and `followed_by` where one took the other's place in its terminal.
+    pub name: String,
+    /// The other.
+    pub session_id: String,
+    /// Of a subagent: what kind it is, as the agent says beside its transcript.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_type: Option<String>,
+    /// Of a subagent: what it was to do, in the agent's few words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Of a subagent: the call that started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_use_id: Option<String>,
+    /// Of a fork or copy: how many records both have of which there is something to find.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared_records: Option<u64>,
 }
 
 /// Result of `close`.
@@ -195,8 +226,10 @@ pub struct Status {
     pub looking: bool,
     /// Transcripts found on disk.
     pub transcripts: u64,
-    /// Sessions by state.
+    /// Sessions by state, without subagents'.
     pub sessions: BTreeMap<String, u64>,
+    /// Subagents' sessions by state.
+    pub subagents: BTreeMap<String, u64>,
     /// Reading of history: sessions still to be read.
     pub backlog: Progress,
     /// The event log.

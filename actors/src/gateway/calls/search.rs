@@ -9,7 +9,7 @@ use baton_events::session::Phase;
 
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
-use crate::gateway::{Services, answers, lazy, resolve};
+use crate::gateway::{Services, answers, family, lazy, resolve};
 use crate::memory::{Query, Searcher};
 use crate::obstacle::Obstacle;
 
@@ -101,7 +101,9 @@ pub(in crate::gateway) async fn search(
         let own = directory.map(|directory| crate::place::of(&directory).project);
         let (project, favour) = (project.as_deref(), own.as_deref());
         let last = asking.as_ref();
-        let query = Query { project, sessions: limit, exclude: &hidden, favour, last, ..Query::new(&query) };
+        let elder = |one: &str, other: &str| family::elder(&table, one, other);
+        let query =
+            Query { project, sessions: limit, exclude: &hidden, elder: &elder, favour, last, ..Query::new(&query) };
         let hits = searcher.search(&query).map_err(|error| internal("the search failed", error))?;
         Ok::<_, Failure>(hits.into_iter().map(|hit| answers::hit(&table, hit)).collect())
     });

@@ -5,22 +5,38 @@ use std::sync::Arc;
 use baton_events::protocol::{Failure, ShowParams, answer};
 
 use super::{Ended, internal};
-use crate::gateway::{Services, answers, conversation, resolve};
+use crate::gateway::family::Family;
+use crate::gateway::{Services, answers, conversation, resolve, usage};
 
 pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services>) -> Result<answer::Show, Ended> {
     let id = resolve::session(services, &asked.session).await?;
-    let Some(row) = services.table.borrow().get(&id).cloned() else {
-        return Err(resolve::unknown(&services.table.borrow().clone(), id.as_str()).into());
+    let table = services.table.borrow().clone();
+    let Some(row) = table.get(&id).cloned() else {
+        return Err(resolve::unknown(&table, id.as_str()).into());
     };
     let services = services.clone();
     // A row has a note, an episode its conversation: both are files.
     let read = tokio::task::spawn_blocking(move || {
         let shown = answers::row(&services, &id, &row.state);
-        let Some(current) = row.state.episode.clone() else { return Ok(answer::Show { row: shown, episode: None }) };
-        let (current, items) =
-            conversation::of(&services, &id, current).map_err(|error| internal("the episode cannot be read", error))?;
-        let episode = answers::episode(&services.settings.borrow().filtering, &id, &current, &items);
-        Ok::<_, Failure>(answer::Show { row: shown, episode: Some(episode) })
+        let (current, items) = match row.state.episode.clone() {
+            Some(current) => {
+                let read = conversation::of(&services, &id, current);
+                let (current, items) = read.map_err(|error| internal("the episode cannot be read", error))?;
+                (Some(current), items)
+            }
+            None => (None, Vec::new()),
+        };
+        // Without the memory a session is shown all the same, without its family.
+        let settings = services.settings.borrow().clone();
+        let searcher = services.indexer.searcher().ok();
+        let family = searcher.as_ref().and_then(|searcher| Family::of(&id, &items, &table, &settings, searcher).ok());
+        let related = family.as_ref().zip(searcher.as_ref());
+        let relations = related
+            .and_then(|(family, searcher)| family.relations(&row, &items, &services, &table, searcher).ok())
+            .unwrap_or_default();
+        let episode = current.as_ref().map(|current| answers::episode(&settings.filtering, &id, current, &items));
+        let usage = current.as_ref().map(|_| usage::of(&services, &table, family.as_ref(), &items));
+        Ok::<_, Failure>(answer::Show { row: shown, episode, usage, relations })
     });
     Ok(read.await.map_err(|error| internal("reading the episode broke", error))??)
 }

@@ -27,9 +27,10 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     let _ = services.supervisor.settle().await;
     let overview = overview.unwrap_or_default();
     let table = services.table.borrow().clone();
-    let mut sessions = BTreeMap::new();
+    let (mut sessions, mut subagents) = (BTreeMap::new(), BTreeMap::new());
     for (_, row) in table.iter().filter(|(_, row)| row.state.phase != Phase::New) {
-        *sessions.entry(row.state.phase.as_str().to_owned()).or_default() += 1;
+        let counts = if row.state.is_subagent() { &mut subagents } else { &mut sessions };
+        *counts.entry(row.state.phase.as_str().to_owned()).or_default() += 1;
     }
     let (memory_position, memory_problem) = services.indexer.memory();
     let documents = services.indexer.searcher().map_or(0, |searcher| {
@@ -102,6 +103,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         looking,
         transcripts: overview.transcripts,
         sessions,
+        subagents,
         backlog: answer::Progress {
             done: progress.done,
             pending,

@@ -1,0 +1,217 @@
+//! What was said in a session, message by message, a page at a time.
+
+use std::sync::Arc;
+
+use baton_events::conversation::{Call, Outcome, ToolResult};
+use baton_events::messages::{self, Content, Message, Part};
+use baton_events::protocol::{Failure, MessagesParams, answer};
+use baton_events::record::SessionId;
+use baton_events::redact::redact;
+use serde_json::Value;
+
+use super::{Ended, internal};
+use crate::gateway::{Services, conversation, page, resolve};
+
+/// Most messages of an answer.
+const MESSAGES_MAX: usize = 500;
+/// Most parts of a message that are listed.
+const PARTS_MAX: usize = 200;
+/// Of one text, in characters: a log that somebody pasted need not be read whole to know what it is.
+const TEXT_CHARS: usize = 20_000;
+
+pub(in crate::gateway) async fn messages(
+    asked: &MessagesParams,
+    services: &Arc<Services>,
+) -> Result<answer::Messages, Ended> {
+    let id = resolve::session(services, &asked.session).await?;
+    let Some(row) = services.table.borrow().get(&id).cloned() else {
+        return Err(resolve::unknown(&services.table.borrow().clone(), id.as_str()).into());
+    };
+    let services = services.clone();
+    let (from, limit) = (asked.from, asked.limit.map_or(MESSAGES_MAX, |limit| (limit as usize).clamp(1, MESSAGES_MAX)));
+    let read = tokio::task::spawn_blocking(move || {
+        let Some(current) = row.state.episode.clone() else {
+            let note = "it is not indexed yet: `baton close` or any search indexes it".to_owned();
+            return Ok(answer::Messages { session_id: id.to_string(), note: Some(note), ..Default::default() });
+        };
+        let (current, items) = conversation::of(&services, &id, current)
+            .map_err(|error| internal("the conversation cannot be read", error))?;
+        let all = messages::messages(&items);
+        let (messages, next) = page(&all, from, limit);
+        Ok::<_, Failure>(answer::Messages {
+            session_id: id.to_string(),
+            episode_uuid: Some(current.uuid.to_string()),
+            total: all.len() as u64,
+            messages,
+            next,
+            note: None,
+        })
+    });
+    Ok(read.await.map_err(|error| internal("reading the conversation broke", error))??)
+}
+
+/// The messages from a line on, as many as are wanted and fit, and the line of the next one. Messages of one line stay
+/// together, because a line is where the next page begins.
+fn page(all: &[Message<'_>], from: u64, limit: usize) -> (Vec<answer::Message>, Option<u64>) {
+    let rest = &all[all.partition_point(|message| message.line < from)..];
+    let mut told: Vec<answer::Message> = rest.iter().take(limit).map(message).collect();
+    page::fitting(&mut told);
+    let line = |at: usize| rest.get(at).map(|message| message.line);
+    let is_between = |at: usize| line(at) != at.checked_sub(1).and_then(line);
+    let mut end = told.len();
+    while end > 0 && !is_between(end) {
+        end -= 1;
+    }
+    if end == 0 {
+        end = told.len();
+        while end < rest.len() && !is_between(end) {
+            end += 1;
+        }
+        told.extend(rest[told.len()..end].iter().map(message));
+    }
+    told.truncate(end);
+    (told, line(end))
+}
+
+fn message(message: &Message<'_>) -> answer::Message {
+    let left_out = message.parts.len().saturating_sub(PARTS_MAX);
+    answer::Message {
+        role: message.speaker.as_str().to_owned(),
+        line: message.line,
+        at: message.at.map(|at| at.to_string()),
+        message_id: message.id.map(out),
+        abandoned: message.abandoned,
+        sidechain: message.sidechain,
+        parts: message.parts.iter().take(PARTS_MAX).map(part).collect(),
+        parts_left_out: (left_out > 0).then_some(left_out as u64),
+    }
+}
+
+fn part(part: &Part<'_>) -> answer::MessagePart {
+    let mut told = answer::MessagePart { line: part.line, ..Default::default() };
+    match &part.content {
+        Content::Text { kind, text } => {
+            told.kind = (*kind).to_owned();
+            // Redacted whole: a secret may lie across the cut.
+            let mut text = out(text);
+            if let Some((end, _)) = text.char_indices().nth(TEXT_CHARS) {
+                told.chars_left_out = Some(text[end..].chars().count() as u64);
+                text.truncate(end);
+            }
+            told.text = Some(text);
+        }
+        Content::Tool { call, result } => {
+            told.kind = "tool".to_owned();
+            told.tool = Some(tool(*call, *result));
+        }
+        Content::Compaction(compaction) => {
+            told.kind = "compaction".to_owned();
+            let tokens = match (compaction.tokens_before, compaction.tokens_after) {
+                (Some(before), Some(after)) => format!(", {before} tokens to {after}"),
+                (Some(before), None) => format!(", {before} tokens before"),
+                (None, _) => String::new(),
+            };
+            told.text = Some(out(&format!("conversation compacted ({}{tokens})", compaction.trigger)));
+        }
+    }
+    told
+}
+
+fn tool(call: Option<&Call>, result: Option<(&ToolResult, u64)>) -> answer::ToolUse {
+    let answered = result.map(|(result, _)| result);
+    let id = call.map(|call| &call.id).or(answered.map(|result| &result.id)).filter(|id| !id.is_empty());
+    let name = call.map(|call| call.name.as_str()).or(answered.and_then(|result| result.name.as_deref()));
+    let edit = call.and_then(|call| call.edit.as_ref());
+    answer::ToolUse {
+        id: id.map(|id| out(id)),
+        name: out(name.unwrap_or_default()),
+        input: call.map_or_else(Default::default, |call| {
+            call.input.iter().map(|(key, value)| (out(key), redacted(value))).collect()
+        }),
+        in_flight: result.is_none(),
+        outcome: answered.map(|result| outcome(result.outcome).to_owned()),
+        exit_code: answered.and_then(|result| result.exit_code),
+        duration_ms: answered.and_then(|result| result.duration_ms),
+        result: answered.map(|result| out(&result.text)),
+        result_line: result.map(|(_, line)| line),
+        added: edit.map(|edit| edit.added),
+        removed: edit.map(|edit| edit.removed),
+        subagent: answered
+            .and_then(|result| SessionId::new(&format!("agent-{}", result.agent.as_deref()?)))
+            .map(|session| out(session.as_str())),
+    }
+}
+
+fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Ok => "ok",
+        Outcome::Failed => "failed",
+        Outcome::Denied => "denied",
+        Outcome::Interrupted => "interrupted",
+    }
+}
+
+fn out(text: &str) -> String {
+    redact(text).into_owned()
+}
+
+/// A value with every text in it redacted. As deep as the filter lets a value be.
+fn redacted(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(out(text)),
+        Value::Array(values) => values.iter().map(redacted).collect(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| (out(key), redacted(value))).collect(),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_events::conversation::{Body, Item};
+
+    use super::*;
+
+    fn items(lines: &[(u64, usize)]) -> Vec<Item> {
+        let item = |(line, chars): &(u64, usize)| Item {
+            line: *line,
+            at: None,
+            uuid: None,
+            message: None,
+            sidechain: false,
+            body: Body::Reply { text: "x".repeat(*chars) },
+        };
+        lines.iter().map(item).collect()
+    }
+
+    #[test]
+    fn pages_end_between_lines_and_together_are_everything() {
+        for (lines, limit, expected) in [
+            (&[][..], 10, ""),
+            (&[(1, 5), (2, 5), (3, 5)], 10, "1 2 3"),
+            (&[(1, 5), (2, 5), (3, 5)], 2, "1 2|3"),
+            (&[(1, 5), (2, 5), (2, 5), (3, 5)], 2, "1|2 2|3"),
+            (&[(7, 5), (7, 5), (7, 5), (9, 5)], 1, "7 7 7|9"),
+            (&[(1, 19_000), (2, 19_000), (3, 19_000), (4, 19_000)], 10, "1 2 3|4"),
+            (&[(1, 90_000), (2, 5)], 10, "1 2"),
+        ] {
+            let items = items(lines);
+            let all = messages::messages(&items);
+            let (mut pages, mut from) = (Vec::new(), Some(0));
+            while let Some(line) = from {
+                let (page, next) = page(&all, line, limit);
+                pages.push(page.iter().map(|message| message.line.to_string()).collect::<Vec<_>>().join(" "));
+                assert!(next.is_none_or(|next| next > line), "{lines:?}: it goes on");
+                from = next;
+            }
+            assert_eq!(pages.join("|"), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_very_long_text_is_cut_and_says_so() {
+        let items = items(&[(1, TEXT_CHARS + 7)]);
+        let (told, _) = page(&messages::messages(&items), 0, 1);
+        let part = &told[0].parts[0];
+        assert_eq!((part.text.as_ref().map(String::len), part.chars_left_out), (Some(TEXT_CHARS), Some(7)));
+    }
+}

@@ -1,0 +1,271 @@
+//! The sessions that one has to do with: subagents, forks and copies, and those that took each other's place.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::Path;
+
+use baton_events::conversation::{Body, Item, Link, Meta};
+use baton_events::filter::one_line;
+use baton_events::projection::table::{Row, SessionTable};
+use baton_events::protocol::answer::Relation;
+use baton_events::record::SessionId;
+use baton_events::redact::redact;
+use baton_events::session::Phase;
+
+use super::Services;
+use crate::memory::{Error, Kin, Searcher};
+use crate::settings::Settings;
+
+/// Subagents of a session that are listed and counted: more than one session ever had.
+pub(super) const CHILDREN_MAX: usize = 512;
+/// Sessions whose own relatives are looked up, to tell whether they continue this one or another of its family.
+const YOUNGER_MAX: usize = 16;
+/// Sessions that took the place of one.
+const FOLLOWERS_MAX: usize = 64;
+/// What an agent writes about a subagent beside its transcript is a few hundred bytes.
+const META_BYTES: u64 = 64 * 1024;
+/// Of a description, in characters.
+const DESCRIPTION_CHARS: usize = 300;
+/// Of a name that an agent gives.
+const NAME_CHARS: usize = 100;
+
+/// Which of two sessions is the elder: the one whose first record is earlier, then the one that was discovered earlier,
+/// then by id. A session that the table does not know is the younger.
+pub(super) fn elder(table: &SessionTable, one: &str, other: &str) -> Ordering {
+    let age = |id: &str| {
+        let row = SessionId::new(id).and_then(|id| table.get(&id).cloned());
+        let state = row.map(|row| (row.state.first_at, row.state.discovered_at));
+        let first_at = state.and_then(|(first_at, _)| first_at);
+        (state.is_none(), first_at.is_none(), first_at, state.map(|(_, discovered_at)| discovered_at))
+    };
+    age(one).cmp(&age(other)).then_with(|| one.cmp(other))
+}
+
+/// The family of a session as it is shown.
+pub(super) struct Family {
+    /// The session.
+    id: SessionId,
+    /// Sessions that hold records of it and may be shown.
+    kin: Vec<Kin>,
+    /// What its own transcript says of others.
+    links: Vec<(Link, SessionId)>,
+    /// What the transcripts of others say of it.
+    naming: Vec<(Link, SessionId)>,
+    /// Its subagents.
+    pub(super) children: Vec<SessionId>,
+}
+
+impl Family {
+    /// Looks for it. Blocks for reads of the index.
+    pub(super) fn of(
+        id: &SessionId,
+        items: &[Item],
+        table: &SessionTable,
+        settings: &Settings,
+        searcher: &Searcher,
+    ) -> Result<Self, Error> {
+        let children = table.iter().filter(|(_, row)| row.state.parent() == Some(id) && is_shown(row, settings));
+        Ok(Self {
+            id: id.clone(),
+            kin: shown_kin(searcher.kin(id)?, table, settings),
+            links: links(items),
+            naming: searcher.naming(id)?.into_iter().filter(|(_, other)| knows(table, settings, other)).collect(),
+            children: children.map(|(child, _)| child.clone()).take(CHILDREN_MAX).collect(),
+        })
+    }
+
+    /// The elder sessions that this one has copied from, the nearest first.
+    pub(super) fn elders(&self, table: &SessionTable) -> Vec<SessionId> {
+        let named = self.links.iter().filter(|(link, _)| *link == Link::ForkedFrom).map(|(_, other)| other);
+        let kin = self.kin.iter().map(|kin| &kin.session).filter(|other| {
+            !self.is_continued_by(other) && elder(table, other.as_str(), self.id.as_str()) == Ordering::Less
+        });
+        let mut elders: Vec<SessionId> = Vec::new();
+        for other in named.chain(kin) {
+            if !elders.contains(other) {
+                elders.push(other.clone());
+            }
+        }
+        elders
+    }
+
+    /// Whether a transcript says that another is a fork of this one, or goes on with it.
+    fn is_continued_by(&self, other: &SessionId) -> bool {
+        let says = |links: &[(Link, SessionId)], link| links.iter().any(|(kind, id)| *kind == link && id == other);
+        says(&self.links, Link::ContinuedIn) || says(&self.naming, Link::ForkedFrom)
+    }
+
+    /// Everything there is, in a fixed order. Reads small files.
+    pub(super) fn relations(
+        &self,
+        row: &Row,
+        items: &[Item],
+        services: &Services,
+        table: &SessionTable,
+        searcher: &Searcher,
+    ) -> Result<Vec<Relation>, Error> {
+        let mut relations = Relations { list: Vec::new(), told: BTreeSet::new() };
+        for child in &self.children {
+            let call = agent_name(child).and_then(|agent| call_of(items, agent));
+            relations.tell("spawned_agent", child, |relation| {
+                tell_agent(relation, transcript(table, child));
+                relation.tool_use_id = relation.tool_use_id.take().or(call);
+            });
+        }
+        if let Some(parent) = row.state.parent() {
+            relations.tell("spawned_by", parent, |relation| tell_agent(relation, transcript(table, &self.id)));
+        }
+        self.forks(&mut relations, &services.settings.borrow().clone(), table, searcher)?;
+        if let Some(follows) = &row.state.signals.follows {
+            relations.tell("preceded_by", &follows.session, |_| {});
+        }
+        let is_follower = |other: &Row| other.state.signals.follows.as_ref().is_some_and(|f| f.session == self.id);
+        for (other, _) in table.iter().filter(|(_, other)| is_follower(other)).take(FOLLOWERS_MAX) {
+            relations.tell("followed_by", other, |_| {});
+        }
+        Ok(relations.list)
+    }
+
+    fn forks(
+        &self,
+        relations: &mut Relations,
+        settings: &Settings,
+        table: &SessionTable,
+        searcher: &Searcher,
+    ) -> Result<(), Error> {
+        let shared = |other: &SessionId| self.kin.iter().find(|kin| kin.session == *other).map(|kin| kin.shared);
+        let mut tell = |name: &str, other: &SessionId| {
+            relations.tell(name, other, |relation| relation.shared_records = shared(other));
+        };
+        // What transcripts say comes first: it is known, and the rest is told from ages.
+        let said = |links: &[(Link, SessionId)], wanted| {
+            links.iter().filter(|(link, _)| *link == wanted).map(|(_, other)| other.clone()).collect::<Vec<_>>()
+        };
+        let mut continues = said(&self.links, Link::ForkedFrom);
+        continues.extend(said(&self.naming, Link::ContinuedIn));
+        let mut continued_by = said(&self.links, Link::ContinuedIn);
+        continued_by.extend(said(&self.naming, Link::ForkedFrom));
+        if continues.is_empty() {
+            let open: Vec<Kin> = self.kin.iter().filter(|kin| !continued_by.contains(&kin.session)).cloned().collect();
+            continues.extend(nearest_elder(&self.id, &open, table));
+        }
+        let younger = self.kin.iter().filter(|kin| {
+            elder(table, self.id.as_str(), kin.session.as_str()) == Ordering::Less
+                && !continues.contains(&kin.session)
+                && !continued_by.contains(&kin.session)
+        });
+        let younger: Vec<SessionId> = younger.map(|kin| kin.session.clone()).take(YOUNGER_MAX).collect();
+        for other in younger {
+            let kin = shown_kin(searcher.kin(&other)?, table, settings);
+            if nearest_elder(&other, &kin, table).as_ref() == Some(&self.id) {
+                continued_by.push(other);
+            }
+        }
+        continues.iter().for_each(|other| tell("continues", other));
+        continued_by.iter().for_each(|other| tell("continued_by", other));
+        Ok(())
+    }
+}
+
+/// Relations, each told once.
+struct Relations {
+    list: Vec<Relation>,
+    told: BTreeSet<(String, SessionId)>,
+}
+
+impl Relations {
+    fn tell(&mut self, name: &str, other: &SessionId, add: impl FnOnce(&mut Relation)) {
+        if self.told.insert((name.to_owned(), other.clone())) {
+            let session_id = redact(other.as_str()).into_owned();
+            let mut relation = Relation { name: name.to_owned(), session_id, ..Relation::default() };
+            add(&mut relation);
+            self.list.push(relation);
+        }
+    }
+}
+
+/// The elder of a family that a session has most records of, of equals the eldest: what it is a fork of.
+fn nearest_elder(id: &SessionId, kin: &[Kin], table: &SessionTable) -> Option<SessionId> {
+    let elders = kin.iter().filter(|kin| elder(table, kin.session.as_str(), id.as_str()) == Ordering::Less);
+    let nearest = elders
+        .min_by(|a, b| b.shared.cmp(&a.shared).then_with(|| elder(table, a.session.as_str(), b.session.as_str())));
+    nearest.map(|kin| kin.session.clone())
+}
+
+fn is_shown(row: &Row, settings: &Settings) -> bool {
+    !matches!(row.state.phase, Phase::Forgotten | Phase::New) && !settings.excludes(&row.state)
+}
+
+fn knows(table: &SessionTable, settings: &Settings, id: &SessionId) -> bool {
+    table.get(id).is_some_and(|row| is_shown(row, settings))
+}
+
+fn shown_kin(kin: Vec<Kin>, table: &SessionTable, settings: &Settings) -> Vec<Kin> {
+    kin.into_iter().filter(|kin| knows(table, settings, &kin.session)).collect()
+}
+
+/// The sessions that a conversation names, each once.
+fn links(items: &[Item]) -> Vec<(Link, SessionId)> {
+    let mut links = Vec::new();
+    for item in items {
+        if let Body::Meta(Meta::Link { link, session }) = &item.body
+            && let Some(session) = SessionId::new(session)
+            && links.len() < crate::memory::MAX_LINKS
+            && !links.contains(&(*link, session.clone()))
+        {
+            links.push((*link, session));
+        }
+    }
+    links
+}
+
+/// How an agent names a subagent whose session is this.
+fn agent_name(session: &SessionId) -> Option<&str> {
+    session.as_str().strip_prefix("agent-")
+}
+
+/// The call that a subagent answered.
+fn call_of(items: &[Item], agent: &str) -> Option<String> {
+    items.iter().find_map(|item| match &item.body {
+        Body::Result(result) if result.agent.as_deref() == Some(agent) => Some(one_line(&result.id, NAME_CHARS)),
+        _ => None,
+    })
+}
+
+fn transcript<'a>(table: &'a SessionTable, id: &SessionId) -> Option<&'a Path> {
+    Some(Path::new(&table.get(id)?.state.transcript.as_ref()?.path))
+}
+
+/// What an agent writes beside a subagent's transcript, as far as it is told.
+struct AgentMeta {
+    agent_type: Option<String>,
+    description: Option<String>,
+    tool_use_id: Option<String>,
+}
+
+/// Adds what stands beside a subagent's transcript. What cannot be read is not told.
+fn tell_agent(relation: &mut Relation, transcript: Option<&Path>) {
+    let Some(meta) = transcript.and_then(|path| agent_meta(&path.with_extension("meta.json"))) else { return };
+    let bounded = |text: Option<String>, chars| text.map(|text| one_line(&text, chars)).filter(|text| !text.is_empty());
+    relation.agent_type = bounded(meta.agent_type, NAME_CHARS);
+    relation.description = bounded(meta.description, DESCRIPTION_CHARS);
+    relation.tool_use_id = bounded(meta.tool_use_id, NAME_CHARS);
+}
+
+fn agent_meta(path: &Path) -> Option<AgentMeta> {
+    // A pipe of that name would be waited for.
+    if !std::fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut text = Vec::new();
+    std::fs::File::open(path).ok()?.take(META_BYTES).read_to_end(&mut text).ok()?;
+    // Field by field: one of an odd shape must not hide the others.
+    let value: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    let field = |name: &str| value.get(name).and_then(|field| field.as_str()).map(str::to_owned);
+    Some(AgentMeta {
+        agent_type: field("agentType"),
+        description: field("description"),
+        tool_use_id: field("toolUseId"),
+    })
+}

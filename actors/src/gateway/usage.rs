@@ -1,0 +1,109 @@
+//! What a session took of its models, and what that cost: its own, what it has copied of the total, its subagents'.
+
+use baton_events::conversation::Item;
+use baton_events::prices::Prices;
+use baton_events::projection::table::SessionTable;
+use baton_events::protocol::answer::{ModelUsage, SubagentUsage, Tokens, Usage};
+use baton_events::record::SessionId;
+use baton_events::redact::redact;
+use baton_events::usage::{self, Requests};
+
+use super::family::{CHILDREN_MAX, Family};
+use super::{Services, conversation};
+
+/// Elder sessions whose requests are compared with those of a fork, the nearest first.
+const ELDERS_MAX: usize = 8;
+/// Models that are named as having no price.
+const UNPRICED_MAX: usize = 16;
+
+const NOTE: &str = "tokens as the transcript tells them, each request once; costs are estimates by llm.prices and built-in \
+                    list prices of November 2026";
+
+/// The usage of a session. Blocks for reading the conversations of its elders and subagents.
+pub(super) fn of(services: &Services, table: &SessionTable, family: Option<&Family>, items: &[Item]) -> Usage {
+    let prices = services.settings.borrow().prices.clone();
+    let own = Requests::of(items);
+    let mut elders = Requests::default();
+    let mut children = Requests::default();
+    let mut told = SubagentUsage::default();
+    if let Some(family) = family {
+        if !own.is_empty() {
+            for elder in family.elders(table).iter().take(ELDERS_MAX) {
+                if let Some(requests) = read(services, table, elder) {
+                    elders.join(requests);
+                }
+            }
+        }
+        told.sessions = family.children.len() as u64;
+        for child in family.children.iter().take(CHILDREN_MAX) {
+            match read(services, table, child) {
+                Some(requests) => children.join(requests),
+                None => told.not_counted += 1,
+            }
+        }
+    }
+    let (models, children_by_model) = (own.by_model(), children.by_model());
+    let total = sum(&models, &prices);
+    told.models = children_by_model.iter().map(|model| one(model, &prices)).collect();
+    told.total = sum(&children_by_model, &prices);
+    told.cost_usd = told.total.cost_usd;
+    let mut unpriced: Vec<String> = models.iter().chain(&children_by_model).map(|usage| usage.model.clone()).collect();
+    unpriced.retain(|model| prices.of(model).is_none());
+    unpriced.sort();
+    unpriced.dedup();
+    unpriced.truncate(UNPRICED_MAX);
+    let mut note = NOTE.to_owned();
+    if !unpriced.is_empty() {
+        note += "; a model without a price is in no cost: name it in llm.prices";
+    }
+    if models.iter().chain(&children_by_model).any(|usage| usage.output_is_lower_bound) {
+        note += "; this version of the agent noted output too early, so output and cost are lower bounds";
+    }
+    Usage {
+        cost_usd: total.cost_usd,
+        total,
+        copied: sum(&own.shared_with(&elders).by_model(), &prices),
+        models: models.iter().map(|model| one(model, &prices)).collect(),
+        subagents: told,
+        unpriced_models: unpriced.iter().map(|model| redact(model).into_owned()).collect(),
+        note,
+    }
+}
+
+fn read(services: &Services, table: &SessionTable, id: &SessionId) -> Option<Requests> {
+    let episode = table.get(id)?.state.episode.clone()?;
+    match conversation::of(services, id, episode) {
+        Ok((_, items)) => Some(Requests::of(&items)),
+        Err(error) => {
+            tracing::debug!(session = %id, %error, "usage not counted");
+            None
+        }
+    }
+}
+
+fn one(usage: &usage::ModelUsage, prices: &Prices) -> ModelUsage {
+    let cost_usd = prices.of(&usage.model).map(|price| price.of(usage));
+    ModelUsage { model: redact(&usage.model).into_owned(), tokens: tokens(usage, cost_usd) }
+}
+
+/// All models together; what they cost as far as it is known.
+fn sum(models: &[usage::ModelUsage], prices: &Prices) -> Tokens {
+    let mut all = usage::ModelUsage::default();
+    models.iter().for_each(|model| all.add(model));
+    let costs: Vec<f64> = models.iter().filter_map(|model| Some(prices.of(&model.model)?.of(model))).collect();
+    let known = !costs.is_empty() || models.is_empty();
+    tokens(&all, known.then(|| (costs.iter().sum::<f64>() * 1e6).round() / 1e6))
+}
+
+fn tokens(usage: &usage::ModelUsage, cost_usd: Option<f64>) -> Tokens {
+    Tokens {
+        messages: usage.messages,
+        input_tokens: usage.input,
+        output_tokens: usage.output,
+        cache_read_input_tokens: usage.cache_read,
+        cache_creation_input_tokens: usage.cache_creation,
+        cache_creation_1h_input_tokens: usage.cache_creation_1h,
+        output_is_lower_bound: usage.output_is_lower_bound,
+        cost_usd,
+    }
+}

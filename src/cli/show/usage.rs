@@ -1,0 +1,67 @@
+//! What a session took of its models, in a few lines.
+
+use baton_events::protocol::answer::{Tokens, Usage};
+
+use crate::print;
+
+/// The lines, each with its name; none of a session in whose transcript nothing is told of tokens.
+pub(super) fn lines(usage: &Usage) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    for model in &usage.models {
+        lines.push(("model", format!("{}: {}", model.model, told(&model.tokens))));
+    }
+    if usage.models.len() > 1 {
+        lines.push(("in all", told(&usage.total)));
+    }
+    if usage.copied.messages > 0 {
+        lines.push(("copied", format!("{} of that, counted in the session it continues", told(&usage.copied))));
+    }
+    let subagents = &usage.subagents;
+    if subagents.total.messages > 0 {
+        let sessions = print::counted(subagents.sessions, "subagent");
+        lines.push(("beside", format!("{} by {sessions}", told(&subagents.total))));
+    }
+    lines
+}
+
+/// `12 messages, 3400 in, 900 out, 120000 read from cache, 4000 written to it, about $0.12`.
+fn told(tokens: &Tokens) -> String {
+    let more = if tokens.output_is_lower_bound { "at least " } else { "" };
+    let mut told = vec![
+        print::counted(tokens.messages, "message"),
+        format!("{} in", tokens.input_tokens),
+        format!("{more}{} out", tokens.output_tokens),
+    ];
+    if tokens.cache_read_input_tokens > 0 {
+        told.push(format!("{} read from the cache", tokens.cache_read_input_tokens));
+    }
+    if tokens.cache_creation_input_tokens > 0 {
+        told.push(format!("{} written to it", tokens.cache_creation_input_tokens));
+    }
+    told.push(match tokens.cost_usd {
+        Some(usd) => format!("about ${usd:.2}"),
+        None => "no price known (llm.prices)".to_owned(),
+    });
+    told.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_events::protocol::answer::ModelUsage;
+
+    use super::*;
+
+    #[test]
+    fn tokens_are_told_with_their_price_or_its_lack() {
+        let tokens = |messages, cost_usd| Tokens { messages, output_tokens: 9, cost_usd, ..Tokens::default() };
+        let model = |name: &str, tokens| ModelUsage { model: name.into(), tokens };
+        assert_eq!(lines(&Usage::default()), []);
+        let mut usage = Usage { models: vec![model("opus", tokens(1, Some(0.126)))], ..Usage::default() };
+        assert_eq!(lines(&usage), [("model", "opus: 1 message, 0 in, 9 out, about $0.13".to_owned())]);
+        usage.models.push(model("own", Tokens { output_is_lower_bound: true, ..tokens(2, None) }));
+        usage.total = Tokens { cache_read_input_tokens: 5, cache_creation_input_tokens: 6, ..tokens(3, Some(0.1)) };
+        let told = lines(&usage);
+        assert_eq!(told[1].1, "own: 2 messages, 0 in, at least 9 out, no price known (llm.prices)");
+        assert_eq!(told[2].1, "3 messages, 0 in, 9 out, 5 read from the cache, 6 written to it, about $0.10");
+    }
+}
