@@ -312,7 +312,9 @@ fn every_word_in_an_event_stays_readable() {
     fn texts<T: Copy>(all: &[T], text: impl Fn(T) -> &'static str) -> Vec<&'static str> {
         all.iter().map(|word| text(*word)).collect()
     }
-    known("agent", &[Agent::ClaudeCode.as_str()], &|word| Agent::parse(word).is_some_and(|it| it.as_str() == word));
+    known("agent", &texts(&Agent::ALL, Agent::as_str), &|word| {
+        Agent::parse(word).is_some_and(|it| it.as_str() == word)
+    });
     known("tier", &[Tier::Extractive.as_str(), Tier::Enriched.as_str()], &|word| {
         Tier::parse(word).is_some_and(|it| it.as_str() == word)
     });

@@ -16,19 +16,25 @@ use crate::record::Timestamp;
 pub enum Agent {
     /// Claude Code: JSON Lines below `projects/`.
     ClaudeCode,
+    /// Codex CLI: JSON Lines below `sessions/`, compressed when they are cold.
+    Codex,
 }
 
 impl Agent {
-    /// The name in events and answers: `claude_code`.
+    /// Every value.
+    pub const ALL: [Self; 2] = [Self::ClaudeCode, Self::Codex];
+
+    /// The name in events and answers: `claude_code`, `codex`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude_code",
+            Self::Codex => "codex",
         }
     }
 
     /// The agent of a recorded name.
     pub fn parse(text: &str) -> Option<Self> {
-        (text == "claude_code").then_some(Self::ClaudeCode)
+        Self::ALL.into_iter().find(|agent| agent.as_str() == text)
     }
 }
 

@@ -5,13 +5,15 @@
 //! are. Where it stands is a [`Cursor`]; a new reader that is given the cursor and the conversation's open
 //! calls goes on as if there had been no break.
 //!
-//! One agent's format is one file below this one: [`classify`] tells whose a path is, and the reader hands
-//! each record to that agent's file.
+//! One agent's format is one file below this one (`format.rs` holds what it must know): [`classify`] tells whose a path
+//! is, and the reader hands each record to that agent's file.
 
 pub(crate) mod json;
 
 mod claude;
+mod codex;
 mod cursor;
+mod format;
 mod observation;
 pub(crate) mod open_calls;
 mod place;
@@ -19,10 +21,11 @@ mod scribe;
 mod spilled;
 
 pub use cursor::{Cursor, MAX_OPEN_CALLS, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Window};
+pub use format::{Layout, classify, layout};
 pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
 pub(crate) use observation::{add_type, add_unknown};
 pub use open_calls::OpenCalls;
-pub use place::{Kind, Located, classify};
+pub use place::{Kind, Located};
 pub use spilled::{MAX_SPILLED_BYTES, Spilled};
 
 use std::borrow::Cow;
@@ -128,10 +131,8 @@ impl<'a, S: Sink> Reader<'a, S> {
     pub fn oversize(&mut self, head: &[u8], len: u64) {
         self.count_line();
         self.scribe.seen.oversize += 1;
-        let kind = match self.source.agent {
-            Agent::ClaudeCode => claude::kind_of(head),
-        };
-        let kind = kind.map_or(Cow::Borrowed("oversize"), |kind| Cow::Owned(format!("oversize:{kind}")));
+        let kind = format::kind_of(self.source.agent, head)
+            .map_or(Cow::Borrowed("oversize"), |kind| Cow::Owned(format!("oversize:{kind}")));
         self.scribe.seen.count_unknown(&kind, 1);
         self.pass(len);
         self.scribe.cursor.unterminated = false;
@@ -193,9 +194,7 @@ impl<'a, S: Sink> Reader<'a, S> {
 
     /// Reads one object, if it is whole. Where it ends, counted from the first byte given to `first_object`.
     fn record(&mut self, fields: Fields<'_>) -> Option<usize> {
-        match self.source.agent {
-            Agent::ClaudeCode => claude::record(fields, &mut self.scribe),
-        }
+        format::record(self.source.agent, fields, &mut self.scribe)
     }
 }
 

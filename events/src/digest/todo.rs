@@ -27,7 +27,7 @@ pub(super) fn open<'a>(timeline: &Timeline<'a>) -> Vec<Todo<'a>> {
     let counts = |deed: &&Deed<'a>| !deed.aside && !matches!(deed.outcome(), Some(Outcome::Failed | Outcome::Denied));
     for deed in timeline.deeds.iter().filter(counts) {
         match deed.tool() {
-            "TodoWrite" => list = written(deed).unwrap_or(list),
+            "TodoWrite" | "update_plan" => list = written(deed).unwrap_or(list),
             "TaskCreate" => {
                 // The harness numbers tasks from 1 in the order they are made; its answer is not kept.
                 made += 1;
@@ -54,9 +54,11 @@ pub(super) fn open<'a>(timeline: &Timeline<'a>) -> Vec<Todo<'a>> {
 
 /// What is open in a list that was written whole; `None` when there is no list.
 fn written<'a>(deed: &Deed<'a>) -> Option<Vec<Todo<'a>>> {
-    let list = deed.call?.input.get("todos")?.as_array()?;
+    let input = &deed.call?.input;
+    let list = input.get("todos").or_else(|| input.get("plan"))?.as_array()?;
     let todo = |entry: &'a Value| {
-        let text = entry.get("content")?.as_str().filter(|text| !text.trim().is_empty())?;
+        let text =
+            entry.get("content").or_else(|| entry.get("step"))?.as_str().filter(|text| !text.trim().is_empty())?;
         let status = entry.get("status").and_then(Value::as_str).unwrap_or("pending");
         is_open(status).then(|| Todo { text, begun: status == "in_progress", line: deed.line, at: deed.at })
     };

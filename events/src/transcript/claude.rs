@@ -15,7 +15,9 @@ use crate::filter::result::Output;
 use crate::record::Timestamp;
 
 use super::Sink;
+use super::format::{Format, Layout};
 use super::json::{Fields, Found, Text, Value, first_object};
+use super::place::{self, Located};
 use super::scribe::{Scribe, Stamp, bounded_id};
 
 use typed::{Author, Delivery, Typed, say_part};
@@ -30,6 +32,35 @@ const BARE_REASONS_IN: &[u8] = b"2.0.";
 const SYNTHETIC: &[u8] = b"<synthetic>";
 /// What the harness says when nothing was to be said.
 const FILLER: &str = "No response requested.";
+
+/// The format of Claude Code.
+pub(super) enum ClaudeCode {}
+
+impl Format for ClaudeCode {
+    const LAYOUT: Layout = Layout {
+        title: "Claude Code",
+        variable: "CLAUDE_CONFIG_DIR",
+        directory: ".claude",
+        folders: &["projects"],
+        endings: &[".jsonl"],
+        // `<slug>/<session>/subagents/workflows/<run>/`
+        depth: 6,
+        passed_over: &["tool-results", "memory"],
+        compressed: None,
+    };
+
+    fn classify(rel_path: &str) -> Option<Located> {
+        place::claude(rel_path)
+    }
+
+    fn record<S: Sink>(fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option<usize> {
+        record(fields, scribe)
+    }
+
+    fn kind_of(head: &[u8]) -> Option<String> {
+        kind_of(head)
+    }
+}
 
 /// The fields of a record that matter, as far as it has them.
 #[derive(Clone, Copy, Default)]
@@ -123,7 +154,7 @@ impl<'r> Record<'r> {
 }
 
 /// Reads one record. Where it ends, if it is whole; a torn one leaves no trace.
-pub(super) fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option<usize> {
+fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option<usize> {
     let (record, end) = Record::read(&mut fields)?;
     let mut stamp = record.stamp();
     scribe.begin(&stamp);
@@ -192,7 +223,7 @@ fn heed<S: Sink>(within: &[u8], kind: Option<Text<'_>>, known: &[&[u8]], scribe:
 }
 
 /// The kind of a record whose beginning is known: for lines too long to be read.
-pub(super) fn kind_of(head: &[u8]) -> Option<String> {
+fn kind_of(head: &[u8]) -> Option<String> {
     let Found::Object(mut fields) = first_object(head) else {
         return None;
     };

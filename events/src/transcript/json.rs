@@ -136,6 +136,13 @@ impl<'a> Fields<'a> {
         self.end
     }
 
+    /// The whole object, once all fields were taken and only if it is whole.
+    pub(crate) fn object(&self) -> Option<Value<'a>> {
+        let mut start = Scan { bytes: self.scan.bytes, at: 0, base: 0, notes: &[] };
+        start.peek()?;
+        Some(Value::Object(Raw::from(&self.scan.bytes[start.at..self.end?])))
+    }
+
     fn field(&mut self) -> Option<(Text<'a>, Value<'a>)> {
         if self.scan.peek()? == b'}' {
             self.end = Some(self.scan.at + 1);

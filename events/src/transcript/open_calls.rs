@@ -4,13 +4,16 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
-use crate::conversation::{Body, Call, Edit, Item};
+use crate::conversation::{Body, Call, Edit, Item, Meta};
 use crate::filter::one_line;
 
 use super::cursor::MAX_OPEN_CALLS;
 
 /// Longest target in a result's line, in characters.
 const MAX_TARGET_CHARS: usize = 120;
+
+/// What stands between the id of a call and the number of a further part of it.
+pub(crate) const PART: char = '#';
 
 /// What a call works on, by the names that tools give it; the first that is there counts.
 const TARGETS: &[&str] = &[
@@ -35,7 +38,11 @@ const TARGETS: &[&str] = &[
 ///
 /// An index job that reads a file's tail takes them from the stored items: `items.iter().collect()`.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct OpenCalls(VecDeque<OpenCall>);
+pub struct OpenCalls {
+    calls: VecDeque<OpenCall>,
+    /// The model that was last named: some agents name it once and not with each count of tokens.
+    model: String,
+}
 
 /// One call, as far as its result's line needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,19 +69,31 @@ impl OpenCalls {
     pub fn note(&mut self, item: &Item) {
         match &item.body {
             Body::Call(call) if !call.id.is_empty() => {
-                if self.0.len() == MAX_OPEN_CALLS {
-                    self.0.pop_front();
+                if self.calls.len() == MAX_OPEN_CALLS {
+                    self.calls.pop_front();
                 }
-                self.0.push_back(OpenCall::of(call));
+                self.calls.push_back(OpenCall::of(call));
             }
-            Body::Result(result) => self.0.retain(|call| call.id != result.id),
+            Body::Result(result) => self.calls.retain(|call| call.id != result.id),
+            Body::Meta(Meta::Usage(usage)) if !usage.model.is_empty() => self.model.clone_from(&usage.model),
             _ => {}
         }
     }
 
+    /// The model that was last named; empty when none was.
+    pub(crate) fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// The ids of the further parts of a call: of a patch, whose files are calls of their own.
+    pub(crate) fn parts(&self, id: &str) -> Vec<Box<str>> {
+        let is_part = |call: &&OpenCall| call.id.strip_prefix(id).is_some_and(|rest| rest.starts_with(PART));
+        self.calls.iter().filter(is_part).map(|call| call.id.clone()).collect()
+    }
+
     /// The call with this id.
     pub(crate) fn get(&self, id: &str) -> Option<&OpenCall> {
-        self.0.iter().rev().find(|call| *call.id == *id)
+        self.calls.iter().rev().find(|call| *call.id == *id)
     }
 }
 

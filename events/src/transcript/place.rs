@@ -27,19 +27,10 @@ pub enum Kind {
     },
 }
 
-/// Which session a file is, by its path below the root (for Claude Code the `projects/` folder), with `/` between
-/// the names. `None` for everything that is no transcript of a conversation: journals of workflows, spilled
-/// results, memory files, and the agent's own helpers.
-pub fn classify(agent: Agent, rel_path: &str) -> Option<Located> {
-    match agent {
-        Agent::ClaudeCode => claude(rel_path),
-    }
-}
-
 /// Subagents that no person and no agent asked for.
 const HELPERS: &[&str] = &["agent-acompact-", "agent-aprompt_suggestion-"];
 
-fn claude(rel_path: &str) -> Option<Located> {
+pub(super) fn claude(rel_path: &str) -> Option<Located> {
     let mut names: Vec<&str> = rel_path.split('/').collect();
     let stem = names.pop()?.strip_suffix(".jsonl")?;
     if names.iter().any(|name| matches!(*name, "" | "." | "..")) || HELPERS.iter().any(|name| stem.starts_with(name)) {
@@ -59,9 +50,80 @@ fn claude(rel_path: &str) -> Option<Located> {
     Some(Located { agent: Agent::ClaudeCode, session: SessionId::new(stem)?, kind })
 }
 
+/// How the name of every transcript of Codex begins.
+const ROLLOUT: &str = "rollout-";
+/// Folders below a root of Codex: none (the archive is flat), or year, month and day.
+const DATE: [usize; 3] = [4, 2, 2];
+
+/// `2026/06/17/rollout-<local time>-<uuid>.jsonl`, or the file alone; `.zst` at the end when it was compressed in place.
+/// The session is the uuid: the same whether it is compressed, archived or neither.
+pub(super) fn codex(rel_path: &str) -> Option<Located> {
+    let mut names: Vec<&str> = rel_path.split('/').collect();
+    let name = names.pop()?;
+    let stem = name.strip_suffix(".zst").unwrap_or(name).strip_suffix(".jsonl")?.strip_prefix(ROLLOUT)?;
+    let is_date = names.len() == DATE.len()
+        && names
+            .iter()
+            .zip(DATE)
+            .all(|(name, digits)| name.len() == digits && name.bytes().all(|b| b.is_ascii_digit()));
+    let uuid = stem.get(stem.len().checked_sub(UUID_CHARS)?..)?;
+    let before = &stem[..stem.len() - UUID_CHARS];
+    if !(names.is_empty() || is_date) || !is_uuid(uuid) || !(before.is_empty() || before.ends_with('-')) {
+        return None;
+    }
+    // Which of them are subagents', only the records tell.
+    Some(Located { agent: Agent::Codex, session: SessionId::new(uuid)?, kind: Kind::Main })
+}
+
+/// Length of a uuid as text.
+const UUID_CHARS: usize = 36;
+
+fn is_uuid(text: &str) -> bool {
+    text.len() == UUID_CHARS
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transcript::classify;
+
+    #[test]
+    fn rollouts_are_known_by_the_uuid_in_their_names() {
+        const ID: &str = "019ed50c-2fb3-7002-a384-360bea6e7f04";
+        let check = |path: &str, expected: bool| {
+            let found = classify(Agent::Codex, path);
+            let located = Located { agent: Agent::Codex, session: SessionId::new(ID).unwrap(), kind: Kind::Main };
+            assert_eq!(found, expected.then_some(located), "{path}");
+        };
+        for known in [
+            format!("2026/06/17/rollout-2026-06-17T10-06-46-{ID}.jsonl"),
+            format!("2026/06/17/rollout-2026-06-17T10-06-46-{ID}.jsonl.zst"),
+            format!("rollout-2026-06-17T10-06-46-{ID}.jsonl"),
+            format!("rollout-{ID}.jsonl.zst"),
+        ] {
+            check(&known, true);
+        }
+        for none in [
+            String::new(),
+            format!("{ID}.jsonl"),
+            "2026/06/17/rollout-2026-06-17T10-06-46.jsonl".to_owned(),
+            format!("2026/06/17/rollout-2026-06-17T10-06-46-{ID}.json"),
+            format!("2026/06/17/rollout-2026-06-17T10-06-46-{ID}.jsonl.zst.tmp"),
+            format!("2026/06/17/rollout-2026-06-17T10-06-46-{}.jsonl", ID.replace('-', "_")),
+            format!("2026/06/17/rollout-é{}.jsonl", &ID[1..]),
+            format!("2026/06/rollout-x-{ID}.jsonl"),
+            format!("2026/../17/rollout-x-{ID}.jsonl"),
+            format!("a/b/c/rollout-x-{ID}.jsonl"),
+            format!("2026/06/17/x/rollout-x-{ID}.jsonl"),
+            format!("2026/06/17/rollout-x{ID}.jsonl"),
+        ] {
+            check(&none, false);
+        }
+    }
 
     fn check(path: &str, expected: Option<(&str, Kind)>) {
         let found = classify(Agent::ClaudeCode, path).map(|located| (located.session.to_string(), located.kind));

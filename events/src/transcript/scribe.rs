@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::conversation::{Body, Call, Compaction, Item, Link, Meta, Outcome, TitleSource, Usage};
+use crate::conversation::{Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, TitleSource, Usage};
 use crate::filter::result::{Output, summarise};
 use crate::filter::{
     MAX_NAME_CHARS, MAX_NOTICE_CHARS, edit, input, is_own_tool, kept, kept_head, one_line, without_colours,
@@ -263,25 +263,51 @@ impl<'a, S: Sink> Scribe<'a, S> {
         parameters: Value<'_>,
     ) {
         let name = name.map_or(Cow::Borrowed(""), Text::decode);
+        if self.called(id, &name) {
+            let edit = if S::TEXT { edit::of(&name, parameters) } else { None };
+            self.say_call(stamp, id, &name, parameters, edit);
+        }
+    }
+
+    /// The agent called a tool by this name. Whether that is to be said: not when it is Baton's own.
+    pub(crate) fn called(&mut self, id: Option<Text<'_>>, name: &str) -> bool {
         let mark = id.map(|id| Mark::of(id.raw()));
         self.cursor.working = true;
-        if is_own_tool(&name) {
+        if is_own_tool(name) {
             mark.into_iter().for_each(|mark| self.cursor.own_calls.push(mark));
-            return;
+            return false;
         }
         self.holds.conversation = true;
         // Two writers: its result may stand before it, and then nothing is in flight.
         if let Some(mark) = mark.filter(|mark| !self.cursor.said.contains(early(*mark))) {
             self.cursor.open_calls.push(mark);
         }
+        true
+    }
+
+    /// What was called with what, and what it does to a file.
+    pub(crate) fn say_call(
+        &mut self,
+        stamp: &Stamp<'_>,
+        id: Option<Text<'_>>,
+        name: &str,
+        parameters: Value<'_>,
+        edit: Option<Edit>,
+    ) {
         self.say(stamp, || {
-            Some(Body::Call(Call {
-                id: id.map(bounded_id).unwrap_or_default(),
-                edit: edit::of(&name, parameters),
-                input: input::parameters(parameters),
-                name: one_line(&name, MAX_NAME_CHARS),
-            }))
+            let (id, input) = (id.map(bounded_id).unwrap_or_default(), input::parameters(parameters));
+            Some(Body::Call(Call { id, name: one_line(name, MAX_NAME_CHARS), input, edit }))
         });
+    }
+
+    /// The ids of the further parts of a call that nothing has answered.
+    pub(crate) fn parts_of(&self, id: Text<'_>) -> Vec<Box<str>> {
+        self.open.parts(&bounded_id(id))
+    }
+
+    /// The model that was last named; empty when none was, and while nothing is said.
+    pub(crate) fn model(&self) -> &str {
+        self.open.model()
     }
 
     /// A tool answered. Whether its answer is to be kept: not when it is Baton's own.

@@ -14,8 +14,14 @@ pub(crate) struct Text<'a>(&'a [u8]);
 
 impl<'a> Text<'a> {
     /// What is written between two quotes.
-    pub(super) fn of(raw: &'a [u8]) -> Self {
+    pub(crate) fn of(raw: &'a [u8]) -> Self {
         Self(raw)
+    }
+
+    /// The text behind the first place where these bytes stand, if they do. The bytes must be as they are written, and
+    /// begin no escape that goes on behind them.
+    pub(crate) fn after(self, mark: &[u8]) -> Option<Self> {
+        memmem::find(self.0, mark).map(|at| Self(&self.0[at + mark.len()..]))
     }
 
     /// The bytes between the quotes, escapes and all.

@@ -1,0 +1,231 @@
+//! Response items: what went to the model and came from it.
+
+use serde_json::json;
+
+use crate::filter::media::size;
+use crate::transcript::Sink;
+use crate::transcript::json::{Text, Value};
+use crate::transcript::scribe::{Scribe, Stamp};
+
+use super::words::{self, Words};
+use super::{Channel, What, call, from_agent, is_news, pick, plain, text};
+
+/// Items that carry nothing to keep: instructions, what only the service can read, and images it has drawn.
+const SILENT: &[&[u8]] = &[
+    b"additional_tools",
+    b"compaction",
+    b"compaction_summary",
+    b"compaction_trigger",
+    b"context_compaction",
+    b"ghost_snapshot",
+    b"image_generation_call",
+    b"other",
+];
+const SPOKEN: &[&[u8]] = &[
+    b"message",
+    b"agent_message",
+    b"reasoning",
+    b"function_call",
+    b"function_call_output",
+    b"custom_tool_call",
+    b"custom_tool_call_output",
+    b"local_shell_call",
+    b"local_shell_call_output",
+    b"web_search_call",
+    b"tool_search_call",
+    b"tool_search_output",
+];
+
+/// Whether this is a kind of response item.
+pub(super) fn knows(kind: &[u8]) -> bool {
+    SPOKEN.contains(&kind) || SILENT.contains(&kind)
+}
+
+/// Says what one item says.
+pub(super) fn say<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let names: [&[u8]; 12] = [
+        b"type",
+        b"id",
+        b"call_id",
+        b"role",
+        b"content",
+        b"name",
+        b"namespace",
+        b"arguments",
+        b"input",
+        b"output",
+        b"action",
+        b"phase",
+    ];
+    let [kind, id, call_id, role, content, name, namespace, arguments, input, output, action, phase] =
+        pick(payload, names);
+    let (id, call_id) = (text(id), text(call_id));
+    let own = Stamp { uuid: id.or(call_id).filter(|id| !id.is_blank()), ..*stamp };
+    let stamp = &own;
+    let call_id = call_id.or(id);
+    match text(kind).map_or(&b""[..], Text::raw) {
+        b"message" => match text(role).map_or(&b""[..], Text::raw) {
+            b"assistant" => {
+                // What is said on the way is no end of the turn.
+                let ends_turn = text(phase).is_none_or(|phase| phase.raw() != b"commentary");
+                let stamp = Stamp { message: id.filter(|id| !id.is_blank()), ..*stamp };
+                texts(content, |part| reply(part, Channel::Response, ends_turn, &stamp, scribe));
+            }
+            b"user" => user(content, stamp, scribe),
+            // Instructions of the developer and the system.
+            _ => {}
+        },
+        b"agent_message" => from_agent(payload, stamp, scribe),
+        b"reasoning" => reasoning(payload, stamp, scribe),
+        b"function_call" => call::function(call_id, text(namespace), text(name), arguments, stamp, scribe),
+        b"custom_tool_call" => {
+            let wrapped;
+            let input = match (text(input), text(name).map(Text::raw)) {
+                (Some(input), Some(name)) if S::TEXT && name != b"apply_patch" => {
+                    wrapped = json!({ "input": input.decode() }).to_string();
+                    Some(Value::Object(wrapped.as_bytes().into()))
+                }
+                _ => input,
+            };
+            call::function(call_id, text(namespace), text(name), input, stamp, scribe);
+        }
+        b"local_shell_call" => {
+            if scribe.called(call_id, call::SHELL) && S::TEXT {
+                let [command, place] = action.map_or([None, None], |it| pick(it, [b"command", b"working_directory"]));
+                let command = command.map(call::command_of).unwrap_or_default();
+                let place = text(place).map(Text::decode);
+                call::shell(call_id, &command, place.as_deref(), stamp, scribe);
+            }
+        }
+        b"web_search_call" => web_search(action, Channel::Response, stamp, scribe),
+        b"tool_search_call" => {
+            call::function(call_id, None, Some(Text::of(b"tool_search")), arguments, stamp, scribe);
+        }
+        b"function_call_output" | b"custom_tool_call_output" | b"local_shell_call_output" => {
+            call::answered(call_id, output, stamp, scribe);
+        }
+        b"tool_search_output" => call::answered(call_id, None, stamp, scribe),
+        silent if SILENT.contains(&silent) => {}
+        other => {
+            let name = format!("response_item:{}", String::from_utf8_lossy(other));
+            scribe.seen.count_unknown(name.trim_end_matches(':'), 1);
+        }
+    }
+}
+
+/// Each text of a message, in order; a message may be one text.
+pub(super) fn texts<'r>(content: Option<Value<'r>>, mut each: impl FnMut(Text<'r>)) {
+    match content {
+        Some(Value::Text(whole)) => each(whole),
+        Some(blocks) => blocks.elements().filter_map(|block| text(block.get(b"text"))).for_each(each),
+        None => {}
+    }
+}
+
+/// The agent said something, for the first time.
+pub(super) fn reply<S: Sink>(
+    part: Text<'_>,
+    channel: Channel,
+    ends_turn: bool,
+    stamp: &Stamp<'_>,
+    scribe: &mut Scribe<'_, S>,
+) {
+    if !part.is_blank() && is_news(What::Reply, channel, part.trim_end().raw(), scribe) {
+        scribe.reply(stamp, part, ends_turn);
+    }
+}
+
+/// A person said something, for the first time.
+pub(super) fn prompt<S: Sink>(typed: &str, channel: Channel, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    if !typed.trim().is_empty() && is_news(What::Prompt, channel, plain(typed).as_bytes(), scribe) {
+        scribe.prompt(stamp, typed);
+    }
+}
+
+/// What stands in a person's place: their words, images, and much of Codex itself.
+fn user<S: Sink>(content: Option<Value<'_>>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let mut typed: Vec<String> = Vec::new();
+    texts(content, |raw| {
+        let part = raw.decode();
+        match words::of(&part) {
+            Words::Prompt(words) if !words.trim().is_empty() => typed.push(words.into_owned()),
+            Words::Prompt(_) | Words::Harness => {
+                // The only place in which old files say it.
+                let cwd = raw.after(b"<environment_context>").and_then(|inside| inside.after(b"<cwd>"));
+                cwd.into_iter().for_each(|cwd| scribe.cwd(stamp, cwd.before(b"</cwd>")));
+            }
+            Words::Command(command) => scribe.notice(stamp, &format!("! {command}")),
+            Words::Summary(summary) => scribe.summary(stamp, summary),
+        }
+    });
+    prompt(&typed.join("\n"), Channel::Response, stamp, scribe);
+    for block in content.into_iter().flat_map(Value::elements) {
+        let [kind, url] = pick(block, [b"type", b"image_url"]);
+        if text(kind).is_some_and(|kind| kind.raw() == b"input_image") {
+            scribe.wordless_prompt(stamp);
+            scribe.media(stamp, &image(text(url)));
+        }
+    }
+}
+
+/// An image in one line: what it is and how large, where it stands in the record itself.
+fn image(url: Option<Text<'_>>) -> String {
+    let inside = url.and_then(|url| url.raw().strip_prefix(b"data:")).and_then(|data| {
+        let (kind, data) = data.split_at(data.iter().position(|byte| *byte == b',')?);
+        let kind = std::str::from_utf8(kind.strip_suffix(b";base64")?).ok()?;
+        let plain = kind.len() <= 40
+            && kind.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'-' | b'+' | b'.'));
+        plain.then(|| format!("[image {kind}, {}]", size((data.len() - 1) / 4 * 3)))
+    });
+    inside.unwrap_or_else(|| "[image]".to_owned())
+}
+
+/// The model's thinking, as far as it is no secret of the service.
+fn reasoning<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    let mut any = false;
+    for part in pick(payload, [b"summary", b"content"]) {
+        texts(part, |part| {
+            any = true;
+            thinking(part, Channel::Response, stamp, scribe);
+        });
+    }
+    if !any {
+        scribe.thinking(stamp, None);
+    }
+}
+
+/// The model thought something, for the first time.
+pub(super) fn thinking<S: Sink>(part: Text<'_>, channel: Channel, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
+    if !part.is_blank() && is_news(What::Thinking, channel, part.trim_end().raw(), scribe) {
+        scribe.thinking(stamp, Some(part));
+    }
+}
+
+/// A search in the web, or a page that was opened. It is over when it is said, and what it found is not.
+pub(super) fn web_search<S: Sink>(
+    action: Option<Value<'_>>,
+    channel: Channel,
+    stamp: &Stamp<'_>,
+    scribe: &mut Scribe<'_, S>,
+) {
+    let [kind, query, queries, url, pattern] =
+        action.map_or([None; 5], |it| pick(it, [b"type", b"query", b"queries", b"url", b"pattern"]));
+    let query = text(query).or_else(|| queries?.elements().find_map(Value::text));
+    let url = text(url);
+    let is_page = text(kind).is_some_and(|kind| kind.raw() != b"search") && url.is_some();
+    let asked = url.or(query).map_or(&b""[..], Text::raw);
+    if !is_news(What::Search, channel, asked, scribe) {
+        return;
+    }
+    let name = if is_page { "web_fetch" } else { "web_search" };
+    if scribe.called(None, name) && S::TEXT {
+        let mut parameters = serde_json::Map::new();
+        for (key, value) in [("query", query), ("url", url), ("pattern", text(pattern))] {
+            if let Some(value) = value {
+                parameters.insert(key.to_owned(), json!(value.decode()));
+            }
+        }
+        let parameters = serde_json::Value::Object(parameters).to_string();
+        scribe.say_call(stamp, None, name, Value::Object(parameters.as_bytes().into()), None);
+    }
+}

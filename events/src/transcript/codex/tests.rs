@@ -1,0 +1,149 @@
+#![expect(clippy::disallowed_methods, reason = "fixtures are files")]
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use super::super::{Cursor, NullSink, Observation, OpenCalls, Reader, Source};
+use crate::conversation::{Agent, Body, Item, Meta};
+use crate::hash::canonical_json;
+
+const SOURCE: Source = Source { agent: Agent::Codex, subagent: false };
+const UPDATE: &str = "BATON_UPDATE_FIXTURES";
+
+fn read(bytes: &[u8]) -> (Cursor, Observation, Vec<Item>) {
+    let mut items = Vec::new();
+    let mut reader = Reader::new(SOURCE, Cursor::default(), OpenCalls::default(), &mut items);
+    reader.feed(bytes);
+    let (cursor, seen) = reader.into_parts();
+    (cursor, seen, items)
+}
+
+fn shown(item: &Item) -> String {
+    let said = match &item.body {
+        Body::Prompt { text } => format!("prompt {text:?}"),
+        Body::Answer { text } => format!("answer {text:?}"),
+        Body::Reply { text } => format!("reply {text:?}"),
+        Body::Media { text } => format!("media {text:?}"),
+        Body::Thinking { text } => format!("thinking {text:?}"),
+        Body::Summary { text } => format!("summary {text:?}"),
+        Body::Notice { text } => format!("notice {text:?}"),
+        Body::Call(call) => {
+            let input = canonical_json(&serde_json::Value::Object(call.input.clone().into_iter().collect()));
+            let edit = call.edit.as_ref().map(|edit| format!(" [{} +{} -{}]", edit.path, edit.added, edit.removed));
+            format!("call {} {} {input}{}", call.id, call.name, edit.unwrap_or_default())
+        }
+        Body::Result(result) => {
+            let took = result.duration_ms.map(|ms| format!(", {ms} ms")).unwrap_or_default();
+            format!("result {} {:?}{took}: {}", result.id, result.outcome, result.text)
+        }
+        Body::Meta(Meta::Usage(usage)) => format!(
+            "usage {} {} input {} output {} cached {}",
+            item.message.as_deref().unwrap_or("-"),
+            usage.model,
+            usage.input,
+            usage.output,
+            usage.cache_read
+        ),
+        Body::Meta(meta) => format!("meta {meta:?}"),
+    };
+    format!("{:>3} {said}", item.line)
+}
+
+fn rendered(bytes: &[u8]) -> String {
+    let (cursor, seen, items) = read(bytes);
+    let mut out = String::new();
+    items.iter().for_each(|item| writeln!(out, "{}", shown(item)).unwrap());
+    let ids: Vec<&str> = items.iter().filter_map(|item| item.uuid.as_deref()).collect();
+    writeln!(
+        out,
+        "\nrecords {} conversation {} messages {} prompts {} open {} working {}\nby type {:?}\nunknown {:?}\ncwd {:?} session {:?} ids {}",
+        seen.records,
+        seen.conversation,
+        seen.messages,
+        seen.prompts,
+        cursor.calls_in_flight(),
+        cursor.working,
+        seen.by_type,
+        seen.unknown,
+        seen.cwd,
+        seen.agent_session,
+        ids.len()
+    )
+    .unwrap();
+    out
+}
+
+fn fixtures() -> Vec<PathBuf> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../replay-fixtures/transcripts/codex");
+    let all = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut all: Vec<PathBuf> = all.filter(|path| path.extension().is_some_and(|it| it == "jsonl")).collect();
+    all.sort();
+    assert!(all.len() >= 6, "{all:?}");
+    all
+}
+
+#[test]
+fn every_fixture_says_what_it_is_expected_to() {
+    for path in fixtures() {
+        let found = rendered(&std::fs::read(&path).unwrap());
+        let expected = path.with_extension("expected.txt");
+        if std::env::var_os(UPDATE).is_some() {
+            std::fs::write(&expected, &found).unwrap();
+        }
+        let expected = std::fs::read_to_string(&expected).unwrap_or_default();
+        assert!(found == expected, "{} says\n{found}\n{UPDATE}=1 writes it anew", path.display());
+    }
+}
+
+#[test]
+fn reading_in_pieces_and_counting_alone_equal_reading_at_once() {
+    for path in fixtures() {
+        let bytes = std::fs::read(&path).unwrap();
+        let (cursor, seen, items) = read(&bytes);
+        let mut counting = NullSink;
+        let mut counter = Reader::new(SOURCE, Cursor::default(), OpenCalls::default(), &mut counting);
+        counter.feed(&bytes);
+        assert_eq!(counter.into_parts(), (cursor.clone(), seen.clone()), "{}", path.display());
+        let borders: Vec<usize> =
+            bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
+        for border in borders {
+            let mut pieces: Vec<Item> = Vec::new();
+            let mut first = Reader::new(SOURCE, Cursor::default(), OpenCalls::default(), &mut pieces);
+            first.feed(&bytes[..border]);
+            let (at, mut both) = first.into_parts();
+            let open: OpenCalls = pieces.iter().collect();
+            let mut second = Reader::new(SOURCE, at, open, &mut pieces);
+            second.feed(&bytes[border..]);
+            let (end, later) = second.into_parts();
+            both.absorb(&later);
+            assert_eq!((&end, &both, &pieces), (&cursor, &seen, &items), "{} at {border}", path.display());
+        }
+    }
+}
+
+#[test]
+fn nothing_that_is_cut_or_odd_is_too_much() {
+    for path in fixtures() {
+        let bytes = std::fs::read(&path).unwrap();
+        for cut in (0..bytes.len()).step_by(97) {
+            let mut torn = bytes[..cut].to_vec();
+            torn.push(b'\n');
+            read(&torn);
+        }
+    }
+    for odd in [
+        r#"{"type":"response_item","payload":null}"#,
+        r#"{"type":"response_item","payload":{"type":"function_call","name":7,"arguments":[1],"call_id":{}}}"#,
+        r#"{"type":"event_msg","payload":{"type":"token_count","info":null}}"#,
+        r#"{"type":"event_msg","payload":{"type":"token_count","info":{"last_token_usage":{"input_tokens":"5","output_tokens":-1}}}}"#,
+        r#"{"type":"event_msg","payload":{"type":"item_completed","item":"x"}}"#,
+        r#"{"type":"event_msg","payload":{"type":"item_completed","item":{"type":"FileChange","changes":[1]}}}"#,
+        r#"{"type":"session_meta","payload":[]}"#,
+        r#"{"type":7,"payload":"x"}"#,
+        r#"{"type":"message","role":"user","content":"bare text"}"#,
+        r#"{"type":"compacted","payload":{"message":["x"]}}"#,
+    ] {
+        let (_, seen, _) = read(format!("{odd}\n").as_bytes());
+        assert_eq!((seen.records, seen.malformed), (1, 0), "{odd}");
+    }
+}

@@ -1,0 +1,126 @@
+//! Who said what in a text that stands where a person's would: Codex puts much of its own there, in elements or under a
+//! heading.
+
+use std::borrow::Cow;
+
+/// One text, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Words<'t> {
+    /// A person typed it.
+    Prompt(Cow<'t, str>),
+    /// A person ran this in the agent's shell.
+    Command(Cow<'t, str>),
+    /// A summary of what was cut away.
+    Summary(&'t str),
+    /// Codex itself.
+    Harness,
+}
+
+/// Elements that Codex fills, beside those with a `_` in their names.
+const ELEMENTS: &[&str] =
+    &["skill", "permissions instructions", "INSTRUCTIONS", "image", "goal", "environment", "hooks"];
+/// How texts begin that Codex writes without an element.
+const BEGINNINGS: &[&str] = &[
+    "# AGENTS.md instructions",
+    "Warning: The maximum number of unified exec processes",
+    "Warning: apply_patch was requested via",
+];
+/// How the summary begins that a conversation goes on from.
+const SUMMARY: &str = "Another language model started to solve this problem and produced a summary";
+/// What an editor puts before a prompt, and what stands between both.
+const EDITOR: &str = "# Context from my IDE setup:";
+const REQUEST: &str = "## My request for Codex:";
+const SHELL: &str = "user_shell_command";
+
+/// Takes a text as it stands in a user's response item.
+pub(super) fn of(text: &str) -> Words<'_> {
+    let text = text.trim();
+    if let Some((name, inner)) = element(text) {
+        if name == SHELL {
+            let command = inner.split_once("<command>").and_then(|(_, rest)| rest.split_once("</command>"));
+            return command.map_or(Words::Harness, |(command, _)| Words::Command(Cow::Borrowed(command.trim())));
+        }
+        if name.contains('_') || ELEMENTS.contains(&name) {
+            return Words::Harness;
+        }
+    }
+    if BEGINNINGS.iter().any(|start| text.starts_with(start)) || is_tag_of_image(text) {
+        return Words::Harness;
+    }
+    if text.starts_with(SUMMARY) {
+        return Words::Summary(text);
+    }
+    Words::Prompt(Cow::Borrowed(request(text)))
+}
+
+/// What a person typed in an editor, without what the editor says of itself.
+pub(super) fn request(text: &str) -> &str {
+    let text = text.trim();
+    match text.strip_prefix(EDITOR).and_then(|rest| rest.split_once(REQUEST)) {
+        Some((_, typed)) => typed.trim(),
+        None => text,
+    }
+}
+
+/// The opening or closing half of what stands around an image.
+fn is_tag_of_image(text: &str) -> bool {
+    text == "</image>" || (text.starts_with("<image") && text.ends_with('>') && !text[1..].contains('<'))
+}
+
+/// The name of the one element that the text is, and what is in it.
+fn element(text: &str) -> Option<(&str, &str)> {
+    let (open, rest) = text.strip_prefix('<')?.split_once('>')?;
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b' ' | b'-'))
+    };
+    let inner = |name: &str| rest.strip_suffix('>')?.strip_suffix(name)?.strip_suffix("</");
+    // The whole may be the name (`permissions instructions`), or name and attributes.
+    if is_name(open)
+        && let Some(inner) = inner(open)
+    {
+        return Some((open, inner));
+    }
+    let name = open.split(' ').next().filter(|name| is_name(name))?;
+    Some((name, inner(name)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_persons_words_are_told_from_codex() {
+        let check = |text: &str, expected: Words<'_>| assert_eq!(of(text), expected, "{text}");
+        let prompt = |text: &'static str| Words::Prompt(Cow::Borrowed(text));
+        check(" fix it\n", prompt("fix it"));
+        check("<div>why is this <b>bold</b>?</div>", prompt("<div>why is this <b>bold</b>?</div>"));
+        check("<environment_context> is not closed", prompt("<environment_context> is not closed"));
+        check("a < b and c > d", prompt("a < b and c > d"));
+        check("Warning: this fails", prompt("Warning: this fails"));
+        check(
+            "# Context from my IDE setup:\n\n## Open tabs:\n- a.rs\n\n## My request for Codex:\nfix a.rs\n",
+            prompt("fix a.rs"),
+        );
+        check("# Context from my IDE setup: why?", prompt("# Context from my IDE setup: why?"));
+        for harness in [
+            "<environment_context>\n  <cwd>/a</cwd>\n</environment_context>",
+            "<user_instructions>\n\nBe kind.\n\n</user_instructions>",
+            "# AGENTS.md instructions for /a\n\n<INSTRUCTIONS>\nx\n</INSTRUCTIONS>",
+            "<permissions instructions>\nx\n</permissions instructions>",
+            "<turn_aborted>\nx\n</turn_aborted>",
+            "<skill>\n<name>worktree</name>\n</skill>",
+            "<subagent_notification>{}</subagent_notification>",
+            "<image name=[Image #1]>",
+            "</image>",
+            "Warning: apply_patch was requested via exec_command. Use the apply_patch tool instead.",
+        ] {
+            check(harness, Words::Harness);
+        }
+        check(
+            "<user_shell_command>\n<command>\ngit status\n</command>\n<result>\nExit code: 0\n</result>\n</user_shell_command>",
+            Words::Command(Cow::Borrowed("git status")),
+        );
+        let summary = format!("{SUMMARY} of its thinking process.");
+        check(&summary, Words::Summary(&summary));
+    }
+}
