@@ -3,7 +3,7 @@
 use crate::dice::Dice;
 
 /// Longest input, in bytes; what grows beyond it is cut.
-pub(crate) const LONGEST: usize = 64 * 1024;
+pub(crate) const LONGEST: usize = 32 * 1024;
 
 const PIECES: &[&[u8]] = &[
     b"\n",
