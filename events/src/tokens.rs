@@ -2,9 +2,12 @@
 //!
 //! An estimate, and told as one: about four bytes of ASCII a token, about one character of anything else (a CJK character
 //! is mostly one token, an accented letter somewhat less). No tokenizer of any model is asked.
+//!
+//! What the filter saves is told in characters, four of which count as a token on both sides: see [`chars_of_content`].
 
 use crate::conversation::{Body, Item};
 use crate::hash::canonical_json;
+use crate::transcript::json::{Found, Value, first_object};
 
 /// Bytes of ASCII that make about one token.
 const ASCII_BYTES_PER_TOKEN: u64 = 4;
@@ -38,6 +41,86 @@ pub fn of_bytes(bytes: u64) -> u64 {
 /// Tokens of a conversation as it is kept: what would be sent to a model. Linear in the items.
 pub fn of_items(items: &[Item]) -> u64 {
     items.iter().map(|item| of_body(&item.body)).sum()
+}
+
+/// Characters of what a line of a Claude Code transcript gives the model or has of it: the `message.content` of its first
+/// object, decoded, and nothing that stands beside it. Texts, thinking, names and parameters of calls as JSON, and texts of
+/// results count; signatures, images and documents do not. 0 for every other line.
+///
+/// This is what the filter is measured against: with copies for the screen and Base64 on this side it would save far more,
+/// and say nothing.
+pub fn chars_of_content(line: &[u8]) -> u64 {
+    let Found::Object(fields) = first_object(line) else { return 0 };
+    let (mut kind, mut content) = (None, None);
+    for (key, value) in fields {
+        match key.raw() {
+            b"type" => kind = value.text(),
+            b"message" => content = value.get(b"content"),
+            _ => {}
+        }
+    }
+    match kind.map(|kind| kind.raw()) {
+        Some(b"user" | b"assistant") => content.map_or(0, chars_of_blocks),
+        _ => 0,
+    }
+}
+
+/// A string, or an array of blocks; results have either in them again.
+fn chars_of_blocks(content: Value<'_>) -> u64 {
+    let block = |block: Value<'_>| -> u64 {
+        let kind = block.get(b"type").and_then(Value::text).map_or(&b""[..], |kind| kind.raw());
+        if matches!(kind, b"image" | b"document" | b"redacted_thinking") {
+            return 0;
+        }
+        let part = |(name, value): (&[u8], Value<'_>)| match (name, value) {
+            (b"text" | b"thinking" | b"name", Value::Text(text)) => chars(&text.decode()),
+            (b"input", Value::Object(raw) | Value::Array(raw)) => chars_of_json(&raw),
+            (b"content", value) if kind.ends_with(b"tool_result") => chars_of_texts(value),
+            _ => 0,
+        };
+        block.fields().map(|(name, value)| part((name.raw(), value))).sum()
+    };
+    match content {
+        Value::Text(text) => chars(&text.decode()),
+        array => array.elements().map(block).sum(),
+    }
+}
+
+fn chars_of_texts(content: Value<'_>) -> u64 {
+    match content {
+        Value::Text(text) => chars(&text.decode()),
+        array => {
+            array.elements().filter_map(|block| block.get(b"text")?.text()).map(|text| chars(&text.decode())).sum()
+        }
+    }
+}
+
+/// Without the blanks and escapes that depend on who wrote it.
+fn chars_of_json(raw: &[u8]) -> u64 {
+    serde_json::from_slice(raw).map_or(raw.len() as u64, |value| chars(&canonical_json(&value)))
+}
+
+/// Characters of what is kept of a conversation: texts, calls with the parameters as they are stored, the line of each
+/// result. What is said of the conversation and not in it (titles, branches, tokens) is none.
+pub fn chars_of_items(items: &[Item]) -> u64 {
+    items.iter().map(|item| chars_of_body(&item.body)).sum()
+}
+
+fn chars_of_body(body: &Body) -> u64 {
+    match body {
+        Body::Prompt { text } | Body::Answer { text } | Body::Reply { text } | Body::Thinking { text } => chars(text),
+        Body::Summary { text } | Body::Notice { text } | Body::Media { text } => chars(text),
+        Body::Call(call) => {
+            let input = call.input.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+            chars(&call.name) + chars(&canonical_json(&serde_json::Value::Object(input)))
+        }
+        Body::Result(result) => chars(&result.text),
+        Body::Meta(_) => 0,
+    }
+}
+
+fn chars(text: &str) -> u64 {
+    text.chars().count() as u64
 }
 
 fn of_body(body: &Body) -> u64 {
@@ -85,6 +168,44 @@ mod tests {
         ];
         assert_eq!(of_items(&items), 1 + 2 + 2 * TOKENS_PER_ITEM);
         assert_eq!(of_items(&[]), 0);
+    }
+
+    #[test]
+    fn what_the_model_is_given_is_counted_without_its_copies() {
+        let check = |line: &str, expected: &[&str]| {
+            let expected: u64 = expected.iter().map(|text| chars(text)).sum();
+            assert_eq!(chars_of_content(line.as_bytes()), expected, "{line}");
+        };
+        check(r#"{"type":"user","message":{"role":"user","content":"né\n"},"toolUseResult":"copy"}"#, &["né\n"]);
+        check(
+            r#"{"message":{"id":"m","content":[{"type":"thinking","thinking":"hm","signature":"AAAA"}]},"type":"assistant"}"#,
+            &["hm"],
+        );
+        check(
+            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Bash","input":{"b": 1, "a":"\u00e9"}}]}}"#,
+            &["Bash", r#"{"a":"é","b":1}"#],
+        );
+        let results = r#"[{"type":"tool_result","tool_use_id":"t","content":"abc"},
+            {"type":"tool_result","content":[{"type":"text","text":"de"},{"type":"image","source":{"data":"AAAA"}}]},
+            {"type":"image","source":{"type":"base64","data":"AAAA"}}]"#;
+        check(&format!(r#"{{"type":"user","message":{{"content":{}}}}}"#, results.replace('\n', "")), &["abc", "de"]);
+        check(r#"{"type":"progress","message":{"content":"abc"},"data":{}}"#, &[]);
+        check(r#"{"type":"user","toolUseResult":{"content":"abc"}}"#, &[]);
+        check("no object", &[]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn what_is_kept_is_counted_as_it_is_stored() {
+        let item = |body| Item { line: 1, at: None, uuid: None, message: None, sidechain: false, body };
+        let input = serde_json::from_str(r#"{"command":"ls","n":1}"#).unwrap();
+        let call = crate::conversation::Call { id: "c".into(), name: "Bash".into(), input, edit: None };
+        let items = [
+            item(Body::Meta(Meta::Cwd("/a".into()))),
+            item(Body::Prompt { text: "né".into() }),
+            item(Body::Call(call)),
+        ];
+        assert_eq!(chars_of_items(&items), 2 + chars(r#"Bash{"command":"ls","n":1}"#));
     }
 
     #[test]

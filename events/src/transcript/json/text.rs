@@ -120,22 +120,16 @@ impl<'a> Text<'a> {
         }
         let mut end = 0;
         while end < bytes {
-            end += match self.0[end] {
-                b'\\' if self.0.get(end + 1) == Some(&b'u') => 6,
-                b'\\' => 2,
-                byte => utf8_len(byte),
+            end += match memchr(b'\\', &self.0[end..bytes]) {
+                Some(0) if self.0.get(end + 1) == Some(&b'u') => 6,
+                Some(0) => 2,
+                Some(escape) => escape,
+                None => bytes - end,
             };
         }
+        // Not into a character either.
+        end += self.0.get(end..).map_or(0, |rest| rest.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count());
         Self(&self.0[..end.min(self.0.len())])
-    }
-}
-
-fn utf8_len(first: u8) -> usize {
-    match first {
-        0xF0.. => 4,
-        0xE0.. => 3,
-        0xC0.. => 2,
-        _ => 1,
     }
 }
 
