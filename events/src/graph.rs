@@ -15,6 +15,8 @@ mod program;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use package::is_manifest;
+
 use uuid::Uuid;
 
 use crate::conversation::Item;

@@ -1,13 +1,15 @@
 //! Parameters of a call, kept in key order, with everything bulky cut to a head and a mark.
 //!
 //! A mark says how much was cut and names the whole by the first 8 hex digits of its SHA-256 after
-//! redaction: `…[+812 chars #1f2e3d4c]`. Two calls that differ anywhere differ in their items.
+//! redaction: `…[+812 chars #1f2e3d4c]`. Two calls that differ anywhere differ in their items, but for what a tool is told
+//! only for the screen. What is written into files is cut to less than the rest, for the files have it.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::{MAX_VALUE_CHARS, without_recall};
+use crate::graph::is_manifest;
 use crate::hash::{canonical_json, hex_digest};
 use crate::redact::redact_owned;
 use crate::transcript::json;
@@ -20,26 +22,52 @@ const MAX_DEPTH: usize = 5;
 const MAX_VALUES: usize = 400;
 /// Longest key, in characters.
 const MAX_KEY_CHARS: usize = 100;
+/// Longest value of what is written into a file or replaced there, in characters. A manifest's is kept as any other value:
+/// it tells which packages were added.
+const MAX_FILE_TEXT_CHARS: usize = 60;
+/// The parameters that have such a value.
+const FILE_TEXTS: &[&str] = &["old_string", "new_string", "content", "new_source"];
+/// The parameters that name the file.
+const FILE_NAMES: [&[u8]; 3] = [b"file_path", b"notebook_path", b"path"];
+/// What says the value beside it once more, in the words that a screen shows meanwhile.
+const ECHOES: &[&str] = &["activeForm"];
+
+/// How much is still kept of one call.
+struct Budget {
+    /// Values.
+    left: usize,
+    /// Characters of a file's text.
+    file_text: usize,
+}
 
 /// The parameters of a call, from the object that the transcript has for them. Anything else than an object is kept
 /// under an empty key.
 pub(crate) fn parameters(raw: json::Value<'_>) -> BTreeMap<String, Value> {
-    let mut left = MAX_VALUES;
+    let mut budget = Budget { left: MAX_VALUES, file_text: file_text_chars(raw) };
     match raw {
-        json::Value::Object(_) => object(raw, 0, &mut left).into_iter().collect(),
+        json::Value::Object(_) => object(raw, 0, &mut budget).into_iter().collect(),
         json::Value::Null => BTreeMap::new(),
-        other => BTreeMap::from([(String::new(), value(other, 0, &mut left))]),
+        other => BTreeMap::from([(String::new(), value(other, 0, &mut budget, MAX_VALUE_CHARS))]),
     }
 }
 
-fn value(raw: json::Value<'_>, depth: usize, left: &mut usize) -> Value {
-    *left = left.saturating_sub(1);
+/// How much is kept of what a call writes into a file: less, if it names one that is no manifest.
+fn file_text_chars(raw: json::Value<'_>) -> usize {
+    let file = FILE_NAMES.into_iter().find_map(|name| raw.get(name)?.text());
+    if file.is_some_and(|file| !is_manifest(&file.decode())) { MAX_FILE_TEXT_CHARS } else { MAX_VALUE_CHARS }
+}
+
+/// A value of at most so many characters, if it is a string.
+fn value(raw: json::Value<'_>, depth: usize, budget: &mut Budget, chars: usize) -> Value {
+    budget.left = budget.left.saturating_sub(1);
     match raw {
-        json::Value::Text(text) => Value::String(shortened(redact_owned(without_recall(&text.decode()).into_owned()))),
-        json::Value::Object(bytes) if depth >= MAX_DEPTH || *left == 0 => cut(&bytes),
-        json::Value::Array(bytes) if depth >= MAX_DEPTH || *left == 0 => cut(&bytes),
-        json::Value::Object(_) => Value::Object(object(raw, depth, left).into_iter().collect()),
-        json::Value::Array(_) => array(raw, depth, left),
+        json::Value::Text(text) => {
+            Value::String(shortened(redact_owned(without_recall(&text.decode()).into_owned()), chars))
+        }
+        json::Value::Object(bytes) if depth >= MAX_DEPTH || budget.left == 0 => cut(&bytes),
+        json::Value::Array(bytes) if depth >= MAX_DEPTH || budget.left == 0 => cut(&bytes),
+        json::Value::Object(_) => Value::Object(object(raw, depth, budget).into_iter().collect()),
+        json::Value::Array(_) => array(raw, depth, budget),
         json::Value::Number(digits) => number(digits),
         json::Value::Bool(value) => Value::Bool(value),
         json::Value::Null => Value::Null,
@@ -47,15 +75,17 @@ fn value(raw: json::Value<'_>, depth: usize, left: &mut usize) -> Value {
 }
 
 /// Fields in key order, so that what is cut does not depend on the order they were written in.
-fn object(raw: json::Value<'_>, depth: usize, left: &mut usize) -> Vec<(String, Value)> {
-    let fields: BTreeMap<_, _> = raw.fields().map(|(key, value)| (key.decode(), value)).collect();
+fn object(raw: json::Value<'_>, depth: usize, budget: &mut Budget) -> Vec<(String, Value)> {
+    let fields = raw.fields().map(|(key, value)| (key.decode(), value));
+    let fields: BTreeMap<_, _> = fields.filter(|(key, _)| !ECHOES.contains(&&**key)).collect();
     let all = fields.len();
     let mut kept = Vec::with_capacity(all.min(MAX_ENTRIES));
     let mut rest = String::new();
     for (key, field) in fields {
-        if kept.len() < MAX_ENTRIES && *left > 0 {
+        if kept.len() < MAX_ENTRIES && budget.left > 0 {
+            let chars = if FILE_TEXTS.contains(&&*key) { budget.file_text } else { MAX_VALUE_CHARS };
             let name = super::head(redact_owned(key.into_owned()), MAX_KEY_CHARS);
-            kept.push((name, value(field, depth + 1, left)));
+            kept.push((name, value(field, depth + 1, budget, chars)));
         } else {
             rest.push_str(&key);
             rest.push_str(&whole(field));
@@ -67,13 +97,13 @@ fn object(raw: json::Value<'_>, depth: usize, left: &mut usize) -> Vec<(String, 
     kept
 }
 
-fn array(raw: json::Value<'_>, depth: usize, left: &mut usize) -> Value {
+fn array(raw: json::Value<'_>, depth: usize, budget: &mut Budget) -> Value {
     let mut kept = Vec::new();
     let mut rest = String::new();
     let mut dropped = 0;
     for element in raw.elements() {
-        if kept.len() < MAX_ENTRIES && *left > 0 && dropped == 0 {
-            kept.push(value(element, depth + 1, left));
+        if kept.len() < MAX_ENTRIES && budget.left > 0 && dropped == 0 {
+            kept.push(value(element, depth + 1, budget, MAX_VALUE_CHARS));
         } else {
             dropped += 1;
             rest.push_str(&whole(element));
@@ -86,12 +116,12 @@ fn array(raw: json::Value<'_>, depth: usize, left: &mut usize) -> Value {
 }
 
 /// A string, cut to its head and a mark when it is too long.
-pub(crate) fn shortened(text: String) -> String {
+fn shortened(text: String, chars: usize) -> String {
     // Bytes are at least characters: most texts need no counting.
-    if text.len() <= MAX_VALUE_CHARS {
+    if text.len() <= chars {
         return text;
     }
-    let Some((end, _)) = text.char_indices().nth(MAX_VALUE_CHARS) else {
+    let Some((end, _)) = text.char_indices().nth(chars) else {
         return text;
     };
     let more = text[end..].chars().count();
@@ -165,6 +195,10 @@ mod tests {
         check(r#"{"a":1,"a":2}"#, r#"{"a":2}"#);
         check(r#"{"a":1.0,"b":1e2,"c":-0,"d":1.5,"e":1e999}"#, r#"{"a":1,"b":100,"c":0,"d":1.5,"e":"1e999"}"#);
         check(r#"{"password":"x","a":"<private>me</private>"}"#, r#"{"a":"[redacted:private]","password":"x"}"#);
+        check(
+            r#"{"todos":[{"content":"Mend it","activeForm":"Mending it","status":"pending"}]}"#,
+            r#"{"todos":[{"content":"Mend it","status":"pending"}]}"#,
+        );
         check(r#"{"content":"a\n<baton-recall k>told</baton-recall>\nb"}"#, r#"{"content":"a\n\nb"}"#);
     }
 
@@ -175,6 +209,16 @@ mod tests {
         assert_ne!(long("x"), long("y"));
         let exact = format!("{{\"a\":\"{}\"}}", "é".repeat(200));
         check(&exact, &exact);
+
+        let written =
+            |path: &str, key: &str| kept(&format!("{{\"file_path\":\"{path}\",\"{key}\":\"{}\"}}", "x".repeat(300)));
+        for key in FILE_TEXTS {
+            assert!(written("/a/b.rs", key).contains(&format!("\"{}…[+240 chars #", "x".repeat(60))), "{key}");
+            assert!(written("/a/Cargo.toml", key).contains(&format!("\"{}…[+100 chars #", "x".repeat(200))), "{key}");
+        }
+        assert!(written("/a/b.rs", "description").contains("…[+100 chars #"));
+        let edits = format!("{{\"path\":\"b\",\"edits\":[{{\"old_string\":\"{}\"}}]}}", "x".repeat(300));
+        assert!(kept(&edits).contains("…[+240 chars #"));
 
         let many = |last: u32| format!("{{\"a\":[{}{last}]}}", "7,".repeat(60));
         assert!(kept(&many(1)).contains("…[+11 items #"), "{}", kept(&many(1)));

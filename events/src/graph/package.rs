@@ -184,6 +184,11 @@ pub(super) fn declared(call: &Call) -> Vec<Package> {
     added.into_iter().take(MAX_PACKAGES).map(|name| Package { name, from: manifest.from() }).collect()
 }
 
+/// Whether a file lists packages, by its path.
+pub(crate) fn is_manifest(path: &str) -> bool {
+    Manifest::of(path).is_some()
+}
+
 /// A file that lists packages.
 #[derive(Clone, Copy)]
 enum Manifest {
