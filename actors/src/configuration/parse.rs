@@ -227,9 +227,7 @@ impl Reader<'_> {
                     }
                 }
             }
-            if model.value.members().is_none() {
-                return None;
-            }
+            model.value.members()?;
             if let Some(missing) = PRICE_FIELDS[..2].iter().find(|field| !price.contains_key(**field)) {
                 self.mistake(Some(model.line()), format!("{name} has no {missing}: a price needs input and output"));
                 return None;
