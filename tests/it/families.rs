@@ -1,0 +1,146 @@
+//! Files of one family: forks, copies, subagents. What they repeat is found and counted once.
+
+use serde_json::{Value, json};
+
+use crate::transcript::Transcript;
+use crate::world::{World, hits, id, list, text};
+
+/// A session of two exchanges, indexed.
+fn base(world: &World) -> Transcript {
+    let mut base = world.transcript("-work-base", &id(1));
+    base.prompt("why does the zebra parser fail").reply("The zebra parser reads one byte too many.");
+    base.prompt("then mend the lexer of the zebra").reply("Mended: the lexer stops at the end.");
+    world.close(&id(1));
+    base
+}
+
+/// Another session that begins as a copy of the file, as `--fork-session` makes it: all records with an id, each under the
+/// new session.
+fn fork(world: &World, base: &Transcript, session: &str, change: impl Fn(&mut Value)) -> Transcript {
+    let fork = world.transcript("-work-base", session);
+    let copied = std::fs::read_to_string(base.path()).unwrap();
+    let lines = copied.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut text = String::new();
+    for mut record in lines.filter(|record| record.get("uuid").is_some()) {
+        record["sessionId"] = session.into();
+        change(&mut record);
+        text += &format!("{record}\n");
+    }
+    std::fs::write(fork.path(), text).unwrap();
+    fork
+}
+
+/// `name session` of each relation that `show` tells.
+fn relations(world: &World, session: &str) -> Vec<String> {
+    let shown = world.show(session);
+    let told = list(&shown["relations"]);
+    told.iter().map(|relation| format!("{} {}", text(&relation["name"]), text(&relation["session_id"]))).collect()
+}
+
+#[test]
+fn a_fork_is_found_by_its_own_turns_only_and_counts_only_its_own() {
+    let world = World::new();
+    let base = base(&world);
+    let mut fork = fork(&world, &base, &id(2), |_| {});
+    assert_eq!(world.found("zebra lexer"), [id(1)], "nothing but copies: left out");
+    fork.prompt("and now draw a giraffe").reply("A giraffe it is.");
+    assert_eq!(world.found("zebra lexer"), [id(1)]);
+    assert_eq!(world.found("giraffe"), [id(2)]);
+    let turns: Vec<Value> = hits(&world.search("zebra")).into_iter().filter(|hit| hit["kind"] == "turn").collect();
+    let mut lines: Vec<u64> = turns.iter().filter_map(|hit| hit["line"].as_u64()).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    assert_eq!(lines.len(), turns.len(), "each turn once: {turns:?}");
+
+    assert_eq!(relations(&world, &id(2)), [format!("continues {}", id(1))]);
+    assert_eq!(relations(&world, &id(1)), [format!("continued_by {}", id(2))]);
+    let shown = world.show(&id(2));
+    assert_eq!(shown["relations"][0]["shared_records"], 4);
+    let usage = &shown["usage"];
+    assert_eq!((&usage["total"]["messages"], &usage["copied"]["messages"]), (&3.into(), &2.into()), "{usage}");
+    assert_eq!(world.show(&id(1))["usage"]["copied"]["messages"], 0, "the elder has copied nothing");
+    let human = world.ok(&["show", &id(2)]).out;
+    assert!(human.contains("continues") && human.contains("copied"), "{human}");
+}
+
+#[test]
+fn the_fork_of_a_fork_continues_its_nearest_elder() {
+    let world = World::new();
+    let base = base(&world);
+    let mut first = fork(&world, &base, &id(2), |_| {});
+    first.prompt("draw a giraffe").reply("A giraffe it is.");
+    world.close(&id(2));
+    fork(&world, &first, &id(3), |_| {}).prompt("draw an okapi").reply("An okapi it is.");
+    world.close(&id(3));
+    assert_eq!(relations(&world, &id(3)), [format!("continues {}", id(2))]);
+    assert_eq!(relations(&world, &id(2)), [format!("continues {}", id(1)), format!("continued_by {}", id(3))]);
+    assert_eq!(relations(&world, &id(1)), [format!("continued_by {}", id(2))]);
+    assert_eq!(world.found("giraffe"), [id(2)]);
+}
+
+#[test]
+fn a_fork_with_ids_of_its_own_is_known_by_what_it_names() {
+    let world = World::new();
+    let base = base(&world);
+    fork(&world, &base, &id(2), |record| {
+        let message = record["uuid"].take();
+        record["uuid"] = format!("new-{}", text(&message)).into();
+        record["forkedFrom"] = json!({"sessionId": id(1), "messageUuid": message});
+    });
+    world.close(&id(2));
+    assert_eq!(relations(&world, &id(2)), [format!("continues {}", id(1))]);
+    assert_eq!(relations(&world, &id(1)), [format!("continued_by {}", id(2))]);
+    let usage = world.show(&id(2))["usage"].clone();
+    assert_eq!(usage["copied"]["messages"], usage["total"]["messages"], "{usage}");
+}
+
+#[test]
+fn a_session_that_goes_on_elsewhere_says_where() {
+    let world = World::new();
+    let mut base = base(&world);
+    base.append(&json!({"type": "continued-in", "sessionId": id(1), "continuedInSessionId": id(3)}));
+    world.transcript("-work-base", &id(3)).prompt("go on in the background").reply("Going on.");
+    world.close(&id(3));
+    base.prompt("anything else").reply("No.");
+    world.close(&id(1));
+    assert_eq!(relations(&world, &id(1)), [format!("continued_by {}", id(3))]);
+    assert_eq!(relations(&world, &id(3)), [format!("continues {}", id(1))]);
+}
+
+#[test]
+fn subagents_are_related_counted_apart_and_not_listed() {
+    let world = World::new();
+    let mut main = world.transcript("-work-base", &id(1));
+    main.prompt("have the zebra looked at").call(
+        "toolu_7",
+        "Task",
+        json!({"description": "look", "prompt": "look at it"}),
+    );
+    let folder = world.projects().join("-work-base").join(id(1)).join("subagents");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut agent =
+        Transcript::new(folder.join("agent-a1b2c3d.jsonl"), "agent-a1b2c3d", "/srv/-work-base").of_subagent(&id(1));
+    agent.prompt("look at it").reply("It is a zebra.").reply("Striped.");
+    let secret = format!("sk-ant-api03-{}", "a1B2c3D4e5F6".repeat(8));
+    let meta = json!({"agentType": "Explore", "description": format!("look with {secret}"), "toolUseId": "toolu_7"});
+    std::fs::write(folder.join("agent-a1b2c3d.meta.json"), meta.to_string()).unwrap();
+    main.result("toolu_7", "It is a zebra.", false).reply("It is a zebra, says the agent.");
+    world.close(&id(1));
+    world.search("striped");
+
+    let listed = list(&world.json(&["sessions"])["sessions"]);
+    assert_eq!(listed.len(), 1, "{listed:?}");
+    assert_eq!(world.sessions().len(), 2);
+    let status = world.json(&["status"]);
+    assert_eq!((&status["sessions"], &status["subagents"]), (&json!({"indexed": 1}), &json!({"indexed": 1})));
+
+    let shown = world.show(&id(1));
+    let relation = &shown["relations"][0];
+    assert_eq!((&relation["name"], &relation["session_id"]), (&"spawned_agent".into(), &"agent-a1b2c3d".into()));
+    assert_eq!((&relation["agent_type"], &relation["tool_use_id"]), (&"Explore".into(), &"toolu_7".into()));
+    assert!(text(&relation["description"]).starts_with("look with [redacted"), "{relation}");
+    assert_eq!(shown["usage"]["total"]["messages"], 2, "{}", shown["usage"]);
+    let beside = &shown["usage"]["subagents"];
+    assert_eq!((&beside["sessions"], &beside["total"]["messages"]), (&1.into(), &2.into()), "{beside}");
+    assert_eq!(relations(&world, "agent-a1b2c3d"), [format!("spawned_by {}", id(1))]);
+}
