@@ -1,24 +1,40 @@
 //! What must never be kept: text in, the same text without secrets out.
 //!
 //! Two things are cut. What a person marked with `<private>…</private>` (an unclosed mark reaches to
-//! the end), and what looks like a credential: the well-known key prefixes with any total length from
-//! [`MIN_KEY_CHARS`] on, JSON Web Tokens, private key blocks, `Authorization` headers, passwords in URLs
-//! and assignments such as `password=…`. A cut leaves `[redacted:<kind>]` in its place.
+//! the end), and what looks like a credential. A cut leaves `[redacted:<kind>]` in its place. Credentials are told
+//!
+//! - by how they begin ([`rules`]: one table), or by their form ([`shape`]);
+//! - by the name of what holds them ([`name`], [`assignment`]): `password=…`, `"api_key": "…"`, `DB_SECRET: …`;
+//! - by where they stand: in a URL ([`url`]), a header ([`header`]), a block ([`span`]), behind a word or an option
+//!   ([`word`]);
+//! - by nothing but chance: 32 and more letters of both cases and digits, alone, as only a lottery writes them ([`run`]).
+//!
+//! What stands in a secret's place and is none stays: [`placeholder`].
 //!
 //! Promises: [`redact`] is idempotent, linear in the text's length, borrows when there is nothing to cut,
-//! and keeps everything outside a cut byte for byte.
+//! and keeps everything outside a cut byte for byte. It looks at one text at a time: a caller must not shorten a text, or
+//! take it apart, before it was redacted, for half a key is no longer known for one.
+//!
+//! Speed: nothing is looked for byte by byte. Long runs are found by looking at every twentieth byte, separators and
+//! words by vector instructions; names are read only at separators, values only behind names that tell.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
-
+mod alphabet;
 mod assignment;
+mod chance;
+mod header;
 pub mod json;
 mod key;
+mod name;
+mod placeholder;
+mod rules;
+mod run;
+mod separator;
+mod shape;
 mod span;
-
-use key::KEYS;
+mod url;
+mod word;
 
 /// Shortest credential with a well-known prefix, prefix included, in characters.
 pub const MIN_KEY_CHARS: usize = 20;
@@ -26,6 +42,10 @@ pub const MIN_KEY_CHARS: usize = 20;
 /// How much text a private key block may have before its end is no longer looked for, in bytes. RSA keys of
 /// 16,384 bits take 13 KB.
 const MAX_PEM_BYTES: usize = 16 * 1024;
+
+/// Most times that a text is looked at. The second look finds nothing, but for what a cut has laid bare (a name that was
+/// part of a longer word, a run that has become shorter); the third has never found anything.
+const MAX_LOOKS: usize = 6;
 
 /// What starts every mark in the text's place; it never starts a secret itself.
 const MARK: &str = "[redacted:";
@@ -38,111 +58,24 @@ struct Cut {
     kind: &'static str,
 }
 
-/// What a trigger in the text may be the beginning of.
-#[derive(Clone, Copy)]
-enum Rule {
-    Mark,
-    Private,
-    Key(usize),
-    Jwt,
-    Pem,
-    Authorization,
-    Bearer,
-    Url,
-    Assignment { strict: bool },
-}
-
-/// Literals that cannot be missing where a rule applies; matched without regard to ASCII case.
-const TRIGGERS: &[(&str, Rule)] = &[
-    (MARK, Rule::Mark),
-    ("<private", Rule::Private),
-    ("eyj", Rule::Jwt),
-    ("-----begin ", Rule::Pem),
-    ("authorization", Rule::Authorization),
-    ("bearer ", Rule::Bearer),
-    ("://", Rule::Url),
-    ("password", Rule::Assignment { strict: false }),
-    ("passwd", Rule::Assignment { strict: false }),
-    ("passphrase", Rule::Assignment { strict: false }),
-    ("pwd=", Rule::Assignment { strict: false }),
-    ("secret", Rule::Assignment { strict: false }),
-    ("api_key", Rule::Assignment { strict: false }),
-    ("api-key", Rule::Assignment { strict: false }),
-    ("apikey", Rule::Assignment { strict: false }),
-    ("access_key", Rule::Assignment { strict: false }),
-    ("accesskey", Rule::Assignment { strict: false }),
-    ("private_key", Rule::Assignment { strict: false }),
-    ("account_key", Rule::Assignment { strict: false }),
-    ("accountkey", Rule::Assignment { strict: false }),
-    ("auth_token", Rule::Assignment { strict: false }),
-    ("access_token", Rule::Assignment { strict: false }),
-    ("refresh_token", Rule::Assignment { strict: false }),
-    ("token", Rule::Assignment { strict: true }),
-];
-
-/// One automaton over all triggers decides whether anything has to be done.
-struct Triggers {
-    automaton: AhoCorasick,
-    rules: Vec<Rule>,
-}
-
-static TRIGGER_AUTOMATON: LazyLock<Option<Triggers>> = LazyLock::new(|| {
-    let keys = KEYS.iter().enumerate().map(|(at, key)| (key.prefix, Rule::Key(at)));
-    let (literals, rules): (Vec<&str>, Vec<Rule>) = keys.chain(TRIGGERS.iter().copied()).unzip();
-    let automaton = AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .match_kind(MatchKind::Standard)
-        .kind(Some(AhoCorasickKind::DFA))
-        .build(literals)
-        .ok()?;
-    Some(Triggers { automaton, rules })
-});
-
 /// The text without secrets and without what was marked private.
 ///
 /// Borrowed when there is nothing to cut. Applying it again changes nothing.
 pub fn redact(text: &str) -> Cow<'_, str> {
-    // Building from constants cannot fail (a test builds it); if it did, nothing may pass.
-    let Some(triggers) = TRIGGER_AUTOMATON.as_ref() else {
+    // If it cannot be looked at, nothing may pass.
+    if !word::is_built() {
         return Cow::Owned(format!("{MARK}unchecked]"));
+    }
+    let Some(mut clean) = without_private(text).or_else(|| look(text)) else {
+        return Cow::Borrowed(text);
     };
-    let mut out = String::new();
-    let mut copied = 0;
-    let mut from = 0;
-    let mut no_jwt_before = 0;
-    let mut pem_end = span::NextEnd::default();
-    while let Some(found) = triggers.automaton.find(Input::new(text).range(from..)) {
-        from = found.start() + 1;
-        let cut = match triggers.rules[found.pattern().as_usize()] {
-            Rule::Mark => {
-                // The kind in a mark is a word like any other; it must not be taken for the name of a secret.
-                let kind = run_end(text, found.end(), |byte| byte.is_ascii_lowercase() || byte == b'_');
-                from = if text.as_bytes().get(kind) == Some(&b']') { kind + 1 } else { from };
-                None
-            }
-            Rule::Private => span::private(text, found.start(), found.end()),
-            Rule::Key(at) => KEYS[at].cut(text, found.start()),
-            Rule::Jwt => key::jwt(text, found.start(), &mut no_jwt_before),
-            Rule::Pem => span::pem(text, found.start(), found.end(), &mut pem_end),
-            Rule::Authorization => span::authorization(text, found.end()),
-            Rule::Bearer => span::bearer(text, found.start(), found.end()),
-            Rule::Url => span::url_password(text, found.end()),
-            Rule::Assignment { strict } => assignment::value(text, found.start(), found.end(), strict),
-        };
-        if let Some(cut) = cut {
-            out.push_str(&text[copied..cut.start]);
-            out.push_str(MARK);
-            out.push_str(cut.kind);
-            out.push(']');
-            copied = cut.end;
-            from = cut.end;
+    for _ in 1..MAX_LOOKS {
+        match look(&clean) {
+            Some(cleaner) => clean = cleaner,
+            None => break,
         }
     }
-    if copied == 0 && out.is_empty() {
-        return Cow::Borrowed(text);
-    }
-    out.push_str(&text[copied..]);
-    Cow::Owned(out)
+    Cow::Owned(clean)
 }
 
 /// Redacts a text that is owned anyway, without copying it when it is clean.
@@ -153,10 +86,80 @@ pub fn redact_owned(text: String) -> String {
     }
 }
 
-/// The end of the longest run of bytes from `from` on that satisfy `belongs`.
-fn run_end(text: &str, from: usize, belongs: impl Fn(u8) -> bool) -> usize {
-    let bytes = text.as_bytes();
-    from + bytes[from..].iter().take_while(|byte| belongs(**byte)).count()
+/// The text without private passages, if it has any. They go before everything else, so that nothing that begins
+/// before a mark can hide it.
+fn without_private(text: &str) -> Option<String> {
+    let mut passages = span::private(text);
+    without(text, |_| passages.next())
+}
+
+/// The text without the credentials that one look finds, if it finds any.
+fn look(text: &str) -> Option<String> {
+    let mut runs = run::Runs::default();
+    let mut words = word::Words::default();
+    let mut ahead = [Ahead::Unknown; 3];
+    without(text, |from| {
+        for (at, ahead) in ahead.iter_mut().enumerate() {
+            if ahead.is_before(from) {
+                *ahead = Ahead::Known(match at {
+                    0 => runs.find(text, from),
+                    1 => separator::find(text, from),
+                    _ => words.find(text, from),
+                });
+            }
+        }
+        // The first wins, and of two at one place the one that knows what it is.
+        let vague = |cut: &Cut| matches!(cut.kind, "secret" | "high_entropy");
+        ahead.iter().filter_map(|ahead| ahead.cut()).min_by_key(|cut| (cut.start, vague(cut)))
+    })
+}
+
+/// What a way of looking will find next.
+#[derive(Clone, Copy)]
+enum Ahead {
+    Unknown,
+    Known(Option<Cut>),
+}
+
+impl Ahead {
+    /// Whether it has to look again: not yet looked, or what it found is behind.
+    fn is_before(self, from: usize) -> bool {
+        match self {
+            Self::Unknown => true,
+            Self::Known(cut) => cut.is_some_and(|cut| cut.start < from),
+        }
+    }
+
+    fn cut(self) -> Option<Cut> {
+        match self {
+            Self::Unknown => None,
+            Self::Known(cut) => cut,
+        }
+    }
+}
+
+/// The text without what `next` finds from a place on, if it finds anything.
+fn without(text: &str, mut next: impl FnMut(usize) -> Option<Cut>) -> Option<String> {
+    let mut out = String::new();
+    let mut copied = 0;
+    while let Some(cut) = next(copied) {
+        out.push_str(&text[copied..cut.start]);
+        out.push_str(MARK);
+        out.push_str(cut.kind);
+        out.push(']');
+        copied = cut.end;
+    }
+    if copied == 0 && out.is_empty() {
+        return None;
+    }
+    out.push_str(&text[copied..]);
+    Some(out)
+}
+
+/// The end of the word that `end` lies in: what is left after a cut never begins in the middle of a word, so that a
+/// second look finds nothing that the first did not.
+fn past_word(text: &str, end: usize) -> usize {
+    end + text[end..].chars().take_while(|c| c.is_alphanumeric()).map(char::len_utf8).sum::<usize>()
 }
 
 #[cfg(test)]

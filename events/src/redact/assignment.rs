@@ -1,152 +1,221 @@
-//! Assignments whose name says that the value is a secret: `password=…`, `"api_key": "…"`, `DB_SECRET: …`.
+//! Values whose name says that they are secrets: `password=…`, `"api_key": "…"`, `DB_SECRET: …`, `--token …`.
 
-use super::{Cut, MARK, run_end};
+use super::Cut;
+use super::alphabet::{DIGIT, LOWER, UPPER, is};
+use super::chance::{is_random, is_uuid};
+use super::name::{Name, Sign};
+use super::placeholder::is_placeholder;
 
-/// Shortest value that counts as a secret, in characters.
-const MIN_VALUE_CHARS: usize = 8;
-/// The same where the name alone is a weak sign (`token`).
-const MIN_STRICT_VALUE_CHARS: usize = 16;
+/// Shortest value of letters alone that counts as a secret, in characters.
+const MIN_WORD_CHARS: usize = 8;
+/// Shortest value of letters with digits or signs, in characters.
+const MIN_VALUE_CHARS: usize = 6;
+/// Shortest value where the name is a weak sign (`token`), in characters.
+const MIN_WEAK_CHARS: usize = 16;
+/// Shortest value where the name is a faint sign (`key`), in characters.
+const MIN_FAINT_CHARS: usize = 20;
 /// How much of a value is looked at to judge it, in bytes; a longer one is cut whole.
 const MAX_JUDGED_BYTES: usize = 512;
+/// Most blanks before a value: aligned tables have more, secrets do not stand behind them.
+const MAX_BLANKS: usize = 8;
+/// Longest value with blanks in it, in bytes.
+const MAX_SPOKEN_BYTES: usize = 200;
 
-/// What may stand between the word and the separator: the rest of the name.
-const NAME_ENDS: &[&str] = &["_access_key", "_key_base", "_key", "key", "_value", "s"];
+/// How name and value are joined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Join {
+    /// `=` with nothing around it: shells, URLs, command lines.
+    Tight,
+    /// `=` or `:` as programs and settings have it.
+    Loose,
+    /// A part of a URL's query.
+    Query,
+}
 
-/// Values that say "put yours here", or that are code reading a value from elsewhere; compared in lower case.
-const PLACEHOLDERS: &[&str] = &[
-    "your",
-    "my_",
-    "my-",
-    "example",
-    "placeholder",
-    "changeme",
-    "change_me",
-    "change-me",
-    "xxx",
-    "***",
-    "...",
-    "insert",
-    "enter",
-    "todo",
-    "dummy",
-    "process.env",
-    "os.environ",
-    "os.getenv",
-    "env.",
-    "env:",
-    "secrets.",
-    "self.",
-    "this.",
-    "config.",
-    "settings.",
-    "options.",
-    "props.",
-    "params.",
-    "args.",
-    "req.",
-    "request.",
-    "undefined",
-    "required",
-    "optional",
-    "string",
-    "http://",
-    "https://",
-    "./",
-    "~/",
-];
-
-/// The value assigned to the name that the word at `start..end` belongs to, if it looks like a secret.
-///
-/// `strict` is for words that mostly name harmless things.
-pub(super) fn value(text: &str, start: usize, end: usize, strict: bool) -> Option<Cut> {
-    let separated = if text.as_bytes()[end - 1] == b'=' { end - 1 } else { name_end(text, end) };
-    let (value, tight) = after_separator(text, separated)?;
+/// The value that begins after the separator that ends at `from`, if it is a secret.
+pub(super) fn value(text: &str, from: usize, name: Name, join: Join) -> Option<Cut> {
     let bytes = text.as_bytes();
-    let quote = bytes.get(value).copied().filter(|byte| matches!(byte, b'"' | b'\'' | b'`'));
-    let escaped = bytes[value..].starts_with(b"\\\"");
-    let first = value + if escaped { 2 } else { usize::from(quote.is_some()) };
-    let part = |byte: u8| !byte.is_ascii_whitespace() && !b"\"'`,;<>[]{}()\\&|".contains(&byte);
-    let window = &bytes[first..bytes.len().min(first + MAX_JUDGED_BYTES)];
-    let judged = first + window.iter().take_while(|byte| part(**byte)).count();
-    if judged - first == MAX_JUDGED_BYTES {
-        return Some(Cut { start: first, end: run_end(text, first, part), kind: "secret" });
+    let at = past_blanks(bytes, from);
+    let value = Value::at(bytes, at, name, join)?;
+    let secret = &text[value.start..value.end];
+    let kind = if name.sign == Sign::Account { "account" } else { "secret" };
+    let cut = Cut { start: value.start, end: value.end, kind };
+    if value.end - value.start > MAX_JUDGED_BYTES {
+        return (name.sign != Sign::Faint).then_some(cut);
     }
-    let secret = &text[first..judged];
-    let quoted = escaped || quote.is_some();
-    if quoted && !matches!(bytes.get(judged), Some(b'"' | b'\'' | b'`' | b'\\')) {
-        return None;
-    }
-    let called = matches!(bytes.get(judged), Some(b'(' | b'[' | b'{'));
-    let shell = &text[start..end];
-    let likely = !called
-        && !is_placeholder(secret, shell)
-        && if strict { is_random(secret) } else { is_secret(secret, quoted, tight) };
-    likely.then_some(Cut { start: first, end: judged, kind: "secret" })
+    let word = &text[name.start..from];
+    let set = name.screams && join == Join::Tight;
+    let likely = !value.called && !is_placeholder(secret, word, value.quoted, set);
+    (likely && is_secret(secret, name, join, value.quoted)).then_some(cut)
 }
 
-/// The end of the name, when what follows the word still is one.
-fn name_end(text: &str, end: usize) -> usize {
-    let rest = &text.as_bytes()[end..];
-    let known = NAME_ENDS.iter().find(|name| {
-        rest.get(..name.len()).is_some_and(|here| here.eq_ignore_ascii_case(name.as_bytes()))
-            && !rest.get(name.len()).is_some_and(u8::is_ascii_alphanumeric)
-    });
-    end + known.map_or(0, |name| name.len())
-}
-
-/// Where the value begins after `=`, `:`, `=>` or `":`, and whether nothing but `=` stands between.
-fn after_separator(text: &str, from: usize) -> Option<(usize, bool)> {
-    let bytes = text.as_bytes();
-    let mut at = from;
-    if bytes[at..].starts_with(b"\\\"") {
-        at += 2;
-    } else if matches!(bytes.get(at), Some(b'"' | b'\'' | b'`' | b']')) {
-        at += 1;
+/// Past blanks and colours.
+pub(super) fn past_blanks(bytes: &[u8], from: usize) -> usize {
+    let blanks = |from: usize| {
+        from + bytes[from..].iter().take(MAX_BLANKS).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+    };
+    let mut at = blanks(from);
+    if bytes[at..].starts_with(b"\x1b[") {
+        let sequence = bytes[at + 2..].iter().take(MAX_BLANKS).position(|byte| *byte == b'm');
+        at = sequence.map_or(at, |length| blanks(at + 2 + length + 1));
     }
-    at = spaces(text, at);
-    match bytes.get(at)? {
-        b'=' | b':' => at += 1,
-        _ => return None,
+    at
+}
+
+/// Where a value lies, and how it is written.
+struct Value {
+    start: usize,
+    end: usize,
+    quoted: bool,
+    /// A bracket follows: it is a call, an index or a type.
+    called: bool,
+}
+
+impl Value {
+    fn at(bytes: &[u8], at: usize, name: Name, join: Join) -> Option<Self> {
+        // `b"…"`, `$'…'`: a letter before the quote.
+        let marked = matches!(bytes.get(at), Some(b'b' | b'r' | b'f' | b'u' | b'B' | b'R' | b'@' | b'$'))
+            && matches!(bytes.get(at + 1), Some(b'"' | b'\''));
+        let at = at + usize::from(marked);
+        let slashes = bytes[at..].iter().take(7).take_while(|byte| **byte == b'\\').count();
+        match bytes.get(at + slashes) {
+            Some(quote @ (b'"' | b'\'' | b'`')) => Self::quoted(bytes, at + slashes, *quote, slashes, name),
+            _ if slashes == 0 => Some(Self::bare(bytes, at, name, join)),
+            _ => None,
+        }
     }
-    // `==`, `!=`, `::` and `:=` compare, qualify or define; only the last assigns.
-    match bytes.get(at) {
-        Some(b'=' | b':') if bytes[at - 1] == bytes[at] => return None,
-        Some(b'=' | b'>') => at += 1,
-        _ => {}
+
+    /// What stands between two quotes, which `slashes` backslashes escape.
+    fn quoted(bytes: &[u8], open: usize, quote: u8, slashes: usize, name: Name) -> Option<Self> {
+        let mut start = open + 1;
+        while bytes.get(start) == Some(&quote) && start < open + 3 {
+            start += 1;
+        }
+        let mut spoken = false;
+        let mut at = start;
+        while let Some(&byte) = bytes.get(at) {
+            let escapes = bytes[at..].iter().take(8).take_while(|byte| **byte == b'\\').count();
+            if escapes > 0 {
+                let next = bytes.get(at + escapes).copied();
+                // A quote with as many backslashes as the first closes; with more it belongs to the value.
+                if (next == Some(quote) && escapes <= slashes) || matches!(next, Some(b'n' | b'r' | b't')) {
+                    break;
+                }
+                at += escapes + usize::from(next.is_some_and(|next| next.is_ascii()));
+                continue;
+            }
+            match byte {
+                _ if byte == quote && slashes == 0 => break,
+                b'\n' | b'\r' => break,
+                b' ' | b'\t' => spoken = true,
+                _ => {}
+            }
+            if at - start > MAX_JUDGED_BYTES && spoken {
+                return None;
+            }
+            at += 1;
+            if at - start > MAX_JUDGED_BYTES && bytes.get(at).is_some_and(|byte| byte.is_ascii_whitespace()) {
+                break;
+            }
+        }
+        let ends = bytes.get(at).is_none_or(|byte| *byte == quote || *byte == b'\\');
+        let fits = !spoken
+            || ((name.screams || name.spoken) && name.spoken && at - start <= MAX_SPOKEN_BYTES && at < bytes.len());
+        let end = if at == bytes.len() { at } else { floor(bytes, at) };
+        (ends && fits && end > start).then_some(Self { start, end, quoted: true, called: false })
     }
-    let tight = at == from + 1 && bytes[from] == b'=';
-    Some((spaces(text, at), tight))
-}
 
-/// The end of at most 8 blanks: aligned tables have more, secrets do not stand behind them.
-fn spaces(text: &str, from: usize) -> usize {
-    from + text.as_bytes()[from..].iter().take(8).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
-}
-
-fn is_placeholder(value: &str, word: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    let letters = value.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b'.'));
-    let uniform = value.bytes().all(|byte| Some(byte) == value.bytes().next());
-    value.starts_with(['$', '%', '@'])
-        || value.starts_with(MARK)
-        || uniform
-        || PLACEHOLDERS.iter().any(|start| lower.starts_with(start))
-        || (letters && lower.contains(word.trim_end_matches('=').to_ascii_lowercase().as_str()))
-        || (value.starts_with('/') && value.matches('/').count() > 1)
-}
-
-fn is_secret(value: &str, quoted: bool, tight: bool) -> bool {
-    if value.len() < MIN_VALUE_CHARS {
-        return false;
+    /// A value without quotes.
+    fn bare(bytes: &[u8], start: usize, name: Name, join: Join) -> Self {
+        // In an environment's file a value reaches to the end of its line, whatever is in it.
+        let whole = join == Join::Tight && name.screams && begins_line(bytes, name.start);
+        let part = |byte: u8| match byte {
+            b'"' | b'\'' | b'`' | b'<' | b'>' | b';' | b'\\' => false,
+            b',' | b'[' | b']' | b'{' | b'}' | b'(' | b')' | b'&' | b'|' => whole,
+            b'#' => join != Join::Query,
+            _ => !byte.is_ascii_whitespace() && !byte.is_ascii_control(),
+        };
+        // A longer value of a faint name is none, and is not followed to its end.
+        let most = if name.sign == Sign::Faint { start + MAX_JUDGED_BYTES } else { usize::MAX };
+        let mut end = start;
+        while let Some(&byte) = bytes.get(end).filter(|_| end <= most) {
+            if part(byte) {
+                end += 1;
+            } else if bytes[end..].starts_with(b"\\/") {
+                end += 2;
+            } else if bytes[end..].starts_with(b"\\u003d") {
+                end += 6;
+            } else {
+                break;
+            }
+        }
+        // What ends a sentence or a list does not belong to it.
+        while end > start && matches!(bytes[end - 1], b'.' | b',' | b')' | b':') {
+            end -= 1;
+        }
+        let called = !whole && matches!(bytes.get(end), Some(b'(' | b'[' | b'{')) || bytes[end..].starts_with(b"::");
+        Self { start, end, quoted: false, called }
     }
-    let identifier = value.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.' | b':'));
-    let plain_word = value.bytes().all(|byte| byte.is_ascii_lowercase());
-    quoted || !identifier || (tight && plain_word)
 }
 
-fn is_random(value: &str) -> bool {
-    value.len() >= MIN_STRICT_VALUE_CHARS
-        && value.bytes().any(|byte| byte.is_ascii_digit())
-        && value.bytes().any(|byte| byte.is_ascii_alphabetic())
-        && value.is_ascii()
+/// The last boundary of a character at or before a place.
+fn floor(bytes: &[u8], at: usize) -> usize {
+    at - bytes[..=at.min(bytes.len() - 1)].iter().rev().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count()
+}
+
+/// Whether a name is the first of its line, or comes after `export`, `ENV` and alike.
+fn begins_line(bytes: &[u8], start: usize) -> bool {
+    let before = &bytes[start.saturating_sub(16)..start];
+    let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+    matches!(line, b"" | b"+" | b"-" | b">" | b"export" | b"ENV" | b"ARG" | b"set" | b"declare -x" | b"+export" | b"-e")
+}
+
+/// Whether a value is one, by its name and its form.
+fn is_secret(value: &str, name: Name, join: Join, quoted: bool) -> bool {
+    let bytes = value.as_bytes();
+    let length = bytes.len();
+    match name.sign {
+        Sign::Strong => is_chosen(bytes, join, quoted),
+        Sign::Weak | Sign::Signed if join == Join::Query => {
+            length >= MIN_WORD_CHARS && bytes.iter().any(|byte| is(*byte, DIGIT))
+        }
+        Sign::Weak => length >= MIN_WEAK_CHARS && is_random(bytes),
+        Sign::Faint => length >= MIN_FAINT_CHARS && is_random(bytes) && !is_uuid(bytes),
+        Sign::Account => {
+            value.contains('@') || (length >= MIN_FAINT_CHARS && bytes.iter().any(|byte| is(*byte, DIGIT)))
+        }
+        Sign::Signed | Sign::Authorization | Sign::Cookie | Sign::Putty => false,
+    }
+}
+
+/// Whether a value can be what somebody chose for a password or was given for a key: no name of a variable.
+fn is_chosen(value: &[u8], join: Join, quoted: bool) -> bool {
+    let letters = value.iter().all(|byte| is(*byte, LOWER | UPPER) || matches!(byte, b'_' | b'.' | b':' | b'-'));
+    let word = value.iter().all(|byte| is(*byte, LOWER));
+    let number = value.iter().all(|byte| is(*byte, DIGIT) || *byte == b'.');
+    if letters {
+        return value.len() >= MIN_WORD_CHARS && (quoted || (join != Join::Loose && word));
+    }
+    value.len() >= MIN_VALUE_CHARS && (!number || quoted || join != Join::Loose) && (quoted || !is_code(value))
+}
+
+/// Whether a value without quotes reads as code: `user.password2`, `a?.b1`, `Kind::A1`.
+fn is_code(value: &[u8]) -> bool {
+    let mut bytes = value.iter().peekable();
+    let mut joined = false;
+    while let Some(byte) = bytes.next() {
+        let next = bytes.peek().copied();
+        let fits = match byte {
+            b'?' | b'!' => next == Some(&b'.'),
+            b'.' | b':' => {
+                joined = true;
+                next.is_some()
+            }
+            byte => byte.is_ascii_alphanumeric() || *byte == b'_',
+        };
+        if !fits {
+            return false;
+        }
+    }
+    joined && value.first().is_some_and(|byte| is(*byte, LOWER | UPPER)) && !is_random(value)
 }

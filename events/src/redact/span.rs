@@ -1,52 +1,92 @@
-//! Secrets that stand between two marks: private passages, key blocks, headers, passwords in URLs.
+//! Secrets that stand between two marks: private passages, key blocks, what belongs to a user on a command line.
 
 use memchr::memmem;
 
-use super::key::follows_word;
-use super::{Cut, MAX_PEM_BYTES, MIN_KEY_CHARS, run_end};
-
-/// Longest user name or password looked for in a URL, in bytes.
-const MAX_USERINFO_BYTES: usize = 512;
+use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, PLUS, UNDERSCORE, is, run_end, run_start};
+use super::{Cut, MAX_PEM_BYTES};
 
 /// A run of Base64 this long is part of a key wherever it ends, in characters; lines of a block have 64.
 const SHORTEST_KEY_LINE: usize = 40;
+/// Longest name of a user on a command line, in bytes.
+const MAX_USER_BYTES: usize = 64;
+/// Longest password there, in bytes.
+const MAX_PASSWORD_BYTES: usize = 128;
+/// The beginnings of a tag: as it is, and as JSON and HTML may write it.
+const OPENS: &[&str] = &["<", "\\u003c", "\\u003C", "&lt;"];
+/// The same, of its end.
+const CLOSES: &[&str] = &[">", "\\u003e", "\\u003E", "&gt;"];
+/// How far behind a closing tag's name its end may stand, in bytes.
+const MAX_TAG_BYTES: usize = 64;
 
-/// A passage that a person marked private. Nested marks are closed one by one; an unclosed one reaches to the end.
-pub(super) fn private(text: &str, start: usize, end: usize) -> Option<Cut> {
+/// Every passage that a person marked private. Nested marks are closed one by one; an unclosed one reaches to the end.
+pub(super) fn private(text: &str) -> impl Iterator<Item = Cut> {
     let bytes = text.as_bytes();
-    if !closes_name(bytes.get(end).copied()) {
+    let mut tags = tags(bytes);
+    std::iter::from_fn(move || {
+        let (start, _) = tags.find(|(_, tag)| !tag.closes)?;
+        let mut depth = 1_u32;
+        for (_, tag) in tags.by_ref() {
+            depth = if tag.closes { depth - 1 } else { depth + 1 };
+            if depth == 0 {
+                return Some(Cut { start, end: tag_end(bytes, tag.end), kind: "private" });
+            }
+        }
+        Some(Cut { start, end: text.len(), kind: "private" })
+    })
+}
+
+/// A tag of that name, up to the name's end.
+struct Tag {
+    end: usize,
+    closes: bool,
+}
+
+/// Every such tag with its place, in order.
+fn tags(bytes: &[u8]) -> impl Iterator<Item = (usize, Tag)> {
+    let mut plain = memchr::memchr_iter(b'<', bytes).filter_map(move |at| tag(bytes, at, 1)).peekable();
+    let mut escaped = escaped(bytes).peekable();
+    std::iter::from_fn(move || match (plain.peek(), escaped.peek()) {
+        (Some((one, _)), Some((other, _))) if other < one => escaped.next(),
+        (None, _) => escaped.next(),
+        _ => plain.next(),
+    })
+}
+
+/// The same of those that JSON or HTML writes otherwise.
+fn escaped(bytes: &[u8]) -> impl Iterator<Item = (usize, Tag)> {
+    let mut json = memmem::find_iter(bytes, "\\u003").filter_map(move |at| tag(bytes, at, 6)).peekable();
+    let mut html = memmem::find_iter(bytes, "&lt;").filter_map(move |at| tag(bytes, at, 4)).peekable();
+    std::iter::from_fn(move || match (json.peek(), html.peek()) {
+        (Some((one, _)), Some((other, _))) if other < one => html.next(),
+        (None, _) => html.next(),
+        _ => json.next(),
+    })
+}
+
+/// The tag that begins at `at` with an opening of that many bytes.
+fn tag(bytes: &[u8], at: usize, opening: usize) -> Option<(usize, Tag)> {
+    const NAME: &[u8] = b"private";
+    let rest = bytes.get(at + opening..)?;
+    if !matches!(rest.first()?, b'p' | b'P' | b'/' | b'\\') {
         return None;
     }
-    let mut depth = 1_u32;
-    let mut at = end;
-    while let Some(next) = memchr::memchr(b'<', &bytes[at..]) {
-        let here = at + next;
-        at = here + 1;
-        if let Some(after) = named(bytes, here, b"<private") {
-            depth += 1;
-            at = after;
-        } else if let Some(after) = named(bytes, here, b"</private") {
-            depth -= 1;
-            at = after;
-        }
-        if depth == 0 {
-            let close = bytes[at..].iter().take(64).position(|byte| *byte == b'>');
-            let end = close.map_or(at, |offset| at + offset + 1);
-            return Some(Cut { start, end, kind: "private" });
-        }
+    if !OPENS.iter().any(|open| &bytes[at..at + opening] == open.as_bytes()) {
+        return None;
     }
-    Some(Cut { start, end: text.len(), kind: "private" })
+    let slash = [&b"/"[..], b"\\/"].iter().find(|slash| rest.starts_with(slash)).map_or(0, |slash| slash.len());
+    let name = rest.get(slash..slash + NAME.len())?;
+    let end = at + opening + slash + NAME.len();
+    let ended = bytes.get(end).is_none_or(|byte| *byte == b'/' || byte.is_ascii_whitespace())
+        || CLOSES.iter().any(|close| bytes[end..].starts_with(close.as_bytes()));
+    (name.eq_ignore_ascii_case(NAME) && ended).then_some((at, Tag { end, closes: slash > 0 }))
 }
 
-/// The place after a tag's name, if this tag is there.
-fn named(bytes: &[u8], at: usize, name: &[u8]) -> Option<usize> {
-    let after = at + name.len();
-    let same = bytes.get(at..after)?.eq_ignore_ascii_case(name);
-    (same && closes_name(bytes.get(after).copied())).then_some(after)
-}
-
-fn closes_name(byte: Option<u8>) -> bool {
-    byte.is_none_or(|byte| byte == b'>' || byte == b'/' || byte.is_ascii_whitespace())
+/// The end of the tag whose name ends at `at`.
+fn tag_end(bytes: &[u8], at: usize) -> usize {
+    let window = &bytes[at..bytes.len().min(at + MAX_TAG_BYTES)];
+    let ends =
+        CLOSES.iter().filter_map(|close| memmem::find(window, close.as_bytes()).map(|found| found + close.len()));
+    ends.min().map_or(at, |length| at + length)
 }
 
 /// Where the next `-----END …` is: remembered, so that many beginnings look through the text once.
@@ -60,46 +100,63 @@ impl NextEnd {
         {
             return known;
         }
-        let found = memmem::find(&text.as_bytes()[from..], b"-----END ").map(|at| from + at);
+        // Blocks of SSH have four hyphens and a blank.
+        let bytes = &text.as_bytes()[from..];
+        let usual = memmem::find(bytes, b"-----END ").map(|at| from + at);
+        let other = memmem::find(bytes, b"---- END ").map(|at| from + at);
+        let found = usual.into_iter().chain(other).min();
         self.0 = Some(found);
         found
     }
 }
 
-/// A private key block, closed or torn.
-pub(super) fn pem(text: &str, start: usize, end: usize, next_end: &mut NextEnd) -> Option<Cut> {
+/// A private key block, closed or torn. `end` is behind `BEGIN `.
+pub(super) fn pem(text: &str, end: usize, next_end: &mut NextEnd) -> Option<Cut> {
     let bytes = text.as_bytes();
-    if !bytes[start..].starts_with(b"-----BEGIN ") {
+    let word = end - "BEGIN ".len();
+    let dashes = run_start(bytes, word - usize::from(bytes[..word].ends_with(b" ")), 5, HYPHEN);
+    let label_end = run_end(bytes, end, super::alphabet::UPPER | DIGIT);
+    let label_end = label(bytes, label_end);
+    if !text[end..label_end].contains("PRIVATE KEY") || !bytes[label_end..].starts_with(b"----") {
         return None;
     }
-    let label_end = run_end(text, end, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' ');
-    if !text[end..label_end].contains("PRIVATE KEY") || !bytes[label_end..].starts_with(b"-----") {
-        return None;
-    }
-    let body = label_end + "-----".len();
+    let body = run_end(bytes, label_end, HYPHEN);
     let close = next_end.after(text, body).filter(|at| at - body <= MAX_PEM_BYTES);
     let end = match close {
-        Some(at) => {
-            let label = run_end(text, at + "-----END ".len(), |byte| byte.is_ascii_uppercase() || byte == b' ');
-            run_end(text, label, |byte| byte == b'-')
-        }
+        Some(at) => run_end(bytes, label(bytes, at + "-----END ".len()), HYPHEN),
         None => torn_block_end(text, body),
     };
-    Some(Cut { start, end, kind: "private_key" })
+    Some(Cut { start: dashes, end, kind: "private_key" })
 }
 
-/// The end of what still looks like a key's body: lines of Base64, after headers such as `Proc-Type: 4,ENCRYPTED`.
+/// The end of a block's label: capitals, digits and single blanks.
+fn label(bytes: &[u8], from: usize) -> usize {
+    let part = |byte: &&u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || **byte == b' ';
+    from + bytes[from..].iter().take(64).take_while(part).count()
+}
+
+/// The end of what still looks like a key's body: lines of Base64, after headers such as `Proc-Type: 4,ENCRYPTED`, and with
+/// what a diff, a quotation or a numbered listing puts before them.
 fn torn_block_end(text: &str, body: usize) -> usize {
-    let base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\\');
+    let bytes = text.as_bytes();
     let mut end = body;
     loop {
-        let line = run_end(text, end, |byte| byte.is_ascii_whitespace());
+        let line = line_start(text, end);
         if ["Proc-Type:", "DEK-Info:", "Comment:", "Version:"].iter().any(|name| text[line..].starts_with(name)) {
-            end = memchr::memchr(b'\n', &text.as_bytes()[line..]).map_or(text.len(), |at| line + at);
+            end = memchr::memchr(b'\n', &bytes[line..]).map_or(text.len(), |at| line + at);
             continue;
         }
-        let run = run_end(text, line, base64);
-        let ends_line = text.as_bytes().get(run).is_none_or(|byte| matches!(byte, b'\n' | b'\r'));
+        let mut run = line;
+        loop {
+            run = run_end(bytes, run, ALNUM | PLUS);
+            // A line end as JSON writes it, once or twice escaped.
+            let slashes = bytes[run..].iter().take(4).take_while(|byte| **byte == b'\\').count();
+            if slashes == 0 {
+                break;
+            }
+            run += slashes;
+        }
+        let ends_line = bytes.get(run).is_none_or(|byte| matches!(byte, b'\n' | b'\r'));
         if run == line || !(ends_line || run - line >= SHORTEST_KEY_LINE) {
             return end;
         }
@@ -107,55 +164,65 @@ fn torn_block_end(text: &str, body: usize) -> usize {
     }
 }
 
-/// What follows `Authorization:`, in a header, in JSON or in code.
-pub(super) fn authorization(text: &str, end: usize) -> Option<Cut> {
-    let separator = |byte: u8| matches!(byte, b'"' | b'\'' | b'`' | b':' | b'=' | b' ' | b'\t' | b'\\');
-    let scheme = run_end(text, end, separator);
-    if scheme == end || scheme - end > 12 {
-        return None;
+/// Where a line's own text begins: past blanks, line ends, and `+`, `-`, `>`, `|` or `12→`.
+fn line_start(text: &str, from: usize) -> usize {
+    let blanks =
+        |from: usize| from + text.as_bytes()[from..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let line = blanks(from);
+    if line == from {
+        return line;
     }
-    let name_end = run_end(text, scheme, |byte| byte.is_ascii_alphabetic());
-    let known = ["bearer", "basic", "token", "apikey", "digest"];
-    if !known.iter().any(|name| text[scheme..name_end].eq_ignore_ascii_case(name)) {
-        return None;
+    let number = run_end(text.as_bytes(), line, DIGIT);
+    if let Some(mark) = ["→", "\t"].iter().find(|mark| text[number..].starts_with(**mark)) {
+        return number + mark.len();
     }
-    let start = run_end(text, name_end, |byte| byte == b' ');
-    let end = run_end(text, start, is_credential);
-    (start > name_end && end - start >= 6).then_some(Cut { start, end, kind: "authorization" })
+    let marks = text.as_bytes()[line..].iter().take(2).take_while(|byte| matches!(byte, b'-' | b'>' | b'|')).count();
+    blanks(line + marks)
 }
 
-/// `Bearer X` outside a header, with an X that can only be a token.
-pub(super) fn bearer(text: &str, start: usize, end: usize) -> Option<Cut> {
-    let value = run_end(text, end, |byte| byte == b' ');
-    let value_end = run_end(text, value, is_credential);
-    let token = &text[value..value_end];
-    let plausible = token.len() >= MIN_KEY_CHARS && token.bytes().any(|byte| byte.is_ascii_digit());
-    (plausible && !follows_word(text, start)).then_some(Cut { start: value, end: value_end, kind: "authorization" })
+/// The private lines of a key of PuTTY, or its check sum: what follows the name and its colon.
+pub(super) fn putty(text: &str, from: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let start = from + bytes[from..].iter().take(2).take_while(|byte| **byte == b' ').count();
+    let mut end = run_end(bytes, start, DIGIT | super::alphabet::HEX);
+    loop {
+        let line = end
+            + bytes[end..]
+                .iter()
+                .take(4)
+                .take_while(|byte| matches!(byte, b'\r' | b'\n' | b'\\' | b'n' | b'r'))
+                .count();
+        let run = run_end(bytes, line, ALNUM | PLUS);
+        if line == end || run - line < 2 || bytes.get(run) == Some(&b'-') || bytes.get(run) == Some(&b':') {
+            break;
+        }
+        end = run;
+    }
+    (end > start).then_some(Cut { start, end, kind: "private_key" })
 }
 
-/// What a credential is made of in a header; no brackets, so that neither a mark nor a placeholder is one.
-fn is_credential(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-' | b'.' | b'~' | b':' | b'|')
-}
-
-/// The password of `scheme://user:password@host`.
-pub(super) fn url_password(text: &str, end: usize) -> Option<Cut> {
-    let part = |byte: u8| !byte.is_ascii_whitespace() && !b"/@:\"'`<>[]{}()\\,$*?#".contains(&byte);
-    let bounded = |from: usize| {
-        let window = &text.as_bytes()[from..text.len().min(from + MAX_USERINFO_BYTES)];
-        from + window.iter().take_while(|byte| part(**byte)).count()
+/// The password in `-u user:password` at its colon, and in `user:password@tcp(host)`.
+pub(super) fn user(text: &str, colon: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let start = run_start(bytes, colon, MAX_USER_BYTES, ALNUM | UNDERSCORE | HYPHEN | DOT);
+    let part = |byte: &&u8| {
+        !byte.is_ascii_whitespace() && !matches!(**byte, b'"' | b'\'' | b'`' | b'<' | b'\\' | b'|' | b';' | b'&' | b')')
     };
-    let user_end = bounded(end);
-    if text.as_bytes().get(user_end) != Some(&b':') {
-        return None;
+    let window = &bytes[colon + 1..bytes.len().min(colon + 1 + MAX_PASSWORD_BYTES)];
+    let end = colon + 1 + window.iter().take_while(part).count();
+    let password = &bytes[colon + 1..end];
+    let network = [&b"@tcp("[..], b"@unix(", b"@udp("];
+    if let Some(at) = network.iter().find_map(|mark| memmem::find(password, mark)) {
+        let real = at > 0 && !matches!(password[0], b'$' | b'{' | b'%');
+        return real.then_some(Cut { start: colon + 1, end: colon + 1 + at, kind: "password" });
     }
-    let start = user_end + 1;
-    let window = &text.as_bytes()[start..text.len().min(start + MAX_USERINFO_BYTES)];
-    let inside = |byte: &&u8| !byte.is_ascii_whitespace() && !b"/@\"'`<>[]{}\\".contains(byte);
-    let close = start + window.iter().take_while(inside).count();
-    if text.as_bytes().get(close) != Some(&b'@') {
-        return None;
-    }
-    let real = close > start && !text[start..].starts_with(['$', '%']);
-    real.then_some(Cut { start, end: close, kind: "password" })
+    let before = bytes[start.saturating_sub(16)..start].trim_ascii_end();
+    let before = before.strip_suffix(b"\"").or_else(|| before.strip_suffix(b"'")).unwrap_or(before);
+    let before = before.trim_ascii_end().strip_suffix(b"=").unwrap_or(before).trim_ascii_end();
+    let option =
+        [&b" -u"[..], b"--user", b"--proxy-user", b" -U", b"-basic-auth"].iter().any(|option| before.ends_with(option));
+    let asks = matches!(password.first(), None | Some(b'$' | b'{' | b'%' | b'*'));
+    let number = password.iter().all(|byte| is(*byte, DIGIT));
+    let same = password == &bytes[start..colon];
+    (option && !asks && !number && !same).then_some(Cut { start: colon + 1, end, kind: "password" })
 }

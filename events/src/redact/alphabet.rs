@@ -1,0 +1,60 @@
+//! Classes of bytes, one bit each, and runs of them.
+
+/// `a` to `z`.
+pub(super) const LOWER: u8 = 1;
+/// `A` to `Z`.
+pub(super) const UPPER: u8 = 2;
+/// `0` to `9`.
+pub(super) const DIGIT: u8 = 4;
+/// `_`.
+pub(super) const UNDERSCORE: u8 = 8;
+/// `-`.
+pub(super) const HYPHEN: u8 = 16;
+/// `.` and `~`.
+pub(super) const DOT: u8 = 32;
+/// What Base64 has besides letters and digits: `+`, `/`, `=`.
+pub(super) const PLUS: u8 = 64;
+/// Digits, and `a` to `f` of either case.
+pub(super) const HEX: u8 = 128;
+/// ASCII letters and digits.
+pub(super) const ALNUM: u8 = LOWER | UPPER | DIGIT;
+/// All that a credential may be made of.
+pub(super) const TOKEN: u8 = ALNUM | UNDERSCORE | HYPHEN | DOT | PLUS;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0_u8;
+    loop {
+        classes[byte as usize] = match byte {
+            b'a'..=b'f' => LOWER | HEX,
+            b'g'..=b'z' => LOWER,
+            b'A'..=b'F' => UPPER | HEX,
+            b'G'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT | HEX,
+            b'_' => UNDERSCORE,
+            b'-' => HYPHEN,
+            b'.' | b'~' => DOT,
+            b'+' | b'/' | b'=' => PLUS,
+            _ => 0,
+        };
+        if byte == u8::MAX {
+            break classes;
+        }
+        byte += 1;
+    }
+};
+
+/// Whether a byte is of one of the classes.
+pub(super) const fn is(byte: u8, classes: u8) -> bool {
+    CLASSES[byte as usize] & classes != 0
+}
+
+/// The end of the longest run of such bytes from `from` on.
+pub(super) fn run_end(bytes: &[u8], from: usize, classes: u8) -> usize {
+    from + bytes[from..].iter().take_while(|byte| is(**byte, classes)).count()
+}
+
+/// The beginning of the longest run of such bytes before `end`, of at most `most` of them.
+pub(super) fn run_start(bytes: &[u8], end: usize, most: usize, classes: u8) -> usize {
+    end - bytes[..end].iter().rev().take(most).take_while(|byte| is(**byte, classes)).count()
+}

@@ -1,0 +1,126 @@
+//! Headers that say who asks: `Authorization`, `Cookie`, as a protocol, a program or a log writes them.
+
+use super::Cut;
+use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, LOWER, PLUS, TOKEN, UNDERSCORE, UPPER, is, run_end};
+use super::assignment::past_blanks;
+use super::chance::is_random;
+use super::placeholder::is_placeholder;
+use super::{MIN_KEY_CHARS, past_word};
+
+/// Ways to say who asks, in small letters.
+const SCHEMES: &[&str] = &[
+    "bearer",
+    "basic",
+    "token",
+    "apikey",
+    "api-key",
+    "digest",
+    "negotiate",
+    "ntlm",
+    "ssws",
+    "geniekey",
+    "splunk",
+    "key",
+    "sso-key",
+    "hoba",
+    "aws4-hmac-sha256",
+    "jwt",
+];
+/// Shortest credential behind a scheme, in characters.
+const MIN_CREDENTIAL_CHARS: usize = 6;
+/// Shortest value of a cookie that may be a secret, in characters.
+const MIN_COOKIE_CHARS: usize = 8;
+/// How much of a header is looked at to find such a cookie, in bytes.
+const MAX_JUDGED_BYTES: usize = 512;
+
+/// What follows `Authorization:`: the credential behind the scheme, or one without.
+pub(super) fn authorization(text: &str, from: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let scheme = past_quotes(bytes, from);
+    let end = run_end(bytes, scheme, ALNUM | HYPHEN);
+    let known = SCHEMES.iter().any(|name| bytes[scheme..end].eq_ignore_ascii_case(name.as_bytes()));
+    let (start, least) = if known {
+        let start = past_blanks(bytes, end);
+        if start == end {
+            return None;
+        }
+        (start, MIN_CREDENTIAL_CHARS)
+    } else {
+        (scheme, MIN_KEY_CHARS)
+    };
+    let end = credential_end(bytes, start);
+    let told = &bytes[start..end];
+    let plausible = if known { !is_word(told) } else { is_random(told) };
+    (told.len() >= least && plausible && !is_placeholder(&text[start..end], "", true, true)).then(|| Cut {
+        start,
+        end: past_word(text, end),
+        kind: "authorization",
+    })
+}
+
+/// `Bearer X` outside a header, with an X that can only be a token.
+pub(super) fn bearer(text: &str, start: usize, end: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    if start.checked_sub(1).is_some_and(|at| bytes[at].is_ascii_alphanumeric()) {
+        return None;
+    }
+    let value = past_blanks(bytes, end);
+    let end = credential_end(bytes, value);
+    let plausible = end - value >= MIN_KEY_CHARS && bytes[value..end].iter().any(|byte| is(*byte, DIGIT));
+    plausible.then(|| Cut { start: value, end: past_word(text, end), kind: "authorization" })
+}
+
+/// What follows `Cookie:` or `Set-Cookie:`: all pairs of the one, the first value of the other.
+pub(super) fn cookie(text: &str, from: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let start = past_quotes(bytes, from);
+    let name = run_end(bytes, start, ALNUM | UNDERSCORE | HYPHEN | DOT);
+    if name == start || bytes.get(name) != Some(&b'=') || bytes.get(name + 1) == Some(&b'=') {
+        return None;
+    }
+    let ends =
+        |byte: u8| matches!(byte, b'"' | b'\'' | b'`' | b'\n' | b'\r' | b'\\' | b'<' | b'{' | b'[' | b'$' | b'(');
+    let part = |window: &[u8]| start + window.iter().take_while(|byte| !ends(**byte)).count();
+    let judged = floor(text, part(&bytes[start..bytes.len().min(start + MAX_JUDGED_BYTES)]));
+    let values = text[start..judged].split(';').filter_map(|pair| pair.split_once('='));
+    if !values.map(|(_, value)| value.trim().len()).any(|chars| chars >= MIN_COOKIE_CHARS) {
+        return None;
+    }
+    let pairs = text[start..part(&bytes[start..])].trim_end();
+    Some(Cut { start, end: start + pairs.len(), kind: "cookie" })
+}
+
+/// Over blanks, quotes and backslashes.
+fn past_quotes(bytes: &[u8], from: usize) -> usize {
+    let quote = |byte: &&u8| matches!(**byte, b'"' | b'\'' | b'`' | b'\\' | b' ' | b'\t' | b'=' | b'>');
+    from + bytes[from..].iter().take(10).take_while(quote).count()
+}
+
+/// The end of what a credential is made of in a header: no brackets, so that neither a mark nor a placeholder is one.
+fn credential_end(bytes: &[u8], from: usize) -> usize {
+    let mut end = from;
+    loop {
+        end = run_end(bytes, end, TOKEN);
+        match bytes.get(end) {
+            Some(b':' | b'|' | b'%' | b'!' | b'*') => end += 1,
+            _ if bytes[end..].starts_with(b"\\/") => end += 2,
+            _ => break,
+        }
+    }
+    while end > from && matches!(bytes[end - 1], b'.' | b':' | b'|') {
+        end -= 1;
+    }
+    end
+}
+
+/// Whether this is a word of a sentence: `Basic authentication`, `bearer tokens`.
+fn is_word(told: &[u8]) -> bool {
+    let rest = told.get(1..).unwrap_or_default();
+    told.iter().all(|byte| is(*byte, LOWER | UPPER | HYPHEN | PLUS))
+        && rest.iter().all(|byte| is(*byte, LOWER | HYPHEN))
+}
+
+/// The last boundary of a character at or before a place.
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at).rev().take(4).find(|at| text.is_char_boundary(*at)).unwrap_or(at)
+}

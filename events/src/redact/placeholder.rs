@@ -1,0 +1,150 @@
+//! Values that stand where a secret would: asked for, read from elsewhere, or known to everybody.
+//!
+//! They stay. `changeme` and `xxxx` protect nothing, `$TOKEN` and `${{ secrets.X }}` say where the secret is kept, and what
+//! they say is worth remembering. Everything else behind a telling name goes, weak passwords (`hunter2`, `postgres1`) too.
+
+use super::MARK;
+use super::alphabet::{ALNUM, LOWER, UPPER, is};
+use super::chance::is_words;
+
+/// How such values begin, in small letters.
+const STARTS: &[&str] = &[
+    "your",
+    "example",
+    "sample",
+    "placeholder",
+    "changeme",
+    "change_me",
+    "change-me",
+    "changethis",
+    "change-this",
+    "replace",
+    "xxx",
+    "***",
+    "...",
+    "insert",
+    "enter",
+    "todo",
+    "dummy",
+    "fixme",
+    "redacted",
+    "masked",
+    "hidden",
+    "process.env",
+    "import.meta",
+    "os.environ",
+    "os.getenv",
+    "env.",
+    "env:",
+    "env(",
+    "secrets.",
+    "self.",
+    "this.",
+    "config.",
+    "settings.",
+    "options.",
+    "props.",
+    "params.",
+    "args.",
+    "req.",
+    "request.",
+    "ctx.",
+    "context.",
+    "state.",
+    "data.",
+    "input.",
+    "form.",
+    "user.",
+    "undefined",
+    "required",
+    "optional",
+    "string",
+    "http://",
+    "https://",
+    "./",
+    "../",
+    "~/",
+    "arn:",
+    "op://",
+    "vault:",
+    "projects/",
+    "file:",
+    "ssm:",
+    "enc[",
+    "ref+",
+    "null",
+    "none",
+    "true",
+    "false",
+    "&str",
+    "option<",
+    "vec<",
+    "box<",
+    "redis://",
+    "ref:",
+    "key:",
+];
+/// Beginnings of values in tests, where the rest is words too: `test-key`.
+const MADE_UP: &[&str] =
+    &["test-", "test_", "fake", "mock", "my-", "my_", "some-", "some_", "foo", "a-", "the-", "no-"];
+/// Words that no secret has in it, whatever the language: they name the field.
+const INSIDE: &[&str] =
+    &["passw", "kennw", "geheim", "contrase", "senha", "secret", "token", "api_key", "api-key", "apikey", "credential"];
+/// Beginnings of password hashes: they are kept in place of passwords, and can be broken.
+const HASHES: &[&str] = &["$2a$", "$2b$", "$2y$", "$argon2", "$6$", "$5$", "$1$", "$y$", "$scrypt", "$pbkdf2"];
+
+/// Whether a value stands in a secret's place. `name` is what stands before it; `set` tells that it is set for good, as
+/// in `.env`, where no names of fields stand.
+pub(super) fn is_placeholder(value: &str, name: &str, quoted: bool, set: bool) -> bool {
+    let bytes = value.as_bytes();
+    let Some(first) = bytes.first() else { return true };
+    if HASHES.iter().any(|start| value.starts_with(start)) {
+        return false;
+    }
+    let has_letters = bytes.iter().any(|byte| is(*byte, LOWER | UPPER));
+    let reads = || value.starts_with('$') || (value.starts_with('%') && value.ends_with('%')) || value.contains("${");
+    let starts = || {
+        let head: String = value.chars().take(16).map(|c| c.to_ascii_lowercase()).collect();
+        STARTS.iter().any(|start| head.starts_with(start))
+    };
+    value.starts_with(MARK)
+        || ((bytes.len() >= 3 || !is(*first, ALNUM)) && bytes.iter().all(|byte| byte == first))
+        || reads()
+        || value.contains("{{")
+        || (bytes[0] == b'{' && value.ends_with('}'))
+        || (bytes[0] == b'[' && value.ends_with(']'))
+        || (bytes[0] == b'<' && value.ends_with('>'))
+        || (bytes[0] == b'!' && bytes.get(1).is_some_and(|byte| is(*byte, UPPER)))
+        || (bytes[0] == b'@' && !quoted)
+        || (has_letters && starts())
+        || (is_words(bytes) && MADE_UP.iter().any(|start| value.starts_with(start)))
+        || is_named_after(value, name, set)
+        || is_path(value, name)
+        || is_masked(bytes)
+}
+
+/// Whether a value is the name of a field, or of a variable that holds it: `password1`, `userPassword`, `X-Auth-Token`.
+fn is_named_after(value: &str, name: &str, set: bool) -> bool {
+    let plain = value.bytes().all(|byte| is(byte, ALNUM) || matches!(byte, b'_' | b'-' | b'.' | b' ' | b':'));
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let lower = || value.to_ascii_lowercase();
+    let own = || {
+        let word: String = name.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect();
+        let said: String = lower().chars().filter(char::is_ascii_alphabetic).collect();
+        word.len() >= 3 && !said.is_empty() && (said.contains(&word) || (said.len() >= 5 && word.contains(&said)))
+    };
+    plain && digits <= 2 && ((!set && INSIDE.iter().any(|word| lower().contains(word))) || own())
+}
+
+/// A path to where the secret is kept.
+fn is_path(value: &str, name: &str) -> bool {
+    let rooted = value.starts_with('/') || value.get(1..3).is_some_and(|drive| drive == ":\\" || drive == ":/");
+    let directory = name.to_ascii_lowercase().starts_with("pwd") || name.contains("OLDPWD");
+    rooted && (directory || value.matches('/').count() > 1 && !value.contains(['+', '=']))
+}
+
+/// `****abcd`, `sk-...xyz`, `abc…`: somebody was careful already.
+fn is_masked(value: &[u8]) -> bool {
+    value.windows(3).any(|three| three == b"***" || three == b"..." || three == "…".as_bytes())
+        || value.windows(4).any(|four| four.eq_ignore_ascii_case(b"xxxx"))
+}

@@ -1,0 +1,234 @@
+//! Long runs of what credentials are made of: known beginnings, known shapes, and what only the lot can have drawn.
+//!
+//! No credential with a prefix is shorter than [`MIN_KEY_CHARS`], so a text is looked at every twenty bytes: where a
+//! space or a bracket stands there, the twenty before it hold none. Only what is long enough is read byte by byte.
+
+use super::alphabet::{ALNUM, DIGIT, HEX, HYPHEN, PLUS, TOKEN, UNDERSCORE, is, run_end};
+use super::chance::{is_dense, is_random};
+use super::{Cut, MARK, MIN_KEY_CHARS, key, name, shape};
+
+/// Shortest text that is cut for being random alone, in characters.
+const MIN_DENSE_CHARS: usize = 32;
+/// Longest such text, in characters: what is longer is data (pictures, certificates, compressed files), and a
+/// credential of that length has a name, a prefix or a block around it.
+const MAX_DENSE_CHARS: usize = 128;
+/// How far before a random text a word that tells of a secret may stand, in bytes.
+const MAX_WORD_BYTES: usize = 32;
+/// Longest label before an id: `toolu_`, `chatcmpl-`, in characters.
+const MAX_LABEL_CHARS: usize = 12;
+/// Lines of encoded data are this long, in characters: PEM has 64, MIME 76, OpenSSH 70.
+const DATA_LINE_CHARS: std::ops::RangeInclusive<usize> = 56..=80;
+
+/// What is remembered from one look to the next, so that a text is looked through once.
+#[derive(Default)]
+pub(super) struct Runs {
+    /// Where the run ends that was looked at last.
+    end: usize,
+    /// Before this place begins no JSON Web Token without a known header.
+    no_jwt_before: usize,
+}
+
+impl Runs {
+    /// The first credential in a long run from `from` on.
+    pub(super) fn find(&mut self, text: &str, from: usize) -> Option<Cut> {
+        let bytes = text.as_bytes();
+        let mut at = from;
+        loop {
+            let start = self.next(bytes, at)?;
+            if let Some(cut) = self.within(text, start) {
+                return Some(cut);
+            }
+            at = self.end;
+        }
+    }
+
+    /// The beginning of the next run that is long enough.
+    fn next(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
+        if from + MIN_KEY_CHARS <= self.end {
+            return Some(from);
+        }
+        let mut start = from;
+        loop {
+            let probe = bytes.get(start..start + MIN_KEY_CHARS)?;
+            match probe.iter().rposition(|byte| !is(*byte, TOKEN)) {
+                Some(at) => start += at + 1,
+                None => {
+                    self.end = run_end(bytes, start + MIN_KEY_CHARS, TOKEN);
+                    return Some(start);
+                }
+            }
+        }
+    }
+
+    /// The first credential in the run that begins at `start`.
+    fn within(&mut self, text: &str, start: usize) -> Option<Cut> {
+        let bytes = text.as_bytes();
+        let end = self.end;
+        let first = past_escape(bytes, start, end);
+        let mut word = false;
+        let known = (first..end).find_map(|at| {
+            let begins = !word;
+            word = is(bytes[at], ALNUM);
+            if !(begins && word) {
+                return None;
+            }
+            key::at(text, at).or_else(|| shape::at(text, at, &mut self.no_jwt_before))
+        });
+        // What looks like an escape may be the beginning of a key: `C:\npm_…`.
+        let known = known.or_else(|| if first > start { key::at(text, start) } else { None });
+        let before = known.map_or(end, |known| known.start);
+        pieces(bytes, first, end, before).find_map(|(start, end)| chance(text, start, end)).or(known)
+    }
+}
+
+/// Where the text begins if the run's first letters end an escape: `\n`, `\u003d`, `\x1b`, `%3D`, or a colour `[32m`.
+fn past_escape(bytes: &[u8], start: usize, end: usize) -> usize {
+    let hex = |count: usize| {
+        let last = start + count;
+        if last <= end && bytes[start + count.min(1)..last].iter().all(|byte| is(*byte, HEX)) { last } else { start }
+    };
+    let Some(before) = start.checked_sub(1).map(|at| bytes[at]) else { return start };
+    match (before, bytes[start]) {
+        (b'\\', b'n' | b't' | b'r' | b'b' | b'f' | b'v' | b'a' | b'e' | b'0') => start + 1,
+        (b'\\', b'u') => hex(5),
+        (b'\\', b'x') => hex(3),
+        (b'%', digit) if is(digit, HEX) => hex(2),
+        (b'[' | b';', b'0'..=b'9') => {
+            let last = run_end(bytes, start, DIGIT);
+            if last - start <= 3 && bytes.get(last) == Some(&b'm') { last + 1 } else { start }
+        }
+        _ => start,
+    }
+}
+
+/// The parts of a run that may be one random text, as far as they end before `before`: what stands between `=` (with its
+/// padding), `.` and `~`.
+fn pieces(bytes: &[u8], start: usize, end: usize, before: usize) -> impl Iterator<Item = (usize, usize)> {
+    const PIECE: u8 = ALNUM | UNDERSCORE | HYPHEN | PLUS;
+    let window = &bytes[..end.min(before + 1)];
+    let mut at = start;
+    std::iter::from_fn(move || {
+        while at < before {
+            let first = at + window[at..].iter().take_while(|byte| !is(**byte, ALNUM)).count();
+            let body = first + window[first..].iter().take_while(|byte| is(**byte, PIECE) && **byte != b'=').count();
+            let padding = window[body..].iter().take(2).take_while(|byte| **byte == b'=').count();
+            let ends = window.get(body + padding).is_none_or(|byte| !is(*byte, ALNUM));
+            at = if ends { body + padding } else { body };
+            if at > before || at == first {
+                return None;
+            }
+            if body - first >= MIN_KEY_CHARS {
+                return Some((first, at));
+            }
+        }
+        None
+    })
+}
+
+/// A random text: behind a word that tells of a secret, or long and alone.
+fn chance(text: &str, start: usize, end: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let piece = &bytes[start..end];
+    if end - start > MAX_DENSE_CHARS || !is_random(piece) {
+        return None;
+    }
+    if told(text, start, piece) {
+        return Some(Cut { start, end, kind: "secret" });
+    }
+    let alone = end - start >= MIN_DENSE_CHARS && stands_alone(bytes, start, end) && is_dense(piece);
+    (alone && !is_labelled(piece) && !is_public(piece) && !is_data(text, start, end) && !is_named_data(bytes, start))
+        .then_some(Cut { start, end, kind: "high_entropy" })
+}
+
+/// Whether the words right before say that a secret follows: `the API key is …`, `password …`.
+fn told(text: &str, start: usize, piece: &[u8]) -> bool {
+    let bytes = text.as_bytes();
+    let floor = start.saturating_sub(MAX_WORD_BYTES);
+    let mut end = start;
+    for _ in 0..3 {
+        while end > floor && matches!(bytes[end - 1], b' ' | b'\t' | b'"' | b'\'' | b'`' | b':' | b'=' | b'*' | b'>') {
+            end -= 1;
+        }
+        let word = &bytes[floor..end];
+        let filler = [" is", " was", " to", " as", " ="].iter().find(|filler| word.ends_with(filler.as_bytes()));
+        match filler {
+            Some(filler) => end -= filler.len(),
+            None => break,
+        }
+    }
+    if end == start || end == floor {
+        return false;
+    }
+    let uniform = piece.iter().all(|byte| is(*byte, HEX | HYPHEN));
+    match name::before(text, end).map(|name| name.sign) {
+        Some(name::Sign::Strong) => true,
+        Some(name::Sign::Weak) => !uniform,
+        // `the API key is …`
+        Some(name::Sign::Faint) => !uniform && bytes[floor..end].to_ascii_lowercase().ends_with(b"api key"),
+        _ => false,
+    }
+}
+
+/// Whether nothing but blanks, quotes and brackets stands on both sides.
+fn stands_alone(bytes: &[u8], start: usize, end: usize) -> bool {
+    let open = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'(' | b'=');
+    let close =
+        |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b')' | b',' | b';' | b'\\');
+    let end = end + usize::from(bytes.get(end) == Some(&b'.'));
+    let before = start.checked_sub(1).is_none_or(|at| open(bytes[at]));
+    before && bytes.get(end).is_none_or(|byte| close(*byte))
+}
+
+/// Whether a text begins with a label of small letters, as ids do: `toolu_01…`, `chatcmpl-…`, `sha512-…`.
+fn is_labelled(piece: &[u8]) -> bool {
+    let end = piece.iter().position(|byte| matches!(byte, b'_' | b'-')).unwrap_or(0);
+    let label = &piece[..end];
+    (2..=MAX_LABEL_CHARS).contains(&label.len()) && !is_random(label) && label.iter().all(u8::is_ascii_alphanumeric)
+}
+
+/// Whether a text is the beginning of something that may be seen by all: a public key or a certificate, or a path.
+fn is_public(piece: &[u8]) -> bool {
+    let starts = ["AAAA", "MII", "/", "AQAB", "iVBOR", "R0lGOD", "/9j/", "UklGR", "PHN2Zy", "LS0t"];
+    starts.iter().any(|start| piece.starts_with(start.as_bytes())) || is_path(piece)
+}
+
+/// Whether a text reads as a path: parts that are words, between slashes.
+fn is_path(piece: &[u8]) -> bool {
+    let wordy = |part: &[u8]| part.len() >= 3 && !is_random(part);
+    piece.contains(&b'/') && piece.split(|byte| *byte == b'/').any(wordy) && !piece.contains(&b'+')
+}
+
+/// Whether the text fills its line as lines of encoded data do, and one beside it too.
+fn is_data(text: &str, start: usize, end: usize) -> bool {
+    let bytes = text.as_bytes();
+    let lined = (start == 0 || bytes[start - 1].is_ascii_whitespace())
+        && bytes.get(end).is_none_or(u8::is_ascii_whitespace)
+        && DATA_LINE_CHARS.contains(&(end - start));
+    let encoded = |line: &[u8]| {
+        let line = line.trim_ascii();
+        line.len() >= 16 && line.iter().all(|byte| is(*byte, ALNUM | PLUS))
+    };
+    let window = |from: usize, to: usize| &bytes[from..to];
+    let next = window(end, bytes.len().min(end + 96)).split(|byte| *byte == b'\n').nth(1).is_some_and(encoded);
+    let before = window(start.saturating_sub(96), start);
+    let last = before.iter().rposition(|byte| *byte == b'\n');
+    let previous = last.is_some_and(|at| before[..at].rsplit(|byte| *byte == b'\n').next().is_some_and(encoded));
+    lined && (next || previous)
+}
+
+/// Whether the value's name says that it is a check sum, an id or something public.
+fn is_named_data(bytes: &[u8], start: usize) -> bool {
+    let mut end = start;
+    while end > 0
+        && start - end < 6
+        && matches!(bytes[end - 1], b' ' | b'\t' | b'"' | b'\'' | b'`' | b':' | b'=' | b'\\')
+    {
+        end -= 1;
+    }
+    end < start && name::is_of_data(bytes, end)
+}
+
+/// Whether a mark of redaction begins right before this place.
+pub(super) fn in_mark(text: &str, start: usize) -> bool {
+    text.as_bytes()[..start].ends_with(MARK.as_bytes())
+}

@@ -1,0 +1,111 @@
+//! What stands at a `=`, a `:` or their forms in URLs (`%3D`, `%3A`): assignments, headers, URLs, `user:password`.
+
+use super::assignment::{self, Join, past_blanks};
+use super::name::{self, Name, Sign};
+use super::{Cut, header, run, shape, span, url};
+
+/// Names of types that may stand between a name and its `=`: `password: &str = "…"`.
+const TYPES: &[&str] =
+    &["str", "&str", "&'static str", "String", "string", "text", "Optional[str]", "str | None", "SecretStr", "any"];
+/// Longest of them, in bytes, and a blank on either side.
+const MAX_TYPE_BYTES: usize = 18;
+
+/// The first secret at a separator from `from` on.
+pub(super) fn find(text: &str, from: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    memchr::memchr3_iter(b'=', b':', b'%', &bytes[from..])
+        .filter_map(|at| {
+            let at = from + at;
+            match bytes[at] {
+                b'=' => equals(text, at),
+                b':' => colon(text, at),
+                _ => encoded(text, at),
+            }
+        })
+        .find(|cut| cut.start >= from)
+}
+
+fn equals(text: &str, at: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let before = at.checked_sub(1).map(|at| bytes[at])?;
+    // `==`, `!=`, `<=` and `=~` compare.
+    if matches!(before, b'=' | b'!' | b'<' | b'>' | b'~') || matches!(bytes.get(at + 1), Some(b'=' | b'~')) {
+        return None;
+    }
+    let end = if matches!(before, b':' | b'?' | b'+') { at - 1 } else { at };
+    let arrow = bytes.get(at + 1) == Some(&b'>');
+    let from = at + 1 + usize::from(arrow);
+    let name = name::before(text, end).or_else(|| name::before(text, typed(text, end)?))?;
+    let tight = end == at && !arrow && !matches!(before, b' ' | b'\t' | b'"' | b'\'' | b']') && !blank(bytes, from);
+    let query = tight && name.start > 0 && matches!(bytes[name.start - 1], b'?' | b'&' | b';' | b'#');
+    told(
+        text,
+        from,
+        name,
+        if query {
+            Join::Query
+        } else if tight {
+            Join::Tight
+        } else {
+            Join::Loose
+        },
+    )
+}
+
+fn colon(text: &str, at: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let next = bytes.get(at + 1).copied()?;
+    match next {
+        b':' | b'=' => return None,
+        b'/' | b'\\' => {
+            if let Some(end) = url::opens(bytes, at) {
+                return url::secret(text, at, end);
+            }
+        }
+        _ => {}
+    }
+    let before = at.checked_sub(1).map(|at| bytes[at])?;
+    if before == b':' {
+        return None;
+    }
+    if before.is_ascii_alphanumeric() && !next.is_ascii_whitespace() {
+        let pair = shape::telegram(text, at).or_else(|| span::user(text, at));
+        if pair.is_some() {
+            return pair;
+        }
+    }
+    told(text, at + 1, name::before(text, at)?, Join::Loose)
+}
+
+/// `%3D` and `%3A`, which are `=` and `:`.
+fn encoded(text: &str, at: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    match bytes.get(at + 1..at + 3)? {
+        b"3D" | b"3d" => told(text, at + 3, name::before(text, at)?, Join::Query),
+        b"3A" | b"3a" => url::encoded(text, at),
+        _ => None,
+    }
+}
+
+/// What a name tells of the value behind it.
+fn told(text: &str, from: usize, name: Name, join: Join) -> Option<Cut> {
+    match name.sign {
+        Sign::Authorization => header::authorization(text, from),
+        Sign::Cookie => header::cookie(text, from),
+        Sign::Putty => span::putty(text, from),
+        _ => assignment::value(text, from, name, join).filter(|cut| !run::in_mark(text, cut.start)),
+    }
+}
+
+fn blank(bytes: &[u8], from: usize) -> bool {
+    past_blanks(bytes, from) > from
+}
+
+/// The end of the name in `name: type =`, if the type is one of texts.
+fn typed(text: &str, end: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let floor = end.saturating_sub(MAX_TYPE_BYTES);
+    let colon = floor + bytes[floor..end].iter().rposition(|byte| *byte == b':')?;
+    let kind = bytes[colon + 1..end].trim_ascii();
+    TYPES.iter().any(|known| kind == known.as_bytes()).then_some(colon)
+}
