@@ -127,6 +127,19 @@ pub const DISCOVERED_AT_ONCE: usize = 32;
 /// How often everything is looked at, because change notification misses things (new nested directories above all).
 pub const SWEEP: Duration = Duration::from_secs(30);
 
+/// The same where a look takes so long that it would be more than one part in [`SWEEP_SHARE`] of the time.
+pub const SWEEP_MAX: Duration = Duration::from_secs(600);
+
+/// How many times as long as the last look it is waited for the next: looking takes 2 % of the time at most.
+pub const SWEEP_SHARE: u32 = 50;
+
+/// When a root that could not be watched is tried again; twice as long after each failure, up to [`WATCH_RETRY_MAX`]. An attempt
+/// may walk through a whole tree.
+pub const WATCH_RETRY: Duration = Duration::from_secs(60);
+
+/// Longest pause between two attempts to watch a root.
+pub const WATCH_RETRY_MAX: Duration = Duration::from_secs(900);
+
 /// Transcripts looked at; beyond that the rest is counted and named in `status`.
 pub const TRANSCRIPTS: usize = 200_000;
 

@@ -1,17 +1,19 @@
 //! The watcher: knows which transcripts exist and which of them have changed since a session read them.
 //!
 //! It reads no content. Where change notification can be relied upon ([`changes`]), a query looks only at what was told
-//! since, and at the folders' times of change; else, and every [`limits::SWEEP`] in any case, at everything. After a restart it
-//! knows nothing and compares with the session table.
+//! since, and at the folders' times of change; else, and every [`limits::SWEEP`] in any case (less often where a look takes
+//! long), at everything. What could not be watched is tried again after a while. After a restart it knows nothing and compares
+//! with the session table.
 
 mod changes;
 mod known;
 mod marker;
 mod scan;
+mod swept;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use baton_events::conversation::Agent;
 use baton_events::session::Place;
@@ -24,6 +26,8 @@ use crate::settings::{Settings, SettingsReader};
 use crate::slot::{CallError, Slot};
 use crate::supervisor;
 use crate::table::TableReader;
+
+pub use swept::Swept;
 
 use changes::{Changes, Taken};
 use known::{Known, Until};
@@ -110,8 +114,10 @@ impl Handle {
 /// What is watched, and how.
 #[derive(Clone, Debug, Default)]
 pub struct Overview {
-    /// Each root, whether it is there, and whether change notification works for it.
-    pub roots: Vec<(PathBuf, bool, bool)>,
+    /// Each root.
+    pub roots: Vec<RootSeen>,
+    /// How often everything is looked at, whatever is announced.
+    pub swept_every: Duration,
     /// Transcripts found.
     pub transcripts: u64,
     /// Files of one session beside the one that is read, by path.
@@ -122,6 +128,17 @@ pub struct Overview {
     pub left_out: u64,
     /// Whether everything was looked at at least once.
     pub looked: bool,
+}
+
+/// How a root is watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RootSeen {
+    /// The directory.
+    pub path: PathBuf,
+    /// Whether it is there.
+    pub exists: bool,
+    /// Why changes in it are not announced, if they are not; `None` for one that is not there.
+    pub swept: Option<Swept>,
 }
 
 pub(crate) enum Msg {
@@ -152,6 +169,8 @@ pub(crate) struct State {
     changes: Changes,
     known: Known,
     last: Scan,
+    /// How long the last look at everything took.
+    took: Duration,
     /// Whether everything was looked at while it was watched: then what was told since is all there is.
     covered: bool,
     looked: bool,
@@ -163,22 +182,32 @@ impl Actor for WatcherActor {
     type Arguments = Options;
 
     async fn pre_start(&self, myself: ActorRef<Msg>, options: Options) -> Result<State, ActorProcessingErr> {
-        let changes = Changes::new(myself.clone(), &options.markers);
+        let watcher = myself.clone();
+        let nudge: Nudge = Arc::new(move || drop(watcher.send_message(Msg::Changed)));
+        let changes = Changes::new(nudge, &options.markers, changes::of_the_system());
         myself.send_message(Msg::Sweep)?;
-        myself.send_interval(limits::SWEEP, || Msg::Sweep);
         tokio::spawn(follow(myself, options.settings.clone(), options.roots.changes()));
         let known = Known::new(options.table.clone());
         let roots = Vec::new();
-        Ok(State { options, roots, changes, known, last: Scan::default(), covered: false, looked: false })
+        Ok(State {
+            options,
+            roots,
+            changes,
+            known,
+            last: Scan::default(),
+            took: Duration::ZERO,
+            covered: false,
+            looked: false,
+        })
     }
 
     async fn handle(&self, myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
         match message {
-            Msg::Sweep | Msg::Reconfigured => {
-                state.changes.mend(&state.options.roots.now());
-                state.scan().await;
-                state.tell();
+            Msg::Sweep => {
+                state.sweep().await;
+                drop(myself.send_after(pause_after(state.took), || Msg::Sweep));
             }
+            Msg::Reconfigured => state.sweep().await,
             // Not slept away here: a search that comes meanwhile asks for a look of its own, and must not wait.
             Msg::Changed => drop(myself.send_after(limits::GATHER, || Msg::Gathered)),
             Msg::Gathered => match state.changes.take() {
@@ -196,7 +225,7 @@ impl Actor for WatcherActor {
                 let _ = reply.send(state.known.unread());
             }
             Msg::Find(id, reply) => {
-                let _ = reply.send(state.find(&id).await);
+                let _ = reply.send(find(state.options.roots.now(), id).await);
             }
             Msg::PassedOver(file, under, place) => {
                 if Arc::ptr_eq(&under, &state.options.settings.borrow()) && !state.is_reconfigured() {
@@ -217,6 +246,12 @@ impl Actor for WatcherActor {
 }
 
 impl State {
+    async fn sweep(&mut self) {
+        self.changes.mend(&self.options.roots.now());
+        self.scan().await;
+        self.tell();
+    }
+
     fn tell(&mut self) {
         self.options.supervisor.seen(self.known.unread());
     }
@@ -246,16 +281,6 @@ impl State {
         }
     }
 
-    /// Transcripts of sessions whose id begins so.
-    async fn find(&self, id: &str) -> Vec<FileSeen> {
-        let (roots, id) = (self.options.roots.now(), id.to_owned());
-        let found = tokio::task::spawn_blocking(move || {
-            let files = scan::everything(&roots).files.into_iter();
-            files.filter(|file| file.session.as_str().starts_with(&id)).collect()
-        });
-        found.await.unwrap_or_default()
-    }
-
     /// Looks at everything.
     async fn scan(&mut self) {
         if self.is_reconfigured() {
@@ -268,12 +293,13 @@ impl State {
         let is_watched = self.changes.trusts(&self.roots);
         // What was told so far is seen now; what is told from now on may not be.
         let _ = self.changes.take();
-        let roots = self.roots.clone();
+        let (roots, began) = (self.roots.clone(), Instant::now());
         let Ok(mut scan) = tokio::task::spawn_blocking(move || scan::everything(&roots)).await else {
             tracing::error!("looking for transcripts broke");
             self.covered = false;
             return;
         };
+        self.took = began.elapsed();
         self.known.replace(std::mem::take(&mut scan.files));
         self.covered = is_watched && !scan.linked && scan.unreachable.is_empty() && scan.left_out == 0;
         self.last = scan;
@@ -307,14 +333,14 @@ impl State {
     }
 
     fn overview(&self) -> Overview {
+        let seen = |root: Root| {
+            let exists = root.projects.is_dir();
+            let swept = if exists { self.changes.swept(&root.projects) } else { None };
+            RootSeen { path: root.projects, exists, swept }
+        };
         Overview {
-            roots: self
-                .options
-                .roots
-                .now()
-                .iter()
-                .map(|root| (root.projects.clone(), root.projects.is_dir(), self.changes.watches(&root.projects)))
-                .collect(),
+            roots: self.options.roots.now().into_iter().map(seen).collect(),
+            swept_every: pause_after(self.took),
             transcripts: self.known.count(),
             second_files: self.known.second_files(),
             unreachable: self.last.unreachable.clone(),
@@ -322,6 +348,20 @@ impl State {
             looked: self.looked,
         }
     }
+}
+
+/// Transcripts of sessions whose id begins so.
+async fn find(roots: Vec<Root>, id: String) -> Vec<FileSeen> {
+    let found = tokio::task::spawn_blocking(move || {
+        let files = scan::everything(&roots).files.into_iter();
+        files.filter(|file| file.session.as_str().starts_with(&id)).collect()
+    });
+    found.await.unwrap_or_default()
+}
+
+/// When everything is looked at again after a look that took so long: looking may not become what the machine is busy with.
+fn pause_after(took: Duration) -> Duration {
+    (took * limits::SWEEP_SHARE).clamp(limits::SWEEP, limits::SWEEP_MAX)
 }
 
 /// What a look at a few files and folders has found.
@@ -373,3 +413,15 @@ async fn follow(watcher: ActorRef<Msg>, mut settings: SettingsReader, mut roots:
 
 /// The notification thread's way to say that something is there.
 type Nudge = Arc<dyn Fn() + Send + Sync>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_long_is_done_less_often() {
+        for (took_ms, seconds) in [(0, 30), (300, 30), (1_000, 50), (4_000, 200), (60_000, 600)] {
+            assert_eq!(pause_after(Duration::from_millis(took_ms)).as_secs(), seconds, "{took_ms} ms");
+        }
+    }
+}

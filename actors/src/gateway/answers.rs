@@ -240,17 +240,14 @@ fn told(id: &SessionId, closed: &Closed) -> (bool, Option<Uuid>, String) {
 pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[Degraded]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut tell = |what: String, fix: &str| problems.push(Problem { what: out(&what), fix: fix.to_owned() });
-    for (path, exists, watched) in &overview.roots {
-        if !exists {
+    for root in &overview.roots {
+        if !root.exists {
             tell(
-                format!("there is no {}", path.display()),
+                format!("there is no {}", root.path.display()),
                 "start Claude Code once, or set CLAUDE_CONFIG_DIR and run `baton stop`; the next command starts anew",
             );
-        } else if !watched {
-            tell(
-                format!("changes below {} are not announced", path.display()),
-                "nothing is lost: it is swept every 30 s and before each search; raise fs.inotify.max_user_watches",
-            );
+        } else if let Some(swept) = &root.swept {
+            tell(swept.what(&root.path), &swept.fix(overview.swept_every));
         }
     }
     for path in &overview.unreachable {

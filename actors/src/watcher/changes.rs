@@ -10,28 +10,51 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use baton_events::session::FileIdentity;
 use notify::event::{CreateKind, EventKind, ModifyKind, RemoveKind};
-use notify::{RecommendedWatcher, RecursiveMode, Watcher};
-use ractor::ActorRef;
+use notify::{RecursiveMode, Watcher};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::marker::Markers;
-use super::{Msg, Nudge, Root};
+use super::swept::{self, Swept};
+use super::{Nudge, Root};
 use crate::files;
 use crate::limits;
 
 pub(super) struct Changes {
     gathered: Arc<Gathered>,
-    watcher: Option<RecommendedWatcher>,
-    markers: Option<Markers>,
+    make: Make,
+    /// What tells of changes, and the markers by which it is trusted; or why there is none.
+    told_by: Result<TellsOf, Swept>,
     /// The roots that are watched, each with the folder that was there then.
     watched: BTreeMap<PathBuf, FileIdentity>,
-    /// Roots for which watching failed, so that it is said once.
-    failed: BTreeSet<PathBuf>,
+    /// Roots that could not be watched, and why.
+    failed: BTreeMap<PathBuf, Swept>,
+    /// When what failed is tried again, and how long it is waited after that.
+    retry_at: Instant,
+    pause: Duration,
     /// The last marker did not come through.
     mute: bool,
+}
+
+struct TellsOf {
+    watcher: Box<dyn Watcher + Send>,
+    markers: Markers,
+}
+
+/// Makes what tells of changes; it hands each to the function it is given.
+pub(super) type Make = Box<dyn Fn(Handler) -> notify::Result<Box<dyn Watcher + Send>> + Send>;
+type Handler = Box<dyn Fn(notify::Result<notify::Event>) + Send>;
+
+/// The one that the system has.
+pub(super) fn of_the_system() -> Make {
+    Box::new(|handler| {
+        let watcher = notify::recommended_watcher(handler)?;
+        Ok(Box::new(watcher))
+    })
 }
 
 /// What is worth a look.
@@ -58,8 +81,7 @@ struct Gathered {
 }
 
 impl Changes {
-    pub(super) fn new(watcher: ActorRef<Msg>, markers: &Path) -> Self {
-        let nudge: Nudge = Arc::new(move || drop(watcher.send_message(Msg::Changed)));
+    pub(super) fn new(nudge: Nudge, markers: &Path, make: Make) -> Self {
         let gathered = Arc::new(Gathered {
             taken: Mutex::default(),
             everything: AtomicBool::new(false),
@@ -69,22 +91,26 @@ impl Changes {
             markers: markers.to_owned(),
             reached: watch::Sender::new(0),
         });
-        let handler = gathered.clone();
-        let watcher = notify::recommended_watcher(move |event| handler.take_in(event));
-        let mut watcher =
-            watcher.inspect_err(|error| tracing::warn!(%error, "no change notification; sweeping instead")).ok();
-        let kept = Markers::open(markers).ok().filter(|_| {
-            let watched = watcher.as_mut().map(|watcher| watcher.watch(markers, RecursiveMode::NonRecursive));
-            matches!(watched, Some(Ok(())))
-        });
-        Self { gathered, watcher, markers: kept, watched: BTreeMap::new(), failed: BTreeSet::new(), mute: false }
+        let told_by = TellsOf::begin(&make, &gathered);
+        Self {
+            gathered,
+            make,
+            told_by,
+            watched: BTreeMap::new(),
+            failed: BTreeMap::new(),
+            retry_at: Instant::now() + limits::WATCH_RETRY,
+            pause: limits::WATCH_RETRY,
+            mute: false,
+        }
     }
 
-    /// Watches every root that is there and is not watched yet, and no other any more.
+    /// Watches every root that is there and is neither watched yet nor known to fail, and no other any more.
     pub(super) fn watch(&mut self, roots: &[Root]) {
-        let Some(watcher) = &mut self.watcher else { return };
+        let Ok(TellsOf { watcher, .. }) = &mut self.told_by else { return };
+        let is_wanted = |path: &Path| roots.iter().any(|root| root.projects == *path);
+        self.failed.retain(|path, _| is_wanted(path));
         self.watched.retain(|watched, _| {
-            let wanted = roots.iter().any(|root| root.projects == *watched);
+            let wanted = is_wanted(watched);
             if !wanted {
                 // It may have gone with its directory.
                 let _ = watcher.unwatch(watched);
@@ -97,7 +123,7 @@ impl Changes {
                 self.watched.remove(&root.projects);
                 continue;
             };
-            if self.watched.get(&root.projects) == Some(&identity) {
+            if self.watched.get(&root.projects) == Some(&identity) || self.failed.contains_key(&root.projects) {
                 continue;
             }
             // Another folder of that name has taken its place: what was told of the old one is not told of this one.
@@ -105,49 +131,74 @@ impl Changes {
                 let _ = watcher.unwatch(&root.projects);
             }
             match watcher.watch(&root.projects, RecursiveMode::Recursive) {
-                Ok(()) => {
-                    self.failed.remove(&root.projects);
-                    self.watched.insert(root.projects.clone(), identity);
-                }
-                Err(error) if self.failed.insert(root.projects.clone()) => {
+                Ok(()) => drop(self.watched.insert(root.projects.clone(), identity)),
+                Err(error) => {
                     tracing::warn!(root = %root.projects.display(), %error, "root not watched; sweeping instead");
+                    // What of it is watched takes the place of what others may watch.
+                    let _ = watcher.unwatch(&root.projects);
+                    self.failed.insert(root.projects.clone(), Swept::of(&error));
                 }
-                Err(_) => {}
             }
         }
     }
 
-    /// Begins anew with what could not be watched, or told nothing any more. Everything has to be looked at afterwards.
+    /// Begins anew with what told nothing any more, and, once in a while, with what could not be watched. Everything has
+    /// to be looked at afterwards.
     pub(super) fn mend(&mut self, roots: &[Root]) {
         self.mute = false;
-        if !self.gathered.broken.swap(false, Ordering::SeqCst) {
-            return;
-        }
-        if let Some(watcher) = &mut self.watcher {
+        if self.gathered.broken.swap(false, Ordering::SeqCst)
+            && let Ok(TellsOf { watcher, .. }) = &mut self.told_by
+        {
             for root in std::mem::take(&mut self.watched).keys() {
                 let _ = watcher.unwatch(root);
             }
+            self.watch(roots);
         }
-        self.watch(roots);
+        let is_failing = self.told_by.is_err() || !self.failed.is_empty();
+        if !is_failing {
+            self.pause = limits::WATCH_RETRY;
+            self.retry_at = Instant::now() + self.pause;
+        } else if Instant::now() >= self.retry_at {
+            self.pause = (self.pause * 2).min(limits::WATCH_RETRY_MAX);
+            self.retry_at = Instant::now() + self.pause;
+            if self.told_by.is_err() {
+                self.told_by = TellsOf::begin(&self.make, &self.gathered);
+            }
+            self.failed.clear();
+            self.watch(roots);
+            if self.told_by.is_ok() && self.failed.is_empty() {
+                tracing::info!("changes are announced again");
+            }
+        }
     }
 
-    pub(super) fn watches(&self, root: &Path) -> bool {
-        self.watched.contains_key(root)
+    /// Why changes below a root that is there are not announced, if they are not.
+    pub(super) fn swept(&self, root: &Path) -> Option<Swept> {
+        if let Err(why) = &self.told_by {
+            return Some(why.clone());
+        }
+        let failed = || self.failed.get(root).cloned();
+        let silent = || (self.mute || self.is_broken() || !self.watched.contains_key(root)).then_some(Swept::Silent);
+        failed().or_else(|| swept::shared(root).map(Swept::Shared)).or_else(silent)
+    }
+
+    fn is_broken(&self) -> bool {
+        self.gathered.broken.load(Ordering::SeqCst)
     }
 
     /// Whether all that changes below the roots is told, in order.
     pub(super) fn trusts(&self, roots: &[Root]) -> bool {
         let is_whole = |root: &Root| self.watched.get(&root.projects).copied() == identity_of(&root.projects);
         cfg!(target_os = "linux")
-            && self.markers.is_some()
+            && self.told_by.is_ok()
             && !self.mute
-            && !self.gathered.broken.load(Ordering::SeqCst)
-            && roots.iter().all(|root| is_whole(root) && is_local(&root.projects))
+            && !self.is_broken()
+            && roots.iter().all(|root| is_whole(root) && swept::shared(&root.projects).is_none())
     }
 
     /// Comes back when everything that happened before is gathered. `false`: that cannot be said.
     pub(super) async fn barrier(&mut self) -> bool {
-        let Some(markers) = &mut self.markers else { return false };
+        let Ok(TellsOf { markers, .. }) = &mut self.told_by else { return false };
         let mut reached = self.gathered.reached.subscribe();
         let came = match markers.make() {
             Ok(number) => {
@@ -165,7 +216,7 @@ impl Changes {
 
     /// Comes back when the folders that were told of so far are watched themselves: `notify` does that behind their events.
     pub(super) fn settle(&mut self) {
-        if let Some(watcher) = &mut self.watcher {
+        if let Ok(TellsOf { watcher, .. }) = &mut self.told_by {
             // Anything that its thread has to answer will do.
             let _ = watcher.watch(&self.gathered.markers, RecursiveMode::NonRecursive);
         }
@@ -192,29 +243,20 @@ fn identity_of(folder: &Path) -> Option<FileIdentity> {
     metadata.is_dir().then(|| files::identity(&metadata))
 }
 
-/// Whether what is changed there is changed through this machine's kernel, as far as the kind of file system tells: of
-/// changes that others make on a shared one nothing is told.
-#[cfg(target_os = "linux")]
-fn is_local(folder: &Path) -> bool {
-    // ext, btrfs, xfs, tmpfs, overlay, f2fs, zfs, bcachefs, ramfs.
-    const LOCAL: [u64; 9] = [
-        0xef53,
-        0x9123_683e,
-        0x5846_5342,
-        0x0102_1994,
-        0x794c_7630,
-        0xf2f5_2010,
-        0x2fc1_2fc1,
-        0xca45_1a4e,
-        0x8584_58f6,
-    ];
-    // What is not there has no changes.
-    rustix::fs::statfs(folder).map_or(true, |kind| LOCAL.contains(&(kind.f_type as u64)))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_local(_folder: &Path) -> bool {
-    false
+impl TellsOf {
+    fn begin(make: &Make, gathered: &Arc<Gathered>) -> Result<Self, Swept> {
+        let handler = gathered.clone();
+        let begin = || -> notify::Result<Self> {
+            let mut watcher = make(Box::new(move |event| handler.take_in(event)))?;
+            let markers = Markers::open(&gathered.markers, *gathered.reached.borrow()).map_err(notify::Error::io)?;
+            watcher.watch(&gathered.markers, RecursiveMode::NonRecursive)?;
+            Ok(Self { watcher, markers })
+        };
+        begin().map_err(|error| {
+            tracing::warn!(%error, "no change notification; sweeping instead");
+            Swept::of(&error)
+        })
+    }
 }
 
 impl Gathered {
@@ -290,3 +332,6 @@ impl Gathered {
         now > before
     }
 }
+
+#[cfg(test)]
+mod tests;

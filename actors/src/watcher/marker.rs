@@ -13,15 +13,16 @@ pub(super) struct Markers {
 }
 
 impl Markers {
-    /// The markers of a folder, which is made (for the owner only) if need be. What an earlier process left there goes.
-    pub(super) fn open(folder: &Path) -> io::Result<Self> {
+    /// The markers of a folder, which is made (for the owner only) if need be, numbered from `last` on. What an earlier
+    /// process left there goes.
+    pub(super) fn open(folder: &Path, last: u64) -> io::Result<Self> {
         durable::make_private_folder(folder)?;
         for entry in fs::read_dir(folder)?.flatten() {
             if Self::number(&entry.path()).is_some() {
                 fs::remove_file(entry.path())?;
             }
         }
-        Ok(Self { folder: folder.to_owned(), last: 0 })
+        Ok(Self { folder: folder.to_owned(), last })
     }
 
     /// Makes the next marker: its number.
@@ -50,7 +51,7 @@ mod tests {
         let folder = home.path().join("watch");
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("7"), "").unwrap();
-        let mut markers = Markers::open(&folder).unwrap();
+        let mut markers = Markers::open(&folder, 0).unwrap();
         assert_eq!((markers.make().unwrap(), markers.make().unwrap()), (1, 2));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
         assert_eq!(Markers::number(&folder.join("12")), Some(12));

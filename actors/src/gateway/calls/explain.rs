@@ -88,7 +88,7 @@ fn notes(services: &Services, overview: &Overview, id: &SessionId, state: &State
         let path = Path::new(&transcript.path);
         if !path.exists() {
             notes.push("its transcript is not there any more; what was stored of it stays".to_owned());
-        } else if stop.is_none() && !overview.roots.iter().any(|(root, ..)| path.starts_with(root)) {
+        } else if stop.is_none() && !overview.roots.iter().any(|root| path.starts_with(&root.path)) {
             notes
                 .push("its transcript lies outside of every directory that is read: nothing new is noticed".to_owned());
         }

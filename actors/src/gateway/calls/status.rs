@@ -177,7 +177,11 @@ async fn roots(services: &Services, overview: &Overview) -> Vec<(PathBuf, bool, 
             }
             roots
         }
-        false => overview.roots.clone(),
+        false => overview
+            .roots
+            .iter()
+            .map(|root| (root.path.clone(), root.exists, root.exists && root.swept.is_none()))
+            .collect(),
     }
 }
 

@@ -1,0 +1,146 @@
+use super::*;
+
+use std::sync::atomic::AtomicUsize;
+
+use baton_events::conversation::Agent;
+use notify::ErrorKind;
+
+/// A system whose change notification does as it is told.
+#[derive(Clone, Default)]
+struct System(Arc<Switches>);
+
+#[derive(Default)]
+struct Switches {
+    /// There is none at all.
+    none: AtomicBool,
+    /// No folder can be watched but that of the markers.
+    full: AtomicBool,
+    /// How often a folder was to be watched.
+    asked: AtomicUsize,
+    handler: Mutex<Option<Handler>>,
+    markers: PathBuf,
+}
+
+struct Told(Arc<Switches>);
+
+impl Watcher for Told {
+    fn new<F: notify::EventHandler>(_handler: F, _config: notify::Config) -> notify::Result<Self> {
+        Err(notify::Error::generic("made otherwise"))
+    }
+
+    fn watch(&mut self, path: &Path, _mode: RecursiveMode) -> notify::Result<()> {
+        if path == self.0.markers {
+            return Ok(());
+        }
+        self.0.asked.fetch_add(1, Ordering::SeqCst);
+        match self.0.full.load(Ordering::SeqCst) {
+            true => Err(notify::Error::new(ErrorKind::MaxFilesWatch)),
+            false => Ok(()),
+        }
+    }
+
+    fn unwatch(&mut self, _path: &Path) -> notify::Result<()> {
+        Ok(())
+    }
+
+    fn kind() -> notify::WatcherKind {
+        notify::WatcherKind::NullWatcher
+    }
+}
+
+impl System {
+    fn make(&self) -> Make {
+        let switches = self.0.clone();
+        Box::new(move |handler| {
+            if switches.none.load(Ordering::SeqCst) {
+                return Err(notify::Error::io(std::io::Error::from_raw_os_error(24)));
+            }
+            *switches.handler.lock().expect("nobody panics with it") = Some(handler);
+            Ok(Box::new(Told(switches.clone())))
+        })
+    }
+
+    fn fail(&self) {
+        let handler = self.0.handler.lock().expect("nobody panics with it");
+        handler.as_ref().expect("it was made")(Err(notify::Error::new(ErrorKind::MaxFilesWatch)));
+    }
+}
+
+struct World {
+    _temp: tempfile::TempDir,
+    system: System,
+    roots: Vec<Root>,
+    changes: Changes,
+}
+
+fn world(none: bool, full: bool) -> World {
+    let temp = tempfile::tempdir().expect("a folder");
+    let (projects, markers) = (temp.path().join("projects"), temp.path().join("watch"));
+    std::fs::create_dir_all(&projects).expect("a folder");
+    let switches = Switches { none: none.into(), full: full.into(), markers: markers.clone(), ..Switches::default() };
+    let system = System(Arc::new(switches));
+    let mut changes = Changes::new(Arc::new(|| ()), &markers, system.make());
+    let roots = vec![Root { agent: Agent::ClaudeCode, projects }];
+    changes.watch(&roots);
+    World { _temp: temp, system, roots, changes }
+}
+
+impl World {
+    fn swept(&self) -> Option<Swept> {
+        self.changes.swept(&self.roots[0].projects)
+    }
+
+    /// As at a sweep, so long after the last one.
+    async fn sweep_after(&mut self, pause: Duration) {
+        tokio::time::advance(pause).await;
+        self.changes.mend(&self.roots);
+        self.changes.watch(&self.roots);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn watches_that_are_used_up_are_tried_again_after_a_while_and_not_before() {
+    let mut world = world(false, true);
+    assert!(matches!(world.swept(), Some(Swept::NoMoreWatches(_))), "{:?}", world.swept());
+    assert!(!world.changes.trusts(&world.roots));
+    for _ in 0..10 {
+        world.changes.watch(&world.roots);
+    }
+    world.sweep_after(Duration::from_secs(30)).await;
+    assert_eq!(world.system.0.asked.load(Ordering::SeqCst), 1, "a query is no reason to walk through the tree again");
+    world.sweep_after(Duration::from_secs(31)).await;
+    assert_eq!(world.system.0.asked.load(Ordering::SeqCst), 2);
+    world.system.0.full.store(false, Ordering::SeqCst);
+    world.sweep_after(Duration::from_secs(90)).await;
+    assert!(world.swept().is_some(), "the second pause is twice as long");
+    world.sweep_after(Duration::from_secs(31)).await;
+    assert_eq!(world.swept(), None);
+    assert!(world.changes.trusts(&world.roots));
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_there_is_no_notification_it_is_tried_again_too() {
+    let mut world = world(true, false);
+    assert!(matches!(world.swept(), Some(Swept::NoMoreInstances(_))), "{:?}", world.swept());
+    assert!(!world.changes.barrier().await);
+    world.system.0.none.store(false, Ordering::SeqCst);
+    world.sweep_after(limits::WATCH_RETRY).await;
+    assert_eq!(world.swept(), None);
+    assert!(world.changes.trusts(&world.roots));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_folder_that_cannot_be_watched_any_more_makes_the_whole_root_swept() {
+    let mut world = world(false, false);
+    assert!(world.changes.trusts(&world.roots));
+    world.system.0.full.store(true, Ordering::SeqCst);
+    world.system.fail();
+    assert_eq!(world.swept(), Some(Swept::Silent), "what is missing is not known yet");
+    assert!(!world.changes.trusts(&world.roots));
+    assert!(world.changes.take().is_none(), "everything has to be looked at");
+    world.sweep_after(Duration::from_secs(30)).await;
+    assert!(matches!(world.swept(), Some(Swept::NoMoreWatches(_))), "{:?}", world.swept());
+    world.system.0.full.store(false, Ordering::SeqCst);
+    world.sweep_after(limits::WATCH_RETRY).await;
+    assert_eq!(world.swept(), None);
+}

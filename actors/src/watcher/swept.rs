@@ -1,0 +1,178 @@
+//! Why a root is looked at again and again instead of being told of, and what helps.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use notify::ErrorKind;
+
+/// Where Linux says how many watches, and how many instances, one user may have.
+const WATCHES: &str = "/proc/sys/fs/inotify/max_user_watches";
+const INSTANCES: &str = "/proc/sys/fs/inotify/max_user_instances";
+/// The least that is worth setting: what current distributions have by themselves.
+const ENOUGH_WATCHES: u64 = 524_288;
+const ENOUGH_INSTANCES: u64 = 1_024;
+/// `EMFILE`: no more instances for this user, or no more open files for this process.
+const TOO_MANY: i32 = 24;
+
+/// Why changes below a root are not announced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Swept {
+    /// The user's watches are used up; how many the machine allows, if it says so.
+    NoMoreWatches(Option<u64>),
+    /// The user's instances of change notification are used up; how many the machine allows, if it says so.
+    NoMoreInstances(Option<u64>),
+    /// The file system, by its name, is shared with others, and what they change is not announced here.
+    Shared(String),
+    /// Change notification was interrupted, or did not answer.
+    Silent,
+    /// It failed otherwise; what the system says.
+    Failed(String),
+}
+
+impl Swept {
+    /// By what change notification says.
+    pub(super) fn of(error: &notify::Error) -> Self {
+        match &error.kind {
+            ErrorKind::MaxFilesWatch => Self::NoMoreWatches(limit(WATCHES)),
+            ErrorKind::Io(error) if error.kind() == io::ErrorKind::StorageFull => Self::NoMoreWatches(limit(WATCHES)),
+            ErrorKind::Io(error) if error.raw_os_error() == Some(TOO_MANY) => Self::NoMoreInstances(limit(INSTANCES)),
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+
+    /// The reason alone: `the file system is shared (nfs)`.
+    pub fn why(&self) -> String {
+        let allowed = |limit: &Option<u64>| limit.map_or(String::new(), |limit| format!(" ({limit})"));
+        match self {
+            Self::NoMoreWatches(limit) => format!("this user's inotify watches are used up{}", allowed(limit)),
+            Self::NoMoreInstances(limit) => format!("this user's inotify instances are used up{}", allowed(limit)),
+            Self::Shared(name) => format!("its file system ({name}) may be changed from elsewhere"),
+            Self::Silent => "change notification does not answer".to_owned(),
+            Self::Failed(why) => format!("change notification fails: {why}"),
+        }
+    }
+
+    /// What is wrong with a root.
+    pub fn what(&self, root: &Path) -> String {
+        format!("changes below {} are not announced: {}", root.display(), self.why())
+    }
+
+    /// What helps, and what is done meanwhile: everything is looked at so often.
+    pub fn fix(&self, every: Duration) -> String {
+        let more = |name: &str, limit: &Option<u64>, enough: u64| {
+            let wanted = limit.map_or(enough, |limit| enough.max(limit.saturating_mul(4)));
+            format!(
+                "`sudo sysctl {name}={wanted}` helps, and a line in /etc/sysctl.d makes it last; it is tried again by itself"
+            )
+        };
+        let help = match self {
+            Self::NoMoreWatches(limit) => more("fs.inotify.max_user_watches", limit, ENOUGH_WATCHES),
+            Self::NoMoreInstances(limit) => more("fs.inotify.max_user_instances", limit, ENOUGH_INSTANCES),
+            Self::Shared(_) => "nothing need be done".to_owned(),
+            Self::Silent | Self::Failed(_) => "it is tried again by itself; `daemon.log` says more".to_owned(),
+        };
+        format!("nothing is lost: it is looked at every {} s and before each search; {help}", every.as_secs().max(1))
+    }
+}
+
+fn limit(file: &str) -> Option<u64> {
+    std::fs::read_to_string(file).ok()?.trim().parse().ok()
+}
+
+/// The name of a root's file system, if what is changed there may be changed past this machine's kernel: of what others
+/// change on a shared one nothing is told. A kind that is not known here is taken to be shared.
+#[cfg(target_os = "linux")]
+pub(super) fn shared(folder: &Path) -> Option<String> {
+    // What is not there has no changes.
+    rustix::fs::statfs(folder).ok().and_then(|kind| shared_kind(u64::from(kind.f_type as u32)))
+}
+
+/// Elsewhere nobody is asked.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn shared(_folder: &Path) -> Option<String> {
+    None
+}
+
+/// By the number that `statfs` gives a file system.
+#[cfg(target_os = "linux")]
+fn shared_kind(kind: u64) -> Option<String> {
+    // ext, btrfs, xfs, tmpfs, overlay, f2fs, zfs, bcachefs, ramfs.
+    const LOCAL: [u64; 9] = [
+        0xef53,
+        0x9123_683e,
+        0x5846_5342,
+        0x0102_1994,
+        0x794c_7630,
+        0xf2f5_2010,
+        0x2fc1_2fc1,
+        0xca45_1a4e,
+        0x8584_58f6,
+    ];
+    const SHARED: [(u64, &str); 13] = [
+        (0x6969, "nfs"),
+        (0xff53_4d42, "cifs"),
+        (0xfe53_4d42, "smb2"),
+        (0x517b, "smb"),
+        (0x0102_1997, "9p"),
+        (0x6573_5546, "fuse"),
+        (0x00c3_6400, "ceph"),
+        (0x5346_414f, "afs"),
+        (0x7375_7245, "coda"),
+        (0x0bd0_0bd0, "lustre"),
+        (0x0116_1970, "gfs2"),
+        (0x7461_636f, "ocfs2"),
+        (0x786f_4256, "vboxsf"),
+    ];
+    if LOCAL.contains(&kind) {
+        return None;
+    }
+    let name = SHARED.iter().find(|(shared, _)| *shared == kind).map(|(_, name)| (*name).to_owned());
+    Some(name.unwrap_or_else(|| format!("an unknown one, 0x{kind:x}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_says_what_helps() {
+        let check = |swept: &Swept, what: &str, fix: &str| {
+            let (said, advised) = (swept.what(Path::new("/p")), swept.fix(Duration::from_secs(30)));
+            assert!(said.starts_with("changes below /p are not announced: ") && said.contains(what), "{said}");
+            assert!(
+                advised.starts_with("nothing is lost: it is looked at every 30 s") && advised.contains(fix),
+                "{advised}"
+            );
+        };
+        let full = notify::Error::new(ErrorKind::MaxFilesWatch);
+        assert!(matches!(Swept::of(&full), Swept::NoMoreWatches(_)));
+        let instances = notify::Error::io(io::Error::from_raw_os_error(TOO_MANY));
+        assert!(matches!(Swept::of(&instances), Swept::NoMoreInstances(_)));
+        check(&Swept::NoMoreWatches(Some(8192)), "watches are used up (8192)", "fs.inotify.max_user_watches=524288`");
+        check(&Swept::NoMoreWatches(Some(1 << 20)), "(1048576)", "fs.inotify.max_user_watches=4194304`");
+        check(&Swept::NoMoreInstances(None), "instances are used up", "fs.inotify.max_user_instances=1024`");
+        check(&Swept::Shared("nfs".to_owned()), "(nfs) may be changed from elsewhere", "nothing need be done");
+        check(&Swept::of(&notify::Error::generic("odd")), "odd", "tried again by itself");
+        check(&Swept::Silent, "does not answer", "tried again by itself");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn file_systems_are_known_by_their_numbers() {
+        let shown = |kind| shared_kind(kind).unwrap_or_default();
+        let cases = [
+            (0xef53, ""),
+            (0x794c_7630, ""),
+            (0x6969, "nfs"),
+            (0xff53_4d42, "cifs"),
+            (0x0102_1997, "9p"),
+            (0x6573_5546, "fuse"),
+        ];
+        for (kind, name) in cases {
+            assert_eq!(shown(kind), name, "{kind:x}");
+        }
+        assert_eq!(shown(0xabc), "an unknown one, 0xabc");
+        assert_eq!(shared(Path::new("/nowhere/at/all")), None);
+    }
+}
