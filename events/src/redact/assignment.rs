@@ -119,8 +119,7 @@ impl Value {
             }
         }
         let ends = bytes.get(at).is_none_or(|byte| *byte == quote || *byte == b'\\');
-        let fits = !spoken
-            || ((name.screams || name.spoken) && name.spoken && at - start <= MAX_SPOKEN_BYTES && at < bytes.len());
+        let fits = !spoken || (name.spoken && at - start <= MAX_SPOKEN_BYTES && at < bytes.len());
         let end = if at == bytes.len() { at } else { floor(bytes, at) };
         (ends && fits && end > start).then_some(Self { start, end, quoted: true, called: false })
     }
