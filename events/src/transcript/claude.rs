@@ -14,6 +14,8 @@ use crate::conversation::{Link, Outcome, TitleSource};
 use crate::filter::result::Output;
 use crate::record::Timestamp;
 
+use memchr::memmem;
+
 use super::Sink;
 use super::format::{Format, Layout};
 use super::json::{Fields, Found, Text, Value, first_object};
@@ -88,6 +90,7 @@ struct Record<'r> {
     title: Option<Text<'r>>,
     leaf: Option<Text<'r>>,
     denial: Option<Text<'r>>,
+    feedback: Option<Text<'r>>,
     copy: Option<Value<'r>>,
     data: Option<Value<'r>>,
     compaction: Option<Value<'r>>,
@@ -129,6 +132,7 @@ impl<'r> Record<'r> {
                 b"continuedInSessionId" | b"parentSessionId" => record.other_session = value.text(),
                 b"leafUuid" => record.leaf = value.text(),
                 b"toolDenialKind" => record.denial = value.text(),
+                b"userFeedback" => record.feedback = value.text(),
                 _ => {}
             }
         }
@@ -139,6 +143,7 @@ impl<'r> Record<'r> {
     fn hint(&self) -> Hint {
         match self.denial.map(Text::raw) {
             Some(kind) if kind.starts_with(b"user") => Hint::RefusedByPerson,
+            Some(b"cancelled" | b"interrupted") => Hint::CalledOff,
             Some(kind) if !kind.is_empty() => Hint::RefusedByRule,
             _ if self.version.is_some_and(|version| version.raw().starts_with(BARE_REASONS_IN)) => {
                 Hint::MayBeBareReason
@@ -227,7 +232,13 @@ fn kind_of(head: &[u8]) -> Option<String> {
     let Found::Object(mut fields) = first_object(head) else {
         return None;
     };
-    fields.find_map(|(key, value)| (key.raw() == b"type").then(|| value.text())?).map(|kind| kind.decode().into_owned())
+    if let Some(kind) = fields.find_map(|(key, value)| (key.raw() == b"type").then(|| value.text())?) {
+        return Some(kind.decode().into_owned());
+    }
+    // The type may come behind the message, but its speaker comes before what is long in it. A quoted one is escaped.
+    let speaks = |role: &str| memmem::find(head, format!("\"role\":\"{role}\"").as_bytes());
+    let roles = ["assistant", "user"].into_iter().filter_map(|role| Some((speaks(role)?, role)));
+    roles.min().map(|(_, role)| role.to_owned())
 }
 
 /// Where the session stands, as every record of its chain says.
@@ -288,14 +299,22 @@ impl<'r> Block<'r> {
     }
 }
 
+/// What a message says; some tools write that alone in its place.
+fn content_of(message: Value<'_>) -> Option<Value<'_>> {
+    match message {
+        Value::Object(_) => message.get(b"content"),
+        bare => Some(bare),
+    }
+}
+
 fn assistant<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     let Some(message) = record.message else {
         return;
     };
-    let (mut content, mut model, mut stop, mut usage) = (None, None, None, None);
+    let (mut model, mut stop, mut usage) = (None, None, None);
+    let content = content_of(message);
     for (key, value) in message.fields() {
         match key.raw() {
-            b"content" => content = Some(value),
             b"model" => model = value.text(),
             b"stop_reason" => stop = value.text(),
             b"usage" => usage = Some(value),
@@ -351,7 +370,7 @@ fn other_block<S: Sink>(kind: &[u8], scribe: &mut Scribe<'_, S>) {
 }
 
 fn user<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
-    let Some(content) = record.message.and_then(|message| message.get(b"content")) else {
+    let Some(content) = record.message.and_then(content_of) else {
         return;
     };
     let mut typed = Typed::default();
@@ -393,7 +412,9 @@ fn result<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, sc
     }
     output.spilled = scribe.spilled.and_then(|spilled| spilled.text(&output.spilled_to()?));
     scribe.result(stamp, block.answers, verdict.outcome, &output);
-    verdict.answer.into_iter().for_each(|answer| scribe.answer(stamp, &answer));
+    // What was typed may also stand by itself, and then surely nothing else.
+    let feedback = record.feedback.filter(|text| !text.is_blank()).map(|text| text.decode().into_owned());
+    feedback.or(verdict.answer).into_iter().for_each(|answer| scribe.answer(stamp, &answer));
 }
 
 /// Of all that is attached for the model only what a person typed while it worked is of the conversation.

@@ -17,6 +17,7 @@ const REFUSALS: &[&str] = &[
     "Permission for this tool use was denied.",
     "Permission to use ",
     "Permission for this action has been denied",
+    "The agent proposed a plan that was rejected by the user.",
     "User rejected tool use",
     "User declined to answer",
     "User chose to stay in plan mode",
@@ -24,12 +25,32 @@ const REFUSALS: &[&str] = &[
 ];
 /// A question that was answered with a question.
 const CLARIFICATION: &str = "The user wants to clarify";
-const INTERRUPTIONS: &[&str] = &["[Request interrupted by user", "Command was aborted", "Interrupted by user"];
+/// How results begin of calls that nobody refused and that did not come to their end.
+const INTERRUPTIONS: &[&str] = &[
+    "[Request interrupted by user",
+    "[Tool call did not complete",
+    "[Tool call interrupted",
+    "[Tool call not completed",
+    "[Tool call skipped",
+    "Cancelled: Claude ended the conversation",
+    "Command was aborted",
+    "Error: Streaming fallback",
+    "Interrupted by user",
+];
+/// What a command's output ends with that was stopped.
+const ABORTED: &str = "<error>Command was aborted before completion</error>";
+/// Longest output at whose end that is looked for, in bytes.
+const MAX_ABORTED_BYTES: usize = 40_000;
 const ANSWERS: &[&str] =
     &["User has answered your question", "Your questions have been answered", "The user answered:"];
 const QUESTION_TOOL: &str = "AskUserQuestion";
 /// What stands before the reason of a refusal.
-const REASONS: &[&str] = &["the user said:", "provided the following reason for the rejection:"];
+const REASONS: &[&str] = &[
+    "the user said:",
+    "The user said:",
+    "User feedback on this plan:",
+    "provided the following reason for the rejection:",
+];
 /// What the harness puts behind the reason, for the model.
 const AFTER_REASON: &str = "\n\nNote: The user's next message may contain";
 /// What stands before the questions that a person wants to clarify, and how what they typed about one begins.
@@ -70,6 +91,8 @@ pub(super) enum Hint {
     RefusedByPerson,
     /// A rule or the harness refused the call.
     RefusedByRule,
+    /// It was called off, and nobody refused it.
+    CalledOff,
     /// The version writes a person's reason as the whole text, with nothing around it.
     MayBeBareReason,
 }
@@ -88,12 +111,13 @@ pub(super) fn of(tool: Option<&str>, is_error: bool, output: &Output<'_>, hint: 
     let begins = |starts: &[&str]| starts.iter().any(|start| lead.starts_with(start));
     let asked = tool == Some(QUESTION_TOOL);
     let refused = is_error || asked || matches!(hint, Hint::RefusedByPerson | Hint::RefusedByRule);
-    if refused && begins(REFUSALS) {
+    if refused && begins(REFUSALS) && hint != Hint::CalledOff {
         let text = output.whole();
         let answer = if lead.starts_with(CLARIFICATION) { clarification(&text) } else { reason(&text) };
         return Verdict { outcome: Outcome::Denied, answer };
     }
-    if begins(INTERRUPTIONS) && is_error {
+    let aborted = || output.head(MAX_ABORTED_BYTES).trim_end().ends_with(ABORTED);
+    if is_error && (begins(INTERRUPTIONS) || hint == Hint::CalledOff || aborted()) {
         return Verdict { outcome: Outcome::Interrupted, answer: None };
     }
     match hint {
@@ -104,7 +128,7 @@ pub(super) fn of(tool: Option<&str>, is_error: bool, output: &Output<'_>, hint: 
                 return Verdict { outcome: Outcome::Denied, answer: Some(answer) };
             }
         }
-        Hint::MayBeBareReason | Hint::None => {}
+        Hint::MayBeBareReason | Hint::CalledOff | Hint::None => {}
     }
     if begins(ANSWERS) || (asked && !is_error) {
         let answer = Some(output.whole()).filter(|text| !text.trim().is_empty());
@@ -162,6 +186,7 @@ mod tests {
         check(Some("Edit"), true, refused, Outcome::Denied, None);
         let reason = "keep the name.\nIt is public.";
         for before in [
+            "The user said:\n",
             "To tell you how to proceed, the user said:\n",
             "The user provided the following reason for the rejection:  ",
         ] {
@@ -179,7 +204,23 @@ mod tests {
         }
         check(Some("Bash"), false, refused, Outcome::Ok, None);
         check(Some("Bash"), true, "Permission to use Bash with command rm has been denied.", Outcome::Denied, None);
-        check(Some("Bash"), true, "[Request interrupted by user for tool use]", Outcome::Interrupted, None);
+        let plan = "The agent proposed a plan that was rejected by the user. The user chose to stay in plan mode.";
+        check(Some("ExitPlanMode"), true, &format!("{plan}\n\nRejected plan:\nx"), Outcome::Denied, None);
+        check(
+            Some("ExitPlanMode"),
+            true,
+            &format!("{plan}\nUser feedback on this plan: rework step 2"),
+            Outcome::Denied,
+            Some("rework step 2"),
+        );
+        for cut_short in [
+            "[Request interrupted by user for tool use]",
+            "[Tool call skipped: the turn ended to deliver the message that follows before this call ran.",
+            "<tool_use_error>Error: Streaming fallback - tool execution discarded</tool_use_error>",
+            "one line\n<error>Command was aborted before completion</error>\n",
+        ] {
+            check(Some("Bash"), true, cut_short, Outcome::Interrupted, None);
+        }
         let answered = "User has answered your questions: \"Which?\"=\"The second\". You can now continue.";
         check(None, false, answered, Outcome::Ok, Some(answered));
         check(Some(QUESTION_TOOL), false, "\"Which?\"=\"The second\"", Outcome::Ok, Some("\"Which?\"=\"The second\""));
@@ -240,5 +281,9 @@ mod tests {
         assert_eq!(verdict(Some("x"), true, "not that one", Hint::RefusedByPerson), denied(Some("not that one")));
         assert_eq!(verdict(Some("x"), true, "User rejected tool use", Hint::RefusedByPerson), denied(None));
         assert_eq!(verdict(Some("x"), true, "Blocked by the classifier", Hint::RefusedByRule), denied(None));
+        let unwilling = "The user doesn't want to take this action right now. STOP what you are doing.";
+        assert_eq!(verdict(Some("x"), true, unwilling, Hint::None), denied(None));
+        let called_off = Verdict { outcome: Outcome::Interrupted, answer: None };
+        assert_eq!(verdict(Some("x"), true, unwilling, Hint::CalledOff), called_off);
     }
 }

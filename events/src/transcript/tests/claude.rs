@@ -154,6 +154,36 @@ fn the_harness_list_of_sessions_and_a_rename_give_titles() {
     );
 }
 
+#[test]
+fn a_message_may_be_nothing_but_what_it_says() {
+    check(
+        &[
+            r#"{"type":"user","message":"a"}"#,
+            r#"{"type":"assistant","message":[{"type":"text","text":"b"}]}"#,
+            r#"{"type":"assistant","message":7}"#,
+        ],
+        &["1 prompt a", "2 reply b"],
+    );
+}
+
+#[test]
+fn a_reason_that_stands_by_itself_is_believed() {
+    let refused = result("t1", r#""The user doesn't want to proceed with this tool use.""#, true);
+    let said = refused.replacen('{', r#"{"toolDenialKind":"user-rejected","userFeedback":"not that one","#, 1);
+    check(&[&said], &["1 result Denied result: denied", "1 answer not that one"]);
+    let cancelled = refused.replacen('{', r#"{"toolDenialKind":"cancelled","#, 1);
+    check(&[&cancelled], &["1 result Interrupted result: interrupted"]);
+}
+
+#[test]
+fn a_line_too_long_to_hold_is_counted_by_its_type_or_its_speaker() {
+    let kind = |head: &str| format::kind_of(Agent::ClaudeCode, head.as_bytes());
+    assert_eq!(kind(r#"{"parentUuid":null,"type":"user","message":{"role":"user","#).as_deref(), Some("user"));
+    let late = r#"{"parentUuid":null,"message":{"model":"m","role":"assistant","content":[{"text":"\"role\":\"user\""#;
+    assert_eq!(kind(late).as_deref(), Some("assistant"));
+    assert_eq!(kind(r#"{"content":"\"role\":\"user\" xx"#), None);
+}
+
 fn copied(id: &str, content: &str, copy: &str) -> String {
     result(id, content, false).replacen('{', &format!(r#"{{"toolUseResult":{copy},"#), 1)
 }
