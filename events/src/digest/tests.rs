@@ -10,6 +10,7 @@ mod beside;
 mod decisions;
 mod errors;
 mod open_ends;
+mod sources;
 
 /// A session written by hand: each step is one item on the next line, one second later.
 #[derive(Default)]

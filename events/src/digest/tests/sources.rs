@@ -1,0 +1,79 @@
+//! What is known only from a result, from a picture, or from the harness' own list.
+
+use super::*;
+
+fn call(id: &str, name: &str, input: serde_json::Value, edit: Option<Edit>) -> Body {
+    let input = input.as_object().cloned().unwrap_or_default().into_iter().collect();
+    Body::Call(Call { id: id.into(), name: name.into(), input, edit })
+}
+
+fn result(id: &str, text: &str) -> Body {
+    Body::Result(ToolResult {
+        id: id.into(),
+        name: None,
+        outcome: Outcome::Ok,
+        exit_code: None,
+        text: text.into(),
+        error: None,
+        duration_ms: None,
+        agent: None,
+    })
+}
+
+#[test]
+fn what_a_write_changed_is_what_its_result_counted() {
+    let edit = |added| Some(Edit { path: "a.rs".into(), added, removed: 0 });
+    let input = || json!({ "file_path": "a.rs" });
+    let episode = Session::default()
+        .add(call("c1", "Write", input(), edit(300)))
+        .add(result("c1", "Write a.rs: +2 -1"))
+        .add(call("c2", "Write", input(), edit(7)))
+        .add(result("c2", "Write a.rs: done"))
+        .digest();
+    let [file] = &episode.files_modified[..] else { panic!("one file: {:?}", episode.files_modified) };
+    assert_eq!((file.added, file.removed), (2 + 7, 1));
+}
+
+#[test]
+fn a_result_before_its_call_is_its_result() {
+    let episode = Session::default()
+        .add(result("c1", "result: 3 lines"))
+        .add(call("c1", "Bash", json!({ "command": "cargo test" }), None))
+        .digest();
+    let [command] = &episode.commands[..] else { panic!("one command: {:?}", episode.commands) };
+    assert_eq!((command.text.as_str(), command.outcome, command.count, command.line), ("cargo test", "ok", 1, 2));
+}
+
+#[test]
+fn a_command_that_goes_on_in_the_background_is_not_known_to_have_succeeded() {
+    let outcome = |said: &str| {
+        let run = call("c1", "Bash", json!({ "command": "npm run dev" }), None);
+        Session::default().add(run).add(result("c1", said)).digest().commands[0].outcome
+    };
+    assert_eq!(outcome("Bash npm run dev: running in the background as b1"), "unknown");
+    assert_eq!(outcome("Bash npm run dev: ok, 3 lines"), "ok");
+}
+
+#[test]
+fn a_picture_alone_is_a_prompt_without_words() {
+    let media = || Body::Media { text: "[image image/png, 34 KB]".into() };
+    let mut session = Session::default().prompt("what is this?").add(media()).reply("A dock.").add(media());
+    session.items[1].line = 1;
+    let messages = |session: &Session| Metadata::of(&session.items, 0).message_count;
+    assert_eq!(messages(&session), 3, "a prompt with a picture, a reply, a picture");
+    let episode = session.digest();
+    assert_eq!(episode.prompts.len(), 1, "{:?}", episode.prompts);
+    assert_eq!(episode.objective, "what is this?");
+    assert_eq!(Session::default().add(media()).reply("A dock leveller is shown.").digest().objective, "");
+}
+
+#[test]
+fn a_prompt_that_the_harness_repeats_is_a_title_and_nobodys_purpose() {
+    use TitleSource::{LastPrompt, Model, Summary};
+    let session =
+        || Session::default().prompt("The refresh token expires too early.").title(LastPrompt, "now commit it");
+    check_purpose(session(), "now commit it", "The refresh token expires too early.");
+    check_purpose(session().title(Summary, "older"), "now commit it", "The refresh token expires too early.");
+    let named = session().title(Model, "Token expiry").title(LastPrompt, "and push");
+    check_purpose(named, "Token expiry", "Token expiry: The refresh token expires too early.");
+}
