@@ -10,6 +10,8 @@ mod dice;
 mod fuzz;
 mod isolation;
 mod mutation;
+mod oddities;
 mod pieces;
 mod read;
+mod recipe;
 mod record;

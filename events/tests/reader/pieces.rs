@@ -20,9 +20,9 @@ fn text(lines: &[String]) -> Vec<u8> {
 fn every_byte_may_be_the_last_for_now() {
     // Each kind of line after another one: every length of the file is a moment at which somebody looks.
     for kind in 0..record::kinds() {
-        let short = |kind| (0..).map(|seed| record::line(kind, seed)).find(|line| line.len() < 1_500).unwrap();
-        let bytes = text(&[short(kind + 7), short(kind), short(kind + 13)]);
-        for source in sources() {
+        let short = |kind| (0..).map(|seed| record::line(kind, seed)).find(|line| line.len() < 450).unwrap();
+        let bytes = text(&[short(kind + 7), short(kind)]);
+        for source in sources().into_iter().filter(|source| !source.subagent) {
             let expected = whole(source, &bytes);
             for length in 0..bytes.len() {
                 assert_eq!(in_pieces(source, &bytes, &[length]), expected, "kind {kind}, {source:?}, cut at {length}");
