@@ -18,6 +18,7 @@ mod live;
 mod log;
 mod mcp;
 mod process;
+mod read;
 mod report;
 mod sample;
 mod searching;
@@ -40,6 +41,7 @@ pub use live::Live;
 pub use log::{Appends, Log, Resting};
 pub use mcp::Mcp;
 pub use process::Memory;
+pub use read::{Huge, Kept, Options as ReadOptions, Read, Speed, Tail};
 pub use report::{Outcome, Report};
 pub use sample::Spread;
 pub use searching::{Query, Searching};
@@ -154,6 +156,11 @@ pub fn measure(options: &Options, tell: impl Fn(&str)) -> Result<Report, Error> 
         report.log = Some(log::measure(&workspace, options.events, options.idle)?);
     }
     Ok(report)
+}
+
+/// Measures how fast transcripts are read. `tell` is told what is being done.
+pub fn read(options: &ReadOptions, tell: impl Fn(&str)) -> Result<Read, Error> {
+    read::measure(options, &tell)
 }
 
 fn over_corpus(

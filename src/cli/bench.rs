@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::Error;
-use crate::bench::{self, Corpus, CorpusOptions, CrashOptions, HookOptions, Part, Table};
+use crate::bench::{self, Corpus, CorpusOptions, CrashOptions, HookOptions, Part, ReadOptions, Table};
 use crate::print::{self, Output, Style};
 
 #[derive(Debug, Args)]
@@ -45,6 +45,11 @@ enum What {
     Lazy(Measured),
     /// A log of a million events: durable appends, opening, rebuilding, verifying, replaying; sessions at rest
     Log(Measured),
+    /// How fast transcripts are read: MB/s of the reader alone and with filter, redaction and hash, tokens kept, memory
+    ///
+    /// In this process, without a daemon. Counting lines and parsing the same bytes to JSON values are measured beside it, in
+    /// the same turns.
+    Read(ReadTyped),
     /// What a hook costs the agent that waits for it: daemon up, down, stopped; each event; with a handoff out of many
     ///
     /// Starts this very program as throwaway daemons over transcripts in temporary directories, and calls `baton-hook`, which
@@ -57,6 +62,22 @@ enum What {
     /// lost, nothing twice, every byte of a transcript counted once, the memory equal to one made anew. Ends with 1 if
     /// anything is not so, and keeps that home. `--cuts` does the same to a file system in a file (root on Linux).
     Crash(CrashTyped),
+}
+
+#[derive(Debug, Args)]
+struct ReadTyped {
+    /// Transcripts or directories of them (*.jsonl); else a corpus is written to a temporary directory
+    #[arg(value_name = "FILE", conflicts_with = "megabytes")]
+    files: Vec<PathBuf>,
+    /// Size of that corpus, in MB of 1,000,000 bytes
+    #[arg(long = "mb", value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    megabytes: u64,
+    /// Measure memory over a file of 5 GB with a line of 100 MB; needs 6 GB in the temporary directory, and gives them back
+    #[arg(long)]
+    huge: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -142,6 +163,7 @@ pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
         What::Corpus(typed) => return corpus(typed),
         What::Crash(typed) => return crash(typed),
         What::Hook(typed) => return hook(typed),
+        What::Read(typed) => return read(typed),
         What::All(typed) => (Part::ALL.to_vec(), typed),
         What::Index(typed) => (vec![Part::Index], typed),
         What::Latency(typed) => (vec![Part::Latency], typed),
@@ -175,6 +197,12 @@ fn hook(typed: &HookTyped) -> Result<ExitCode, Error> {
     let options = HookOptions { runs: typed.runs, sessions: typed.sessions };
     let hook = bench::hook(options, tell)?;
     show(&hook, &hook.tables(), typed.json)
+}
+
+fn read(typed: &ReadTyped) -> Result<ExitCode, Error> {
+    let options = ReadOptions { files: typed.files.clone(), bytes: typed.megabytes * 1_000_000, huge: typed.huge };
+    let read = bench::read(&options, tell)?;
+    show(&read, &read.tables(), typed.json)
 }
 
 /// Says what is being done to whoever looks on.
