@@ -64,6 +64,17 @@ fn a_fork_is_found_by_its_own_turns_only_and_counts_only_its_own() {
 }
 
 #[test]
+fn where_both_are_found_at_once_the_one_that_was_left_first_is_the_elder() {
+    let world = World::new();
+    let mut base = world.transcript("-work-base", &id(2));
+    base.prompt("why does the zebra parser fail").reply("It reads one byte too many.");
+    fork(&world, &base, &id(1), |_| {}).prompt("now draw a giraffe").reply("A giraffe it is.");
+    assert_eq!(world.found("zebra parser"), [id(2)]);
+    assert_eq!(world.found("giraffe"), [id(1)]);
+    assert_eq!(relations(&world, &id(1)), [format!("continues {}", id(2))]);
+}
+
+#[test]
 fn the_fork_of_a_fork_continues_its_nearest_elder() {
     let world = World::new();
     let base = base(&world);

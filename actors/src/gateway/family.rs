@@ -23,6 +23,8 @@ pub(super) const CHILDREN_MAX: usize = 512;
 const YOUNGER_MAX: usize = 16;
 /// Sessions that took the place of one.
 const FOLLOWERS_MAX: usize = 64;
+/// Files that are discovered within one such span may have been there before: then the order says nothing.
+const FOUND_TOGETHER_MS: i64 = 10 * 60_000;
 /// What an agent writes about a subagent beside its transcript is a few hundred bytes.
 const META_BYTES: u64 = 64 * 1024;
 /// Of a description, in characters.
@@ -30,16 +32,21 @@ const DESCRIPTION_CHARS: usize = 300;
 /// Of a name that an agent gives.
 const NAME_CHARS: usize = 100;
 
-/// Which of two sessions is the elder: the one whose first record is earlier, then the one that was discovered earlier,
-/// then by id. A session that the table does not know is the younger.
+/// Which of two sessions is the elder: the one whose first record is earlier; a fork repeats it, so then the one that was
+/// discovered earlier; where both were found at about the same time, in no particular order, the one that was left earlier;
+/// then by id. A session that the table does not know is the younger. A total order.
 pub(super) fn elder(table: &SessionTable, one: &str, other: &str) -> Ordering {
     let age = |id: &str| {
         let row = SessionId::new(id).and_then(|id| table.get(&id).cloned());
-        let state = row.map(|row| (row.state.first_at, row.state.discovered_at));
-        let first_at = state.and_then(|(first_at, _)| first_at);
-        (state.is_none(), first_at.is_none(), first_at, state.map(|(_, discovered_at)| discovered_at))
+        row.map(|row| {
+            let state = &row.state;
+            let found = state.discovered_at.0.div_euclid(FOUND_TOGETHER_MS);
+            (state.first_at.is_none(), state.first_at, found, state.last_conversation_at, state.discovered_at)
+        })
     };
-    age(one).cmp(&age(other)).then_with(|| one.cmp(other))
+    let (one_age, other_age) = (age(one), age(other));
+    let known = other_age.is_some().cmp(&one_age.is_some());
+    known.then_with(|| one_age.cmp(&other_age)).then_with(|| one.cmp(other))
 }
 
 /// The family of a session as it is shown.
@@ -268,4 +275,63 @@ fn agent_meta(path: &Path) -> Option<AgentMeta> {
         description: field("description"),
         tool_use_id: field("toolUseId"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_events::record::{SequenceNumber, Timestamp};
+    use baton_events::session::State;
+
+    use super::*;
+
+    const MINUTE: i64 = 60_000;
+
+    /// First record, discovery, last word, in minutes; a table of these, and who is the elder of the first two.
+    fn check(one: (Option<i64>, i64, i64), other: (Option<i64>, i64, i64), expected: Ordering) {
+        let mut table = SessionTable::default();
+        for (id, (first, found, last)) in [("one", one), ("other", other)] {
+            let state = State {
+                first_at: first.map(|at| Timestamp(at * MINUTE)),
+                discovered_at: Timestamp(found * MINUTE),
+                last_conversation_at: Some(Timestamp(last * MINUTE)),
+                ..State::default()
+            };
+            table.restore(SessionId::new(id).unwrap(), Row { version: SequenceNumber(1), state });
+        }
+        assert_eq!(elder(&table, "one", "other"), expected, "{one:?} {other:?}");
+        assert_eq!(elder(&table, "other", "one"), expected.reverse(), "{one:?} {other:?}");
+        assert_eq!(elder(&table, "one", "one"), Ordering::Equal);
+        assert_eq!(elder(&table, "unknown", "one"), Ordering::Greater, "who is not known owns nothing");
+    }
+
+    #[test]
+    fn the_elder_began_first_or_was_found_first_or_was_left_first() {
+        check((Some(1), 50, 90), (Some(2), 10, 20), Ordering::Less);
+        check((Some(1), 50, 90), (None, 10, 20), Ordering::Less);
+        check((Some(1), 50, 90), (Some(1), 10, 20), Ordering::Greater);
+        check((Some(1), 15, 90), (Some(1), 19, 20), Ordering::Greater);
+        check((Some(1), 19, 20), (Some(1), 15, 90), Ordering::Less);
+        check((Some(1), 15, 20), (Some(1), 19, 20), Ordering::Less);
+        check((Some(1), 15, 20), (Some(1), 15, 20), Ordering::Less);
+    }
+
+    #[test]
+    fn what_stands_beside_a_subagent_is_bounded_and_odd_fields_hide_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent-1.jsonl");
+        let told = |text: &str| {
+            std::fs::write(folder.path().join("agent-1.meta.json"), text).unwrap();
+            let mut relation = Relation::default();
+            tell_agent(&mut relation, Some(&path));
+            (relation.agent_type, relation.description.map(|text| text.chars().count()), relation.tool_use_id)
+        };
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(told("{\"agentType\": \"Explore\", \"toolUseId\": \"t1\"}"), (text("Explore"), None, text("t1")));
+        assert_eq!(told("{\"agentType\": 7, \"description\": \"look\"}"), (None, Some(4), None));
+        let long = format!("{{\"description\": \"{}\"}}", "word ".repeat(500));
+        assert_eq!(told(&long), (None, Some(DESCRIPTION_CHARS), None));
+        for odd in ["", "[]", "nul", "{\"agentType\": \"\"}"] {
+            assert_eq!(told(odd), (None, None, None), "{odd:?}");
+        }
+    }
 }

@@ -124,7 +124,11 @@ fn a_copied_turn_is_found_once_in_the_eldest_that_is_shown() {
     assert_eq!(found(&memory, &without), "c-fork:1,2,3,4 other:1", "who is not shown owns nothing");
     let in_shop = Query { project: Some("/srv/shop"), ..asked("giraffe") };
     assert_eq!(found(&memory, &in_shop), "a-second:4,5", "nor who is in another project");
-    assert_eq!(found(&memory, &Query { turns_per_session: 9, ..Query::new("zebra") }), "a-second:1,2,3,4 other:1");
+    assert_eq!(
+        found(&memory, &Query { turns_per_session: 9, ..Query::new("zebra") }),
+        "a-second:1,2,3,4,5 other:1",
+        "by id where nobody says"
+    );
 }
 
 #[test]
