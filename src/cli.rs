@@ -9,6 +9,7 @@ mod daemon;
 mod doctor;
 mod explain;
 mod failure;
+mod forget;
 mod handoff;
 mod help;
 mod hook;
@@ -17,6 +18,7 @@ mod install;
 mod log;
 mod logs;
 mod mcp;
+mod reindex;
 mod replay;
 mod search;
 mod service;
@@ -85,6 +87,10 @@ enum Command {
     Unindexed(unindexed::Typed),
     /// Index a range of history now, or count what that would be
     Sync(sync::Typed),
+    /// Forget sessions: delete what is stored of them, and never read them again
+    Forget(forget::Typed),
+    /// Make what is stored anew, by today's filter and rules of redaction
+    Reindex(reindex::Typed),
     /// Tell why a session is as it is: each signal with its effect, and what comes next
     Explain(explain::Typed),
     /// Run an exported log again, event by event
@@ -237,6 +243,8 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Sessions(typed) => sessions::run(&environment, &typed),
         Command::Unindexed(typed) => unindexed::run(&environment, &typed),
         Command::Sync(typed) => sync::run(&environment, &typed),
+        Command::Forget(typed) => forget::run(&environment, &typed),
+        Command::Reindex(typed) => reindex::run(&environment, &typed),
         Command::Status(typed) => status::run(&environment, &typed),
         Command::Log(typed) => log::run(&environment, &typed),
         Command::HookStats(typed) => hook_stats::run(&environment, &typed),

@@ -7,7 +7,7 @@
 //! is tried again.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use baton_events::protocol::answer::Row;
@@ -107,7 +107,12 @@ async fn keep<A, B>(
     }
 }
 
-fn write(services: &Services) -> io::Result<()> {
+/// One writes at a time, so that the last one has the newest table.
+static WRITING: Mutex<()> = Mutex::new(());
+
+/// Writes it as things are now, whenever it was last written: what was forgotten must not stay there. Blocks for disk writes.
+pub(crate) fn write(services: &Services) -> io::Result<()> {
+    let _turn = WRITING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let table = services.table.borrow().clone();
     let export = Export {
         version: VERSION,

@@ -11,6 +11,7 @@ mod leave;
 mod left_out;
 mod mend;
 mod projector;
+mod purge;
 pub(crate) mod rebuild;
 mod shelf;
 mod sweep;
@@ -23,9 +24,7 @@ use std::time::Duration;
 
 use baton_events::conversation::{Agent, Item};
 use baton_events::record::{Position, SessionId};
-use baton_events::session::{
-    Complete, EffectId, EpisodeRef, FailureWhy, FileIdentity, IndexJob, State as SessionState,
-};
+use baton_events::session::{Complete, EffectId, EpisodeRef, FailureWhy, FileIdentity, IndexJob, Phase};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::{Notify, Semaphore, oneshot, watch};
 
@@ -83,6 +82,9 @@ pub struct JobRequest {
     pub prior: Option<EpisodeRef>,
     /// Filter to use.
     pub filter_version: u32,
+    /// Whether to make the conversation anew from its first line on, whatever is stored; of a transcript that is gone, by
+    /// today's redaction of what is stored.
+    pub anew: bool,
     /// Whether anybody waits for it.
     pub urgency: Urgency,
     /// Who wants to know.
@@ -240,20 +242,6 @@ impl Handle {
         self.storing.told()
     }
 
-    /// The conversation behind an episode whose files cannot be read, restored from its transcript if that still says
-    /// exactly the same; else why not. Blocks for disk reads.
-    pub fn restore(&self, id: &SessionId, state: &SessionState, episode: &EpisodeRef) -> Result<Vec<Item>, String> {
-        let held = self.under_way.hold(id).ok_or("it is being indexed")?;
-        let restored = mend::mend(&self.chunks, id, state, episode);
-        drop(held);
-        // A job of the session may have waited.
-        self.slot.cast(Msg::GoOn);
-        let restored = restored?;
-        tracing::warn!(session = %id, "stored conversation restored from its transcript");
-        self.left_out.readable(id);
-        Ok(restored)
-    }
-
     /// The conversation behind an episode. Blocks for disk reads.
     pub fn conversation(&self, id: &SessionId, episode: &EpisodeRef) -> Result<Vec<Item>, EpisodeError> {
         episode::conversation(&self.chunks, id, episode)
@@ -279,6 +267,8 @@ pub(crate) enum Msg {
     GoOn,
     /// The memory has taken in a newer episode of the session: what it no longer names can go.
     Collect(SessionId),
+    /// What is forgotten needs no job.
+    Forget(Vec<SessionId>),
     /// Nor does an event name what this job has stored.
     Unwanted(SessionId, EffectId),
     /// It has gone.
@@ -401,6 +391,7 @@ impl Actor for IndexerActor {
                 state.under_way.disown(&session, effect);
                 state.superseded.insert(session);
             }
+            Msg::Forget(sessions) => state.let_go(&sessions),
             Msg::Collected(removed) => {
                 state.collecting = false;
                 state.sweep.removed(removed);
@@ -549,7 +540,9 @@ impl State {
             let waits = self.asked.iter().chain(&self.behind).any(|waiting| waiting.session == session);
             let table = self.options.table.borrow().clone();
             let named = episode::named(&table, &session);
-            let running = table.get(&session).and_then(|row| row.state.job.map(|job| job.effect));
+            let row = table.get(&session);
+            let running = row.and_then(|row| row.state.job.map(|job| job.effect));
+            let is_forgotten = row.is_some_and(|row| row.state.phase == Phase::Forgotten);
             // What an event of a newer version names is not known.
             if table.skipped() > 0 {
                 self.sweep.unreadable(table.skipped());
@@ -565,14 +558,18 @@ impl State {
             let (chunks, myself) = (self.options.chunks.clone(), myself.clone());
             tokio::spawn(async move {
                 let id = session.clone();
-                let blocking = tokio::task::spawn_blocking(move || chunks.collect(&id, &named));
+                let blocking = tokio::task::spawn_blocking(move || match is_forgotten {
+                    true => chunks.forget(&id),
+                    false => chunks.collect(&id, &named),
+                });
                 let mut gone = Removed::default();
                 match blocking.await {
                     Ok(Ok(removed)) if removed.files == 0 => {}
                     Ok(Ok(removed)) => {
                         let (files, bytes) = (removed.files, removed.bytes);
                         gone = removed;
-                        tracing::info!(%session, reason = %"superseded", files, bytes, "chunks deleted");
+                        let reason = if is_forgotten { "forgotten" } else { "superseded" };
+                        tracing::info!(%session, reason, files, bytes, "chunks deleted");
                     }
                     // Who reads the conversation says so. With thousands of them that is one line too many.
                     Ok(Err(error @ (chunks::Error::Missing { .. } | chunks::Error::Damaged { .. }))) => {

@@ -36,6 +36,7 @@ pub mod stream;
 pub mod supervisor;
 pub mod system;
 pub mod table;
+mod tombstones;
 pub mod trouble;
 pub mod upkeep;
 pub mod verify;

@@ -199,3 +199,7 @@ pub const UPKEEP_WAIT: Duration = Duration::from_secs(30);
 
 /// How long `status` waits until the bytes on disk are added up. Then it tells what they last were.
 pub const WEIGHING: Duration = Duration::from_millis(150);
+
+/// How long forgetting waits for jobs that are void, and for the memory to be rid of what is forgotten: a merge of the
+/// largest segments there are, or filling the memory anew.
+pub const PURGE: Duration = Duration::from_secs(600);

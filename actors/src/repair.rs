@@ -27,6 +27,7 @@ use crate::journal::{Auditor, Verified, verify};
 use crate::lock::HomeLock;
 use crate::stream;
 use crate::table::TableFold;
+use crate::tombstones;
 
 /// Why a home was not repaired.
 #[derive(Debug, thiserror::Error)]
@@ -97,6 +98,8 @@ pub fn cut(home: &Path, _lock: &HomeLock, at: Position, now: Timestamp) -> Resul
         }
         durable::sync_folder(&target).map_err(io_error("sync", &target))?;
     }
+    // Who was forgotten there must not come back by it.
+    tombstones::keep(&log, &cut.forgotten).map_err(io_error("write forgotten.json in", &log))?;
     // From here on no event names them; before, some do.
     repair::cut(&log, &cut.place, &kept)?;
     // What is recorded from here on is this home's own.
@@ -134,6 +137,8 @@ struct Cut {
     lost: Lost,
     /// Files that only events behind the cut name, by the name of their session's folder.
     files: BTreeMap<String, BTreeSet<PathBuf>>,
+    /// Sessions whose tombstone stands behind the cut.
+    forgotten: BTreeSet<SessionId>,
 }
 
 impl Cut {
@@ -171,7 +176,7 @@ impl Cut {
             let chunks = ChunkStore::open(home.join("blobs"))?;
             files = behind.files(&chunks, &table, &notes, &mut lost);
         }
-        Ok(Self { place, tail: last, lost, files })
+        Ok(Self { place, tail: last, lost, files, forgotten: behind.forgotten })
     }
 
     fn told(&self) -> answer::Repair {
@@ -204,11 +209,17 @@ struct Named {
     manifests: BTreeSet<(SessionId, ContentHash)>,
     notes: BTreeSet<(SessionId, ContentHash)>,
     episodes: u64,
+    forgotten: BTreeSet<SessionId>,
 }
 
 impl Named {
     fn take(&mut self, record: &StoredRecord) {
         let Some((session, names)) = named(record) else { return };
+        match stream::decode(record).map(|recorded| recorded.event) {
+            Ok(Event::Forgotten) => drop(self.forgotten.insert(session.clone())),
+            Ok(Event::Restored { .. }) => drop(self.forgotten.remove(&session)),
+            _ => {}
+        }
         if let Some(manifest) = names.manifest {
             self.episodes += 1;
             self.manifests.insert((session.clone(), manifest));

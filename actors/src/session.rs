@@ -6,6 +6,7 @@
 
 mod answer;
 mod closing;
+mod forgetting;
 mod observe;
 mod signal;
 mod tracking;
@@ -38,6 +39,7 @@ use crate::settings::SettingsReader;
 use crate::slot::{self, CallError};
 use crate::stream::{self, SessionStream};
 use crate::supervisor;
+use crate::table::TableReader;
 use crate::watcher;
 
 /// What a session needs of the world; the same for all of them.
@@ -61,6 +63,8 @@ pub struct Options {
     pub supervisor: supervisor::Handle,
     /// Is told whether the log takes writes.
     pub outage: Outage,
+    /// What has become of other sessions: a subagent is forgotten with its own.
+    pub table: TableReader,
 }
 
 /// Reaches one incarnation of a session.
@@ -386,6 +390,12 @@ impl State {
             }
             Event::TrackingStopped => tracing::info!(%session, "tracking stopped"),
             Event::TrackingResumed => tracing::info!(%session, "tracking resumed"),
+            Event::Forgotten => {
+                tracing::info!(%session, reason = "asked for", hash = %hash_of(before), %old, "session forgotten")
+            }
+            Event::Restored { generation, file_exists } => {
+                tracing::info!(%session, generation, file_exists, "session no longer forgotten");
+            }
             Event::TrackingForced => tracing::info!(%session, "tracking forced"),
             Event::Abandoned { why } => tracing::info!(%session, %why, "session let go without an index"),
             _ => {}
@@ -479,6 +489,8 @@ impl State {
     /// Repeats the wish of a job that a rewrite has made void.
     async fn ask_again(&mut self, reason: Option<CloseReason>) -> Result<(), AppendError> {
         if let Some(reason) = reason {
+            // Only jobs are anew; whatever is read of another generation is.
+            let reason = if reason == CloseReason::Reindex { CloseReason::Sync } else { reason };
             let close = Close { reason, note: None, by_self: false, unread: self.unreadable.is_some() };
             let _ = self.submit(&Command::Close(close), None).await?;
         }
@@ -510,6 +522,7 @@ impl State {
                 job,
                 prior: state.episode.clone(),
                 filter_version: policy.filter_version,
+                anew: state.job.is_some_and(|job| job.reason == CloseReason::Reindex),
                 urgency,
                 reply: Handle(myself.clone()),
             });

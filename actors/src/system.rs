@@ -27,6 +27,7 @@ use crate::session;
 use crate::settings::{Settings, SettingsReader};
 use crate::supervisor::{self, Progress, SupervisorActor};
 use crate::table::{TableFold, TableReader};
+use crate::tombstones;
 use crate::trouble::Trouble;
 use crate::upkeep::Upkeep;
 use crate::watcher::{self, Root};
@@ -200,6 +201,7 @@ impl System {
             watcher: watcher.clone(),
             supervisor: supervisor.clone(),
             outage,
+            table: table.clone(),
         };
         let memory = indexer::Options {
             journal: journal.clone(),
@@ -235,6 +237,7 @@ impl System {
         tokio::spawn(end_with(ended, services.stop.clone()));
         tracing::info!(home = %home.display(), sessions = services.table.borrow().len(), "daemon started");
         tokio::spawn(hooks::watch(Arc::downgrade(&services.hooks), services.stop.subscribe()));
+        tokio::spawn(tombstones::set_again(Arc::new(services.clone())));
         let exporter = Exporter::start(Arc::new(services.clone()));
         tokio::spawn(gateway::handoff::prepare(Arc::new(services.clone())));
         let upkeep = Upkeep::start(services.clone());

@@ -4,12 +4,14 @@
 //! versions can always greet and stop each other. Everything else may change with [`VERSION`].
 
 pub mod answer;
+mod forget;
 mod hook;
 pub mod tool;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+pub use forget::{ForgetParams, ReindexParams};
 pub use hook::{
     HandoffParams, HookParams, OWN_CHILD, PresenceParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX,
     Spooled, Took,
@@ -48,6 +50,10 @@ pub mod method {
     pub const TRACK: &str = "track";
     /// Stops tracking a session.
     pub const UNTRACK: &str = "untrack";
+    /// Sessions forgotten, or remembered again.
+    pub const FORGET: &str = "forget";
+    /// What is stored, made anew.
+    pub const REINDEX: &str = "reindex";
     /// The configuration with the origin of each value.
     pub const CONFIG: &str = "config";
     /// Entities of the memory.

@@ -116,7 +116,7 @@ pub enum Rejection {
     #[error("no transcript of this session was found")]
     NotDiscovered,
     /// The session is forgotten.
-    #[error("the session was forgotten")]
+    #[error("the session was forgotten; `baton forget --undo` lifts that")]
     Forgotten,
     /// The session is not forgotten.
     #[error("the session is not forgotten")]

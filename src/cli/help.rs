@@ -8,7 +8,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Use", &["search", "show", "close", "handoff", "mcp", "hook"]),
     ("Look", &["sessions", "explain", "unindexed", "status", "doctor", "hook-stats", "logs"]),
     ("Configure", &["install", "uninstall", "service", "config", "session-tracking", "completions"]),
-    ("Maintain", &["sync", "log", "replay", "daemon", "stop", "bench"]),
+    ("Maintain", &["sync", "forget", "reindex", "log", "replay", "daemon", "stop", "bench"]),
 ];
 
 const TOP: &str = "\

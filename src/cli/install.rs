@@ -154,11 +154,11 @@ fn show(change: &Change, output: &Output) {
     }
 }
 
-fn is_terminal() -> bool {
+pub(super) fn is_terminal() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-fn ask(question: &str, output: &Output) -> bool {
+pub(super) fn ask(question: &str, output: &Output) -> bool {
     output.line(&format!("{} [y/N]", output.styled(Style::Strong, question)));
     let mut answer = String::new();
     // No answer is a no.

@@ -94,6 +94,7 @@ impl Log {
                     assert_eq!(*new, *generation + 1, "{stream}");
                     (*generation, *to) = (*new, 0);
                 }
+                Event::Restored { generation: new, .. } => (*generation, *to) = (*new, 0),
                 _ => {}
             }
         }

@@ -62,7 +62,11 @@ impl Held {
     }
 
     pub(crate) fn begin(&mut self) {
-        let (_, settings) = tokio::sync::watch::channel(Arc::new(Settings::default()));
+        self.begin_with(Settings::default());
+    }
+
+    pub(crate) fn begin_with(&mut self, settings: Settings) {
+        let (_, settings) = tokio::sync::watch::channel(Arc::new(settings));
         let options = Options {
             home: self.world.home().to_owned(),
             roots: vec![Root::claude_code(self.world.config())],

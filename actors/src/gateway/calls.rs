@@ -6,6 +6,7 @@ mod config;
 mod episodes;
 mod explain;
 mod facts;
+mod forget;
 mod found;
 mod handoff;
 mod hook;
@@ -14,6 +15,7 @@ mod looking;
 mod messages;
 mod nodes;
 mod presence;
+mod reindex;
 mod search;
 mod sessions;
 mod show;
@@ -105,6 +107,8 @@ async fn dispatch(
         method::TRACKING => result(&tracking::tracking(params(raw)?, services).await?),
         method::TRACK => result(&track::track(params(raw)?, services).await?),
         method::UNTRACK => result(&track::untrack(params(raw)?, services).await?),
+        method::FORGET => result(&forget::forget(params(raw)?, services, out).await?),
+        method::REINDEX => result(&reindex::reindex(params(raw)?, services, out).await?),
         method::CONFIG => result(&config::config(params(raw)?, services).await?),
         method::NODES => result(&nodes::nodes(params(raw)?, services, out).await?),
         method::FACTS => result(&facts::facts(params(raw)?, services, out).await?),
@@ -124,7 +128,7 @@ async fn dispatch(
             result(&BTreeMap::from([("stopping", true)]))
         }
         other => {
-            let known = "close, config, episodes, facts, handoff, hook, hook/stats, hook/took, log/compact, log/read, log/stats, log/verify, nodes, presence, search, \
+            let known = "close, config, episodes, facts, forget, handoff, hook, hook/stats, hook/took, log/compact, log/read, log/stats, log/verify, nodes, presence, reindex, search, \
                          session/explain, session/messages, sessions, show, status, stop, sync, tools/call, track, tracking, unindexed, untrack";
             Err(failure(code::METHOD_NOT_FOUND, format!("no method {other:?}; there are {known}")).into())
         }

@@ -22,10 +22,9 @@ pub(super) fn of(
             match newer.filter(|newer| newer.manifest != current.manifest) {
                 Some(newer) => services.indexer.conversation(id, &newer).map(|items| (newer, items)),
                 None => {
-                    let restored = row.ok_or(()).and_then(|row| {
-                        let restored = services.indexer.restore(id, &row.state, &current);
-                        restored.map_err(|why| tracing::debug!(session = %id, %why, "conversation not restored"))
-                    });
+                    let restored = services.indexer.restore(&services.table, id, &current);
+                    let restored =
+                        restored.map_err(|why| tracing::debug!(session = %id, %why, "conversation not restored"));
                     restored.map(|items| (current, items)).map_err(|()| error)
                 }
             }

@@ -52,6 +52,20 @@ pub(super) fn whole(file: &FileSeen, sink: &mut impl Sink) -> Option<Glance> {
     glance(beginning(file), file, u64::MAX, sink)
 }
 
+/// The file that a session is read from, as it lies there now. Looks at the disk.
+pub(super) fn file_of(id: &SessionId, state: &State) -> Option<FileSeen> {
+    let transcript = state.transcript.as_ref()?;
+    let metadata = std::fs::metadata(&transcript.path).ok()?;
+    Some(FileSeen {
+        session: id.clone(),
+        agent: transcript.agent,
+        kind: transcript.kind.clone(),
+        path: transcript.path.clone(),
+        stat: crate::files::FileStat::of(&metadata),
+        identity: transcript.identity,
+    })
+}
+
 fn beginning(file: &FileSeen) -> Start {
     Start {
         source: Source { agent: file.agent, subagent: matches!(file.kind, Kind::Subagent { .. }) },

@@ -38,6 +38,12 @@ impl Fresh {
         items
     }
 
+    /// Lets go of all of them.
+    pub(super) fn clear(&self) {
+        self.lock().clear();
+        self.taken.notify_waiters();
+    }
+
     /// Completes when fewer than `count` conversations are kept: the memory has followed so far.
     pub(super) async fn below(&self, count: usize) {
         loop {

@@ -13,6 +13,8 @@ use baton_events::schema::{hex, item};
 use baton_events::session::{Complete, FailureWhy, FileIdentity, Stored, TailDigest, episode_uuid};
 use baton_events::transcript::{Cursor, OpenCalls, Source};
 
+mod stored;
+
 use super::fresh::Fresh;
 use super::leave::Leave;
 use super::{JobOutcome, JobRequest, episode};
@@ -86,12 +88,18 @@ fn stored(
 
 fn index(request: &JobRequest, chunks: &ChunkStore) -> Result<Prepared, Stop> {
     let job = &request.job;
-    let (mut items, mut start, continued) = match continued(request, chunks) {
+    let continued = continued(request, chunks).filter(|_| !request.anew);
+    let (mut items, mut start, continued) = match continued {
         Some((items, start)) => (items, start, true),
         None => (Vec::new(), beginning(request), false),
     };
     let kept = items.len();
-    let done = read(request, &mut items, &start)?;
+    let done = match read(request, &mut items, &start) {
+        Err(Stop::Failed(FailureWhy::Gone, reason)) => {
+            return stored::of_gone(request, chunks).unwrap_or(Err(Stop::Failed(FailureWhy::Gone, reason)));
+        }
+        done => done?,
+    };
     (start.cursor, start.tail) = (done.cursor, done.tail);
     let hash = ContentHash::of(&items);
     let complete = |stored| Complete {
@@ -103,7 +111,7 @@ fn index(request: &JobRequest, chunks: &ChunkStore) -> Result<Prepared, Stop> {
         stored,
     };
     let unchanged = |prior: &&_| same_content(prior, &hash, request.filter_version);
-    if request.prior.as_ref().filter(unchanged).is_some() {
+    if !request.anew && request.prior.as_ref().filter(unchanged).is_some() {
         return Ok(Prepared { complete: complete(None), written: None });
     }
     let header = Header {
@@ -115,6 +123,10 @@ fn index(request: &JobRequest, chunks: &ChunkStore) -> Result<Prepared, Stop> {
     let prior = request.prior.as_ref().filter(|_| continued).map(|prior| prior.manifest);
     let mut batch = chunks.batch();
     let manifest = write(request, &mut batch, prior.as_ref(), &items[kept..], header)?;
+    if request.prior.as_ref().filter(unchanged).is_some_and(|prior| prior.manifest == manifest) {
+        // To the byte: what was written is not needed.
+        return Ok(Prepared { complete: complete(None), written: None });
+    }
     let stored = Stored { episode: episode_uuid(&request.session, &hash), manifest, items: items.len() as u64 };
     Ok(Prepared { complete: complete(Some(stored)), written: Some(Written { batch, manifest, items }) })
 }
@@ -173,12 +185,18 @@ fn write(
     header: Header,
 ) -> Result<ContentHash, Stop> {
     let not_stored = |error: String| Stop::Failed(FailureWhy::NotStored, error);
-    let mut lines = Vec::with_capacity(new.len());
-    for item in new {
+    let lines = encoded(new).map_err(not_stored)?;
+    batch.append(&request.session, prior, &lines, header).map_err(|error| not_stored(error.to_string()))
+}
+
+/// Items as lines, without their line breaks.
+fn encoded(items: &[Item]) -> Result<Vec<Vec<u8>>, String> {
+    let mut lines = Vec::with_capacity(items.len());
+    for item in items {
         let mut line = Vec::new();
-        item::encode(item, &mut line).map_err(|error| not_stored(error.to_string()))?;
+        item::encode(item, &mut line).map_err(|error| error.to_string())?;
         line.pop();
         lines.push(line);
     }
-    batch.append(&request.session, prior, &lines, header).map_err(|error| not_stored(error.to_string()))
+    Ok(lines)
 }

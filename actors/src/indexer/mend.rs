@@ -11,8 +11,32 @@ use baton_events::schema::{hex, item};
 use baton_events::session::{EpisodeRef, State, TailDigest};
 use baton_events::transcript::{Cursor, OpenCalls, Source};
 
+use super::{Handle, Msg};
 use crate::chunks::{ChunkStore, Header};
 use crate::reading::{self, Done, Pass, Start};
+use crate::table::TableReader;
+
+impl Handle {
+    /// The conversation behind a session's current episode whose files cannot be read, restored from its transcript if that
+    /// still says exactly the same; else why not. Blocks for disk reads.
+    pub fn restore(&self, table: &TableReader, id: &SessionId, episode: &EpisodeRef) -> Result<Vec<Item>, String> {
+        let held = self.under_way.hold(id).ok_or("it is being indexed")?;
+        // As it is now that nothing else is under way: what was forgotten meanwhile must not be written again.
+        let row = table.borrow().get(id).cloned();
+        let is_current = |state: &State| state.episode.as_ref().is_some_and(|now| now.manifest == episode.manifest);
+        let restored = match row.filter(|row| is_current(&row.state)) {
+            Some(row) => mend(&self.chunks, id, &row.state, episode),
+            None => Err("it is not the session's episode any more".to_owned()),
+        };
+        drop(held);
+        // A job of the session may have waited.
+        self.slot.cast(Msg::GoOn);
+        let restored = restored?;
+        tracing::warn!(session = %id, "stored conversation restored from its transcript");
+        self.left_out.readable(id);
+        Ok(restored)
+    }
+}
 
 /// The items of an episode's conversation, read from the session's transcript again and stored as they were. `Err` says why
 /// that cannot be. Blocks for disk reads.

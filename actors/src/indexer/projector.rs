@@ -5,8 +5,14 @@
 //! depends on it. After an error it throws away what is not committed and starts over from its checkpoint: seldom while
 //! nobody waits, for a disk that is full stays so for a while. A memory that cannot even be opened (no room, a file system
 //! that takes no writes) is tried again in the same way, and everything else goes on without it.
+//!
+//! What is forgotten is purged from its files: when somebody waits for that, else when nothing else is to be done, and once
+//! at the start for all that is forgotten.
 
-use std::collections::BTreeMap;
+mod patience;
+mod purging;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -18,7 +24,7 @@ use baton_events::envelope::StoredRecord;
 use baton_events::graph::Surroundings;
 use baton_events::projection::table::Row;
 use baton_events::record::{Position, SessionId, Timestamp};
-use baton_events::session::{EpisodeRef, Event, Phase};
+use baton_events::session::{CloseReason, EpisodeRef, Event, Phase};
 use baton_events::{digest, graph, turns};
 use tokio::sync::oneshot;
 
@@ -31,13 +37,9 @@ use crate::obstacle;
 use crate::stream;
 use crate::table::TableReader;
 use crate::trouble::Trouble;
+use patience::{pause, wait_to_open};
+use purging::Purge;
 
-/// After an error the memory is tried again after this long, then twice as long, …
-const RETRY: Duration = Duration::from_secs(5);
-/// … and at last each time after this long.
-const RETRY_MAX: Duration = Duration::from_secs(30);
-/// The same while somebody waits for it.
-const RETRY_ASKED: Duration = Duration::from_secs(1);
 /// After this long without work the writer's memory is given back.
 const IDLE: Duration = Duration::from_secs(10);
 /// How long after a stored conversation could not be read it is tried again …
@@ -63,6 +65,8 @@ enum Command {
     /// The journal may have more.
     Nudge,
     Ensure(Position, oneshot::Sender<Position>),
+    /// The files must hold nothing of these sessions, whose tombstones stand up to the position.
+    Purge(Purge),
     Close(oneshot::Sender<()>),
 }
 
@@ -126,6 +130,10 @@ pub(super) struct Projector<C> {
     applied: Position,
     /// Waits for positions, in no order: there are at most as many as connections.
     waiting: Vec<(Position, oneshot::Sender<Position>)>,
+    /// Waits for sessions to be purged, at most as many.
+    purges: Vec<Purge>,
+    /// Sessions that were removed because they are forgotten, and may be in files still.
+    forgotten: BTreeSet<SessionId>,
     dirty_since: Option<Instant>,
     /// Since when the writer is open with nothing to write.
     writer_since: Option<Instant>,
@@ -195,6 +203,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 store,
                 applied,
                 waiting: Vec::new(),
+                purges: Vec::new(),
+                forgotten: BTreeSet::new(),
                 dirty_since: None,
                 writer_since: None,
                 put: BTreeMap::new(),
@@ -237,6 +247,10 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                     self.waiting.retain(|(_, reply)| !reply.is_closed());
                     self.waiting.push((position, reply));
                 }
+                Ok(Command::Purge(purge)) => {
+                    self.purges.retain(|purge| !purge.reply.is_closed());
+                    self.purges.push(purge);
+                }
                 Ok(Command::Close(reply)) => {
                     let closed = self.commit().and_then(|()| Ok(self.store.idle()?));
                     if let Err(error) = closed {
@@ -275,7 +289,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
 
     /// How long the memory is let alone after it has failed.
     fn pause_left(&self) -> Duration {
-        let asked = self.waiting.iter().any(|(_, reply)| !reply.is_closed());
+        let asked = self.waiting.iter().any(|(_, reply)| !reply.is_closed())
+            || self.purges.iter().any(|purge| !purge.reply.is_closed());
         self.failed.map_or(Duration::ZERO, |(at, tries)| pause(tries, asked).saturating_sub(at.elapsed()))
     }
 
@@ -291,6 +306,10 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         if wanted || ripe {
             self.commit()?;
         }
+        if self.purges.iter().any(|purge| purge.at_least <= self.applied) {
+            self.commit()?;
+            self.purge()?;
+        }
         Ok(match (more, self.dirty_since, self.writer_since) {
             (true, ..) => Some(Duration::ZERO),
             (false, Some(since), _) => Some(limits::MEMORY_COMMIT.saturating_sub(since.elapsed())),
@@ -299,7 +318,13 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             (false, None, Some(_)) => {
                 self.store.idle()?;
                 self.writer_since = None;
+                // Of subagents that came later, or where whoever waited has gone.
+                self.purge()?;
                 None
+            }
+            (false, None, None) if !self.forgotten.is_empty() => {
+                self.purge()?;
+                Some(Duration::ZERO)
             }
             (false, None, None) => (!self.left_out.all_unreadable().is_empty()).then_some(LOOK_AGAIN),
         })
@@ -339,6 +364,10 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 self.put(&session, row, current)?;
             }
         }
+        if self.made_whole.is_none() {
+            // A daemon that was killed over it has left it to us.
+            self.forgotten.extend(purging::forgotten(&table));
+        }
         self.made_whole = Some(Instant::now());
         Ok(())
     }
@@ -351,7 +380,15 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         };
         let row = self.options.table.borrow().get(&session).cloned();
         match (&recorded.event, row) {
-            (Event::Forgotten, _) => self.remove(&session),
+            (Event::Forgotten, _) => {
+                self.forgotten.insert(session.clone());
+                self.remove(&session)
+            }
+            // The conversation is another one, though it may have as many items.
+            (Event::IndexingStarted { reason: CloseReason::Reindex, .. }, _) => {
+                self.put.remove(&session);
+                Ok(())
+            }
             (Event::Indexed { episode, .. }, Some(row)) => match &row.state.episode {
                 // Superseded meanwhile: its successor stands further on in the journal.
                 Some(current) if current.manifest != episode.manifest => Ok(()),
@@ -509,30 +546,6 @@ fn open(options: &Options, port: &Port) -> Result<(Store, Position), MemoryError
     *port.covered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = applied;
     *port.searcher.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(store.searcher());
     Ok((store, applied))
-}
-
-/// Waits before the memory is opened again; whoever asks meanwhile is told that there is none. `false`: it is closed.
-fn wait_to_open(inbox: &Receiver<Command>, wait: Duration) -> bool {
-    let until = Instant::now() + wait;
-    loop {
-        match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(Command::Nudge) => {}
-            // The waiting end learns it by this being dropped.
-            Ok(Command::Ensure(..)) => {}
-            Ok(Command::Close(reply)) => {
-                let _ = reply.send(());
-                return false;
-            }
-            Err(RecvTimeoutError::Timeout) => return true,
-            Err(RecvTimeoutError::Disconnected) => return false,
-        }
-    }
-}
-
-/// How long after its `tries`th failure in a row the memory is tried again.
-fn pause(tries: u32, asked: bool) -> Duration {
-    let doubled = RETRY.saturating_mul(1 << tries.saturating_sub(1).min(8)).min(RETRY_MAX);
-    if asked { RETRY_ASKED } else { doubled }
 }
 
 /// The latest time of a conversation. By what is stored of it, not by the table: what was read since then and is not indexed yet

@@ -84,6 +84,17 @@ impl UnderWay {
         None
     }
 
+    /// Holds a session if nothing of it is under way at this moment, and gives up what its jobs have stored and nobody has
+    /// answered: no event will name it.
+    pub(super) fn hold_forgotten(&self, session: &SessionId) -> Option<Held> {
+        let mut all = self.lock();
+        if !all.busy.insert(session.clone()) {
+            return None;
+        }
+        all.unanswered.remove(session);
+        Some(Held { under_way: self.clone(), session: Some(session.clone()) })
+    }
+
     /// Holds all sessions: no job begins.
     pub(super) fn hold_all(&self) -> Held {
         self.lock().all += 1;

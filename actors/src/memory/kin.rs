@@ -101,6 +101,18 @@ fn sample(keys: &[u64]) -> Vec<u64> {
     places.filter_map(|at| keys.get(at).copied()).collect()
 }
 
+impl Searcher {
+    /// The sessions that hold a record of this id, by id. Only what is indexed is known.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn holders_of(&self, record: &str) -> Result<Vec<SessionId>, Error> {
+        let snapshot = self.snapshot();
+        Ok(snapshot.holders(key(record))?.into_iter().filter_map(SessionId::new).collect())
+    }
+}
+
 impl Snapshot {
     /// The keys of a session's records in their order; a record whose text was cut in several stands once.
     fn records(&self, session: &str) -> Result<Vec<u64>, Error> {

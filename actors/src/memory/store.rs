@@ -1,5 +1,7 @@
 //! The writing side of the memory: one owner, one transaction at a time.
 
+mod purge;
+
 use std::collections::BTreeMap;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
@@ -45,6 +47,7 @@ pub struct Opened {
 /// After an error from `put`, `remove` or `commit` everything since the last commit is gone, and the owner applies it
 /// again from the last checkpoint.
 pub struct Store {
+    dir: PathBuf,
     index: Index,
     fields: Fields,
     reader: IndexReader,
@@ -89,7 +92,7 @@ impl Store {
         let (schema, _) = schema::build();
         let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
         Index::builder().schema(schema).settings(settings).create_in_dir(dir)?;
-        let store = Self::from_index(Index::open_in_dir(dir)?, None)?;
+        let store = Self::from_index(dir, Index::open_in_dir(dir)?, None)?;
         Ok(Opened { store, checkpoint: None, wiped })
     }
 
@@ -108,19 +111,20 @@ impl Store {
         {
             return Err(Error::Broken(format!("{} is damaged", file.display())));
         }
-        let store = Self::from_index(index, checkpoint)?;
+        let store = Self::from_index(dir, index, checkpoint)?;
         if checkpoint.is_none() && store.snapshot().searcher.num_docs() > 0 {
             return Err(Error::Broken("it has no checkpoint".to_owned()));
         }
         Ok(store)
     }
 
-    fn from_index(index: Index, committed: Option<Checkpoint>) -> Result<Self, Error> {
+    fn from_index(dir: &Path, index: Index, committed: Option<Checkpoint>) -> Result<Self, Error> {
         schema::register(&index);
         let fields = schema::build().1;
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let snapshot = Snapshot::take(reader.searcher(), fields, None)?;
         Ok(Self {
+            dir: dir.to_owned(),
             index,
             fields,
             reader,

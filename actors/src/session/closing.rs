@@ -51,7 +51,14 @@ impl State {
 
     /// Records the wish. `None`: the answer comes with the state.
     pub(super) async fn submit_close(&mut self, call: &CloseCall) -> Result<Option<Outcome>, AppendError> {
+        if call.reason == CloseReason::Reindex {
+            return Ok(self.submit(&Command::Reindex, Some(&call.command)).await?.err().map(Outcome::Refused));
+        }
         let state = self.aggregate().state();
+        if state.phase == Phase::Forgotten {
+            // Before a note of it is stored.
+            return Ok(Some(Outcome::Refused(Rejection::Forgotten)));
+        }
         let nothing_to_do = match state.phase {
             Phase::Indexed => {
                 state.unindexed == 0 && self.unreadable.is_none() && state.filter_is(self.policy().filter_version)

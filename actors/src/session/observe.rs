@@ -87,7 +87,12 @@ impl State {
             self.checked(seen);
             return Ok(void);
         }
+        self.forget_with_parent().await?;
         let settings = self.options.settings.borrow().clone();
+        if self.is_at_rest() {
+            self.checked(seen);
+            return Ok(void);
+        }
         if self.stop_under(&settings, None).await.is_some() {
             if let Some(file) = seen {
                 self.options.watcher.passed_over(file, settings, self.aggregate().state().place.clone());
@@ -139,7 +144,8 @@ impl State {
                         tracing::warn!(session = %self.id, %rejection, "what was read was refused");
                         return Ok(void);
                     }
-                    if !more {
+                    self.forget_with_parent().await?;
+                    if !more || self.is_at_rest() {
                         self.checked(seen);
                         return Ok(void);
                     }

@@ -31,6 +31,16 @@ pub enum Switch {
         /// As above.
         seen: Option<FileSeen>,
     },
+    /// Forget it.
+    Forget {
+        /// Its transcript, for a session that was never discovered: its tombstone tells where it lay.
+        seen: Option<FileSeen>,
+    },
+    /// Lift its tombstone, and read it from the start.
+    Restore {
+        /// Its transcript, if it is there.
+        seen: Option<FileSeen>,
+    },
 }
 
 /// What became of it.
@@ -123,6 +133,8 @@ impl State {
         let switched = match switch {
             Switch::Track { seen, force, group } => self.track(seen, force, group).await,
             Switch::Untrack { seen } => self.untrack(seen).await,
+            Switch::Forget { seen } => self.forget(seen).await,
+            Switch::Restore { seen } => self.restore(seen).await,
         };
         let (answer, result) = match switched {
             Ok(switched) => (switched, Ok(())),

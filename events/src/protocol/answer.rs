@@ -2,6 +2,7 @@
 
 mod config;
 mod episode;
+mod forget;
 mod history;
 mod hook;
 mod log;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use config::{Config, ConfigValue, ImportedKey};
 pub use episode::{CommandLine, Episode, ErrorLine, FileModified, FileRead, Line, Metadata};
+pub use forget::{Forget, ForgetAlso, ForgetRow, Reindex};
 pub use history::{Change, Explain, Happened, Owed, Replayed, ReplayedSession};
 pub use hook::{Handoff, HandoffError, Hook, HookEventStats, HookStats, HookSummary};
 pub use log::{Footprint, LogRead, LogRecord, LogStats};
@@ -246,6 +248,9 @@ pub struct Status {
     /// What the person should know who expects more: that tracking is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Sessions whose episode an older filter made, and `baton reindex` would make anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub older_filter: Option<u64>,
 }
 
 /// A directory that is watched.

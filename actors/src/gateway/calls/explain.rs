@@ -81,6 +81,9 @@ fn notes(services: &Services, overview: &Overview, id: &SessionId, state: &State
     if state.phase == Phase::Unindexed(Why::Untracked) {
         notes.push("no layer touches it since its tracking was stopped: `track_session` lifts that".to_owned());
     }
+    if state.phase == Phase::Forgotten {
+        notes.push(format!("it is forgotten: nothing of it is read or kept; `baton forget --undo {id}` lifts that"));
+    }
     if state.forced {
         notes.push("it is tracked whatever the switches say, until its tracking is stopped".to_owned());
     }

@@ -9,7 +9,7 @@ use baton_events::protocol::{self, SPOOL_FILES_MAX, answer};
 use baton_events::redact::redact;
 use baton_events::session::Phase;
 
-use super::Ended;
+use super::{Ended, reindex};
 use crate::gateway::{Services, answers};
 use crate::limits;
 use crate::obstacle::Obstacle;
@@ -78,6 +78,9 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     problems.extend(memory_problem.map(|why| lasting(format!("the searchable memory does not follow the log: {why}"))));
     problems.extend(services.indexer.not_storing().map(lasting));
     problems.extend(services.exporting.told().map(lasting));
+    let counting = services.clone();
+    let older = tokio::task::spawn_blocking(move || reindex::of_older_filter(&counting));
+    let older = tokio::time::timeout(LOOK, older).await.ok().and_then(Result::ok).unwrap_or(0);
     let hooks = services.hooks.shown().await;
     problems.extend(of_hooks(services, &hooks));
     let problems = bounded(problems);
@@ -132,6 +135,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         },
         problems,
         note: services.settings.borrow().note(),
+        older_filter: (older > 0).then_some(older),
     })
 }
 

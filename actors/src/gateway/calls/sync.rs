@@ -116,7 +116,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Resul
                 return Vec::new();
             }
             let state = rows.get(&candidate.id).map(|row| &row.state);
-            candidate.file = candidate.file.take().or_else(|| known_file(&candidate.id, state?));
+            candidate.file = candidate.file.take().or_else(|| glance::file_of(&candidate.id, state?));
         }
         candidates.extend(judge(new, project.as_deref(), &settings, looking));
         candidates
@@ -149,19 +149,6 @@ fn judge(new: Vec<Wanted>, project: Option<&str>, settings: &Settings, looking: 
         })
     };
     new.into_iter().take_while(|_| looking.next()).filter_map(judge).collect()
-}
-
-fn known_file(id: &SessionId, state: &State) -> Option<FileSeen> {
-    let transcript = state.transcript.as_ref()?;
-    let metadata = std::fs::metadata(&transcript.path).ok()?;
-    Some(FileSeen {
-        session: id.clone(),
-        agent: transcript.agent,
-        kind: transcript.kind.clone(),
-        path: transcript.path.clone(),
-        stat: crate::files::FileStat::of(&metadata),
-        identity: transcript.identity,
-    })
 }
 
 fn choose(mut candidates: Vec<Candidate>, asked: &SyncParams, now: Timestamp) -> Range {

@@ -39,6 +39,11 @@ impl Handoffs {
         &self.looks
     }
 
+    /// Lets go of all facts: some are of what is forgotten.
+    pub(in crate::gateway) fn clear(&self) {
+        self.kept().0.clear();
+    }
+
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }

@@ -77,6 +77,76 @@ fn a_removed_session_is_gone() {
     assert_eq!(memory.sessions("pears"), [""; 0]);
 }
 
+/// Whether a word stands in any file, deleted documents included.
+fn is_in_files(memory: &Memory, word: &str) -> bool {
+    let store = Store::open(memory.dir.path()).unwrap().store;
+    store.everything().unwrap().iter().any(|found| found.contains(word))
+}
+
+#[test]
+fn what_is_purged_is_in_no_file() {
+    let sessions = |range: std::ops::Range<u32>| -> Vec<Session> {
+        range.map(|n| Session::new(&format!("s{n}"), &["about plums", "wombat platypus"])).collect()
+    };
+    let mut memory = Memory::of(&sessions(0..3));
+    let mut forgotten = Session::new("f", &["the quokka came", "and went", "for ever"]).touching(&["/srv/numbat.rs"]);
+    memory.store.put(&forgotten.entry(0)).unwrap();
+    memory.store.commit(checkpoint(2)).unwrap();
+    // What an append has replaced is still in the older segment.
+    forgotten.units.push(unit(4, "a bilby came"));
+    forgotten.episode = "episode of the dunnart".to_owned();
+    memory.store.put(&forgotten.entry(2)).unwrap();
+    for session in sessions(3..5) {
+        memory.store.put(&session.entry(0)).unwrap();
+    }
+    memory.store.commit(checkpoint(3)).unwrap();
+    let words = ["quokka", "bilby", "dunnart", "numbat"];
+    for word in words {
+        assert!(is_in_files(&memory, word), "{word}");
+    }
+    let before = memory.searcher.pinned();
+    memory.store.remove(&forgotten.id).unwrap();
+    assert!(memory.store.purge(std::slice::from_ref(&forgotten.id)).is_err(), "not committed");
+    memory.store.commit(checkpoint(4)).unwrap();
+    memory.store.purge(std::slice::from_ref(&forgotten.id)).unwrap();
+    for word in words {
+        assert!(!is_in_files(&memory, word), "{word}");
+    }
+    assert!(is_in_files(&memory, "platypus"));
+    assert_eq!(before.search(&Query::new("quokka")).unwrap().len(), 1, "who had begun goes on");
+    assert_eq!((memory.sessions("quokka"), memory.sessions("wombat").len()), (vec![], 5));
+    assert_eq!(memory.searcher.dump().unwrap(), Memory::of(&sessions(0..5)).searcher.dump().unwrap());
+    let files = || fs::read_dir(memory.dir.path()).unwrap().count();
+    let count = files();
+    memory.store.purge(std::slice::from_ref(&forgotten.id)).unwrap();
+    assert_eq!(files(), count, "nothing is left to be done");
+    // What an interrupted merge has left.
+    let stray = memory.dir.path().join("0123456789abcdef0123456789abcdef.store");
+    fs::write(&stray, "quokka").unwrap();
+    memory.store.purge(&[]).unwrap();
+    assert!(!stray.exists());
+    // And the memory goes on.
+    memory.store.put(&Session::new("g", &["a potoroo"]).entry(0)).unwrap();
+    memory.store.commit(checkpoint(5)).unwrap();
+    memory.store.idle().unwrap();
+    assert_eq!(memory.sessions("potoroo"), ["g"]);
+    let Memory { dir, store, searcher } = memory;
+    drop((store, searcher));
+    assert_eq!(Store::open(dir.path()).unwrap().checkpoint, Some(checkpoint(5)));
+}
+
+#[test]
+fn a_memory_of_one_session_that_is_purged_is_empty() {
+    let session = Session::new("f", &["the quokka came"]);
+    let mut memory = Memory::of(std::slice::from_ref(&session));
+    memory.store.remove(&session.id).unwrap();
+    memory.store.commit(checkpoint(2)).unwrap();
+    memory.store.purge(std::slice::from_ref(&session.id)).unwrap();
+    assert!(!is_in_files(&memory, "quokka"));
+    assert_eq!(memory.store.checkpoint(), Some(checkpoint(2)));
+    assert!(memory.searcher.dump().unwrap().is_empty());
+}
+
 #[test]
 fn a_clear_leaves_nothing_and_a_new_start() {
     let mut memory = Memory::of(&[Session::new("s", &["apples"])]);

@@ -1,0 +1,321 @@
+//! Sessions forgotten, and remembered again: tombstones first, then everything that is stored of them. A person's call; no
+//! tool of an agent comes here.
+//!
+//! Once begun it goes on without whoever asked. A daemon that is killed over it goes on at its next start, for what is owed is
+//! told by the table: a forgotten session has neither files nor documents.
+
+mod aside;
+mod chosen;
+mod family;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use baton_events::protocol::{ForgetParams, Progress, answer};
+use baton_events::record::SessionId;
+use baton_events::redact::redact;
+use baton_events::session::State;
+use tokio::task::JoinSet;
+
+use super::looking::told_of;
+use super::{Ended, internal};
+use crate::chunks::Removed;
+use crate::export;
+use crate::files::FileSeen;
+use crate::gateway::connection::Out;
+use crate::gateway::{Services, resolve};
+use crate::limits;
+use crate::session::{Switch, Switched};
+use chosen::{Chosen, Target};
+
+/// Transcripts that an answer names.
+const TRANSCRIPTS: usize = 100;
+
+const ELSEWHERE: &str = "the agent's own transcripts, exports (`baton log export`) and backups that were made before: they are \
+                         outside of Baton's home and are not touched";
+
+pub(in crate::gateway) async fn forget(
+    asked: ForgetParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::Forget, Ended> {
+    let chosen = match asked.undo {
+        true => chosen::forgotten(&asked, services).await?,
+        false => chosen::to_be_forgotten(&asked, services, out).await?,
+    };
+    let mut told = told(services, &chosen).await;
+    told.dry_run = asked.dry_run;
+    if asked.dry_run {
+        told.message = would(&told, asked.undo);
+        return Ok(told);
+    }
+    let work = Arc::new(Work::default());
+    let (working, services_then) = (work.clone(), services.clone());
+    let targets: Vec<Target> = chosen.sessions.into_iter().chain(chosen.also).collect();
+    // On its own: whoever goes away does not stop it half-way.
+    let carried_out = tokio::spawn(async move {
+        match asked.undo {
+            true => restore(&services_then, targets, &working).await,
+            false => carry_out(&services_then, targets, &working).await,
+        }
+    });
+    let done = told_of(services, out, || work.progress(), carried_out).await?;
+    let done = done.map_err(|error| internal("forgetting broke; call again and it goes on", error))?;
+    told.files = done.removed.files;
+    told.bytes = done.removed.bytes;
+    told.status = if done.problems.is_empty() { "success" } else { "error" }.to_owned();
+    told.message = match asked.undo {
+        true => restored_message(&told, &done),
+        false => forgotten_message(&told, &done),
+    };
+    Ok(told)
+}
+
+/// How far it is.
+#[derive(Default)]
+struct Work {
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+impl Work {
+    fn begin(&self, total: usize) {
+        self.done.store(0, Ordering::Relaxed);
+        self.total.store(total as u64, Ordering::Relaxed);
+    }
+
+    fn step(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn progress(&self) -> Progress {
+        let total = self.total.load(Ordering::Relaxed);
+        let done = self.done.load(Ordering::Relaxed).min(total);
+        Progress { what: "forgetting sessions".to_owned(), done, total }
+    }
+}
+
+/// What came of it.
+#[derive(Default)]
+struct Done {
+    removed: Removed,
+    /// Sessions that were so already.
+    already: u64,
+    /// Restored ones of which no transcript is there any more.
+    gone: u64,
+    /// What was not done, and why.
+    problems: Vec<String>,
+}
+
+/// Tombstones for all, then one purge of them together.
+async fn carry_out(services: &Arc<Services>, targets: Vec<Target>, work: &Work) -> Done {
+    let mut done = Done::default();
+    work.begin(2 * targets.len());
+    let ids: Vec<SessionId> = targets.iter().map(|target| target.id.clone()).collect();
+    let mut forgotten = Vec::with_capacity(ids.len());
+    let mut waiting = targets.into_iter();
+    let mut at_work = JoinSet::new();
+    loop {
+        while at_work.len() < limits::LAZY_AT_ONCE
+            && let Some(target) = waiting.next()
+        {
+            let services = services.clone();
+            at_work.spawn(async move {
+                let switch = Switch::Forget { seen: target.file };
+                let switched = services.supervisor.switch(&target.id, switch, limits::SESSION_CALL).await;
+                (target.id, switched)
+            });
+        }
+        let Some(next) = at_work.join_next().await else { break };
+        work.step();
+        match next {
+            Ok((id, Ok(Switched::Done { already }))) => {
+                done.already += u64::from(already);
+                forgotten.push(id);
+            }
+            Ok((id, switched)) => done.problems.push(not_done(&id, switched)),
+            Err(error) => done.problems.push(format!("a session was not forgotten: {error}")),
+        }
+    }
+    // The table is published before anybody hears of an event.
+    let position = services.table.borrow().position();
+    services.handoffs.clear();
+    match services.indexer.purge(&forgotten, position, || work.step()).await {
+        Ok(removed) => done.removed = removed,
+        Err(problem) => done.problems.push(format!("{problem}; it is done by the next start, or call again")),
+    }
+    match wipe_aside(services, &forgotten).await {
+        Ok(removed) => done.removed += removed,
+        Err(problem) => done.problems.push(format!("what was put aside was not deleted: {problem}; call again")),
+    }
+    // A look that had begun may have kept what it read.
+    services.handoffs.clear();
+    if let Err(problem) = export_again(services).await {
+        done.problems.push(format!("session_states.json was not written again: {problem}"));
+    }
+    tracing::info!(
+        sessions = forgotten.len(),
+        files = done.removed.files,
+        bytes = done.removed.bytes,
+        "sessions forgotten"
+    );
+    done
+}
+
+async fn restore(services: &Arc<Services>, targets: Vec<Target>, work: &Work) -> Done {
+    let mut done = Done::default();
+    work.begin(targets.len());
+    // Parents before their subagents, which would be forgotten with them again.
+    for target in targets {
+        done.gone += u64::from(target.file.is_none());
+        let switch = Switch::Restore { seen: target.file };
+        match services.supervisor.switch(&target.id, switch, limits::SESSION_CALL).await {
+            Ok(Switched::Done { .. }) => {}
+            switched => done.problems.push(not_done(&target.id, switched)),
+        }
+        work.step();
+    }
+    if let Err(problem) = export_again(services).await {
+        tracing::warn!(%problem, "session table not exported");
+    }
+    done
+}
+
+/// A memory that is being compared is gone when whoever compares it is done.
+async fn wipe_aside(services: &Arc<Services>, sessions: &[SessionId]) -> Result<Removed, String> {
+    let turn = tokio::time::timeout(limits::PURGE, services.verifying.clone().acquire_owned()).await;
+    let turn = turn.map_err(|_| "the home is being verified".to_owned())?.map_err(|error| error.to_string())?;
+    let (home, sessions) = (services.home.clone(), sessions.to_vec());
+    let wiping = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        aside::wipe(&home, &sessions)
+    });
+    wiping.await.map_err(|error| error.to_string())?
+}
+
+async fn export_again(services: &Arc<Services>) -> Result<(), String> {
+    let services = services.clone();
+    let written = tokio::task::spawn_blocking(move || export::write(&services)).await;
+    written.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+}
+
+fn not_done(id: &SessionId, switched: Result<Switched, crate::slot::CallError>) -> String {
+    let why = match switched {
+        Ok(Switched::Refused(rejection)) => rejection.to_string(),
+        Ok(Switched::Failed { reason }) => reason,
+        Ok(Switched::Stopped(stop)) => stop.to_string(),
+        Ok(Switched::Done { .. }) => String::new(),
+        Err(error) => error.to_string(),
+    };
+    format!("session {id}: {why}")
+}
+
+/// What goes or comes back, in the words of the answer.
+async fn told(services: &Arc<Services>, chosen: &Chosen) -> answer::Forget {
+    let table = services.table.borrow().clone();
+    let unknown = State::default();
+    let out = |text: &str| redact(text).into_owned();
+    let state_of = |target: &Target| table.get(&target.id).map(|row| row.state.clone());
+    let path_of = |target: &Target| {
+        let known = table.get(&target.id).and_then(|row| row.state.transcript.as_ref().map(|known| known.path.clone()));
+        target.file.as_ref().map(|file: &FileSeen| file.path.clone()).or(known)
+    };
+    let row = |target: &Target| {
+        let known = state_of(target);
+        let state = known.as_ref().unwrap_or(&unknown);
+        answer::ForgetRow {
+            session_id: target.id.to_string(),
+            state: if known.is_some() { state.phase.as_str() } else { "not read" }.to_owned(),
+            project: state.place.as_ref().map(|place| out(&place.project)).or(target.project.as_deref().map(out)),
+            file_path: path_of(target).map(|path| out(&path)),
+            last_activity: known.as_ref().map(|state| state.last_activity().to_string()),
+            message_count: state.counts.messages,
+            parent_session_id: state.parent().or(target.parent.as_ref()).map(ToString::to_string),
+        }
+    };
+    let also = |target: &Target| answer::ForgetAlso {
+        session_id: target.id.to_string(),
+        why: target.why.clone(),
+        shared: target.shared,
+        project: state_of(target)
+            .and_then(|state| state.place.map(|place| out(&place.project)))
+            .or(target.project.as_deref().map(out)),
+    };
+    let paths: Vec<String> = chosen.sessions.iter().chain(&chosen.also).filter_map(path_of).take(TRANSCRIPTS).collect();
+    let there = tokio::task::spawn_blocking(move || -> Vec<String> {
+        paths.into_iter().filter(|path| std::path::Path::new(path).exists()).collect()
+    });
+    answer::Forget {
+        status: "success".to_owned(),
+        sessions: chosen.sessions.iter().map(row).collect(),
+        also: chosen.also.iter().map(also).collect(),
+        left: chosen.left.iter().map(also).collect(),
+        kept_elsewhere: ELSEWHERE.to_owned(),
+        transcripts: there.await.unwrap_or_default().iter().map(|path| out(path)).collect(),
+        ..answer::Forget::default()
+    }
+}
+
+fn sessions(count: usize) -> String {
+    if count == 1 { "1 session".to_owned() } else { format!("{count} sessions") }
+}
+
+fn would(told: &answer::Forget, undo: bool) -> String {
+    let count = sessions(told.sessions.len() + told.also.len());
+    match (told.sessions.is_empty(), undo) {
+        (true, false) => "nothing fits: there is nothing to forget".to_owned(),
+        (true, true) => "nothing fits: no such session is forgotten".to_owned(),
+        (false, false) => format!("{count} would be forgotten; nothing was changed"),
+        (false, true) => format!("{count} would be no longer forgotten; nothing was changed"),
+    }
+}
+
+fn forgotten_message(told: &answer::Forget, done: &Done) -> String {
+    if !done.problems.is_empty() {
+        return redact(&format!("not everything is done: {}", listed(&done.problems))).into_owned();
+    }
+    if told.sessions.is_empty() {
+        return would(told, false);
+    }
+    let count = told.sessions.len() + told.also.len();
+    let already = match done.already {
+        0 => String::new(),
+        all if all as usize == count => " (as before)".to_owned(),
+        some => format!(" ({some} of them as before)"),
+    };
+    format!(
+        "{} forgotten{already}: no file of Baton's home has that text any more, and no transcript of it is read again; `baton \
+         forget --undo` lifts that",
+        sessions(count)
+    )
+}
+
+fn restored_message(told: &answer::Forget, done: &Done) -> String {
+    if !done.problems.is_empty() {
+        return redact(&format!("not everything is done: {}", listed(&done.problems))).into_owned();
+    }
+    if told.sessions.is_empty() {
+        return would(told, true);
+    }
+    let count = told.sessions.len() + told.also.len();
+    let gone = match done.gone {
+        0 => "read anew from the start".to_owned(),
+        all if all as usize == count => {
+            "but the transcript is not there any more, so nothing of it comes back".to_owned()
+        }
+        some => {
+            format!("read anew from the start; of {some} the transcript is not there any more, so nothing comes back")
+        }
+    };
+    format!("{} no longer forgotten, {gone}", sessions(count))
+}
+
+/// The first of many.
+fn listed(problems: &[String]) -> String {
+    let more = problems.len().saturating_sub(resolve::NAMED);
+    let mut named = problems.iter().take(resolve::NAMED).cloned().collect::<Vec<_>>().join("; ");
+    if more > 0 {
+        named.push_str(&format!("; and {more} more"));
+    }
+    named
+}

@@ -1,0 +1,31 @@
+//! Where text lies besides conversations and memory: what a repair has cut off, and a memory that was built to compare.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use baton_events::record::SessionId;
+
+use crate::chunks::{ChunkStore, Removed};
+
+/// Deletes what was put aside of these sessions, and what a verification that was killed has left. Nobody verifies meanwhile.
+/// Blocks for the disk.
+pub(super) fn wipe(home: &Path, sessions: &[SessionId]) -> Result<Removed, String> {
+    let told = |error: io::Error| error.to_string();
+    let mut removed = Removed::default();
+    let log = home.join("log");
+    for entry in fs::read_dir(&log).map_err(told)? {
+        let entry = entry.map_err(told)?;
+        if !entry.file_name().to_string_lossy().starts_with("cut-") {
+            continue;
+        }
+        let kept = ChunkStore::at(entry.path().join("blobs"));
+        for session in sessions {
+            removed += kept.forget(session).map_err(|error| error.to_string())?;
+        }
+    }
+    match fs::remove_dir_all(home.join("verify.tmp")) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(told(error)),
+        _ => Ok(removed),
+    }
+}

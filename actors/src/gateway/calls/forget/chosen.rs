@@ -1,0 +1,266 @@
+//! Which sessions are meant.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use baton_events::projection::table::SessionTable;
+use baton_events::protocol::{Failure, ForgetParams, code};
+use baton_events::record::{SessionId, Timestamp};
+use baton_events::session::{Kind, Phase, State};
+
+use super::family;
+use crate::files::FileSeen;
+use crate::gateway::calls::looking::look;
+use crate::gateway::calls::{Ended, internal};
+use crate::gateway::connection::{Out, failure};
+use crate::gateway::{Services, glance, resolve};
+use crate::settings::Settings;
+
+/// One session that goes, or comes back.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) id: SessionId,
+    /// Its transcript, where nothing is known of it yet, or where it is to be read again.
+    pub(super) file: Option<FileSeen>,
+    /// Where it works, if only its transcript says so.
+    pub(super) project: Option<String>,
+    /// Whose subagent it is, if only its file says so.
+    pub(super) parent: Option<SessionId>,
+    /// Why it goes with another.
+    pub(super) why: String,
+    /// How many records it has in common with that.
+    pub(super) shared: u64,
+}
+
+impl Target {
+    pub(super) fn of(id: SessionId) -> Self {
+        Self { id, file: None, project: None, parent: None, why: String::new(), shared: 0 }
+    }
+
+    pub(super) fn of_file(file: FileSeen) -> Self {
+        let parent = match &file.kind {
+            Kind::Subagent { parent } => parent.clone(),
+            Kind::Main => None,
+        };
+        Self { parent, file: Some(file.clone()), ..Self::of(file.session) }
+    }
+}
+
+/// What is meant by a call.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chosen {
+    /// Named, or of the project and time that were named; parents before their subagents.
+    pub(super) sessions: Vec<Target>,
+    /// Forks and copies of these, and their subagents.
+    pub(super) also: Vec<Target>,
+    /// The same, where only what was named is to go.
+    pub(super) left: Vec<Target>,
+}
+
+impl Chosen {
+    pub(super) fn has(&self, id: &SessionId) -> bool {
+        self.sessions.iter().chain(&self.also).any(|target| target.id == *id)
+    }
+}
+
+/// The sessions that a call wants forgotten, with their subagents, forks and copies; also what only lies there as a file. Those
+/// that are forgotten already are among them when they are named: what is left of them goes.
+pub(super) async fn to_be_forgotten(
+    asked: &ForgetParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<Chosen, Ended> {
+    check(asked)?;
+    let mut chosen = Chosen::default();
+    for text in &asked.sessions {
+        let target = named(services, text).await?;
+        if !chosen.has(&target.id) {
+            chosen.sessions.push(target);
+        }
+    }
+    let grown = services.watcher.refresh().await;
+    let grown = grown.map_err(|error| internal("transcripts not looked at", error))?;
+    if asked.sessions.is_empty() {
+        chosen.sessions = fitting(asked, services, out, &grown, |phase| phase != Phase::New).await?;
+    }
+    let table = services.table.borrow().clone();
+    with_subagents(&mut chosen.sessions, &table, &grown, |_| true);
+    family::add(&mut chosen, services, out, &table, &grown).await?;
+    with_subagents(&mut chosen.also, &table, &grown, |_| true);
+    let known: BTreeSet<SessionId> = chosen.sessions.iter().map(|target| target.id.clone()).collect();
+    chosen.also.retain(|target| !known.contains(&target.id));
+    if asked.only {
+        chosen.left = std::mem::take(&mut chosen.also);
+    }
+    Ok(chosen)
+}
+
+/// The forgotten sessions that a call wants back, with their subagents.
+pub(super) async fn forgotten(asked: &ForgetParams, services: &Arc<Services>) -> Result<Chosen, Ended> {
+    check(asked)?;
+    let mut sessions = Vec::new();
+    for text in &asked.sessions {
+        let target = named(services, text).await?;
+        let phase = services.table.borrow().get(&target.id).map(|row| row.state.phase);
+        if phase != Some(Phase::Forgotten) {
+            let message = format!("session {} is not forgotten", target.id);
+            return Err(failure(code::INVALID_PARAMS, message).into());
+        }
+        sessions.push(target);
+    }
+    let table = services.table.borrow().clone();
+    if asked.sessions.is_empty() {
+        let project = asked.project.as_deref();
+        let is_meant = |state: &State| {
+            let is_in = project.is_none_or(|project| is_called(state, project));
+            state.phase == Phase::Forgotten && is_in && is_before(asked, state.last_activity())
+        };
+        let rows = table.iter().filter(|(_, row)| is_meant(&row.state));
+        sessions = rows.map(|(id, _)| Target::of(id.clone())).collect();
+    }
+    with_subagents(&mut sessions, &table, &[], |phase| phase == Phase::Forgotten);
+    // Subagents last: they would be forgotten with their parents again.
+    sessions.sort_by_key(|target| table.get(&target.id).is_some_and(|row| row.state.is_subagent()));
+    for target in &mut sessions {
+        target.file = resolve::transcript(services, &target.id).await.ok().flatten();
+    }
+    Ok(Chosen { sessions, ..Chosen::default() })
+}
+
+fn check(asked: &ForgetParams) -> Result<(), Failure> {
+    let is_range = asked.project.is_some() || asked.before.is_some();
+    match (asked.sessions.is_empty(), is_range) {
+        (true, false) => {
+            Err(failure(code::INVALID_PARAMS, "name sessions, a project, or a date before which they were"))
+        }
+        (false, true) => Err(failure(code::INVALID_PARAMS, "name either sessions, or a project and a date")),
+        _ => Ok(()),
+    }
+}
+
+/// The session that a text names, known or only there as a file; also one that the configuration keeps from being read or shown.
+async fn named(services: &Services, text: &str) -> Result<Target, Ended> {
+    let known = resolve::session(services, text).await;
+    let failure = match known {
+        Ok(id) => return Ok(Target::of(id)),
+        Err(failure) => failure,
+    };
+    if let Some(id) = SessionId::new(text)
+        && services.table.borrow().get(&id).is_some()
+    {
+        return Ok(Target::of(id));
+    }
+    match resolve::undiscovered(services, text).await? {
+        Some(file) if services.table.borrow().get(&file.session).is_some() => Ok(Target::of(file.session)),
+        Some(file) => Ok(Target::of_file(file)),
+        None => Err(failure.into()),
+    }
+}
+
+/// Sessions of a project, or whose last word is older than a date, or both.
+async fn fitting(
+    asked: &ForgetParams,
+    services: &Arc<Services>,
+    out: &Out,
+    grown: &[FileSeen],
+    is_wanted: impl Fn(Phase) -> bool,
+) -> Result<Vec<Target>, Ended> {
+    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let project = match &asked.project {
+        None => None,
+        Some(name) => Some(project(&table, &settings, name)),
+    };
+    let known = |name: &Result<String, Failure>| name.as_ref().ok().cloned();
+    // The first session of a project may be among those of which nothing is known yet.
+    let place = project.as_ref().map(|project| {
+        known(project).unwrap_or_else(|| crate::place::of(asked.project.as_deref().unwrap_or_default()).project)
+    });
+    let is_in = |state: &State| place.as_deref().is_none_or(|project| resolve::is_in(state, project));
+    let rows = table.iter().filter(|(_, row)| is_wanted(row.state.phase));
+    let rows = rows.filter(|(_, row)| is_in(&row.state) && is_before(asked, row.state.last_activity()));
+    let mut found: Vec<Target> = rows.map(|(id, _)| Target::of(id.clone())).collect();
+    let unread: Vec<FileSeen> = grown
+        .iter()
+        .filter(|file| table.get(&file.session).is_none_or(|row| row.state.place.is_none()))
+        .cloned()
+        .collect();
+    if !unread.is_empty() {
+        let before = asked.before;
+        let heads = look(services, out, unread.len() as u64, move |looking| {
+            let unread = unread.into_iter().take_while(|_| looking.next());
+            unread.filter_map(|file| Some((glance::head(&file)?, file))).collect::<Vec<_>>()
+        });
+        for (head, file) in heads.await? {
+            let state = glance::as_state(&head);
+            let is_old = before.is_none_or(|before| file.stat.modified() < Timestamp(before));
+            if is_in(&state) && is_old && !found.iter().any(|target| target.id == file.session) {
+                let project = state.place.map(|place| place.project);
+                let target = Target::of_file(file);
+                found.push(Target { project, parent: target.parent.clone().or(head.parent), ..target });
+            }
+        }
+    }
+    match project {
+        Some(Err(unknown)) if found.is_empty() => Err(unknown.into()),
+        _ => Ok(found),
+    }
+}
+
+/// As [`resolve::project`], and those of which every session is forgotten.
+fn project(table: &SessionTable, settings: &Settings, name: &str) -> Result<String, Failure> {
+    resolve::project(table, settings, name).or_else(|failure| {
+        let mut projects: BTreeMap<&str, ()> = BTreeMap::new();
+        for (_, row) in table.iter().filter(|(_, row)| is_called(&row.state, name)) {
+            projects.extend(row.state.place.as_ref().map(|place| (place.project.as_str(), ())));
+        }
+        match projects.len() {
+            1 => Ok(projects.into_keys().map(str::to_owned).collect()),
+            _ => Err(failure),
+        }
+    })
+}
+
+/// Whether a session's project or group is called this: all of it, or its last part.
+fn is_called(state: &State, name: &str) -> bool {
+    let name = if name.len() > 1 { name.trim_end_matches('/') } else { name };
+    let last = |project: &str| project.rsplit(['/', '\\']).next() == Some(name);
+    resolve::is_in(state, name) || state.place.as_ref().is_some_and(|place| last(&place.project))
+}
+
+fn is_before(asked: &ForgetParams, at: Timestamp) -> bool {
+    asked.before.is_none_or(|before| at < Timestamp(before))
+}
+
+/// Adds the subagents of those that are there, and theirs, known or only lying there as files.
+pub(super) fn with_subagents(
+    targets: &mut Vec<Target>,
+    table: &SessionTable,
+    grown: &[FileSeen],
+    is_wanted: impl Fn(Phase) -> bool,
+) {
+    let mut known: BTreeSet<SessionId> = targets.iter().map(|target| target.id.clone()).collect();
+    loop {
+        let before = targets.len();
+        for (id, row) in table.iter().filter(|(_, row)| is_wanted(row.state.phase)) {
+            if let Some(parent) = row.state.parent().filter(|parent| known.contains(*parent) && !known.contains(id)) {
+                let why = format!("subagent of {parent}");
+                targets.push(Target { why, parent: Some(parent.clone()), ..Target::of(id.clone()) });
+            }
+        }
+        for file in grown {
+            if let Kind::Subagent { parent: Some(parent) } = &file.kind
+                && known.contains(parent)
+                && !known.contains(&file.session)
+                && table.get(&file.session).is_none()
+                && !targets.iter().any(|target| target.id == file.session)
+            {
+                let why = format!("subagent of {parent}");
+                targets.push(Target { why, ..Target::of_file(file.clone()) });
+            }
+        }
+        known.extend(targets.iter().map(|target| target.id.clone()));
+        if targets.len() == before {
+            return;
+        }
+    }
+}

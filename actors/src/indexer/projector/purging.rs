@@ -1,0 +1,64 @@
+//! What is forgotten leaves the memory's files.
+
+use baton_events::projection::table::SessionTable;
+use baton_events::record::{Position, SessionId};
+use baton_events::session::Phase;
+use tokio::sync::oneshot;
+
+use super::{Command, Error, Port, Projector};
+
+/// Somebody waits for sessions to be purged.
+pub(super) struct Purge {
+    sessions: Vec<SessionId>,
+    pub(super) at_least: Position,
+    pub(super) reply: oneshot::Sender<Result<(), String>>,
+}
+
+/// All sessions that are forgotten.
+pub(super) fn forgotten(table: &SessionTable) -> impl Iterator<Item = SessionId> {
+    table.iter().filter(|(_, row)| row.state.phase == Phase::Forgotten).map(|(session, _)| session.clone())
+}
+
+impl Port {
+    /// Has sessions purged that were forgotten up to a position. The reply is dropped if the memory breaks, or is not open.
+    pub(in crate::indexer) fn purge(
+        &self,
+        sessions: Vec<SessionId>,
+        at_least: Position,
+        reply: oneshot::Sender<Result<(), String>>,
+    ) {
+        let _ = self.commands.send(Command::Purge(Purge { sessions, at_least, reply }));
+    }
+}
+
+impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
+    /// Purges what is forgotten from the files, and answers whoever waits for it. Everything is committed. What the memory
+    /// cannot get rid of alone it gets rid of by being filled anew.
+    pub(super) fn purge(&mut self) -> Result<(), Error> {
+        let (ready, waiting): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.purges).into_iter().partition(|purge| purge.at_least <= self.applied);
+        self.purges = waiting;
+        self.forgotten.extend(ready.iter().flat_map(|purge| purge.sessions.iter().cloned()));
+        // One whose tombstone was lifted meanwhile is there again, and what is there is not purged.
+        let table = self.options.table.borrow().clone();
+        self.forgotten.retain(|session| table.get(session).is_some_and(|row| row.state.phase == Phase::Forgotten));
+        if self.forgotten.is_empty() && ready.is_empty() {
+            return Ok(());
+        }
+        // What a job has stored a moment ago is read back from its files as well.
+        self.fresh.clear();
+        let sessions: Vec<SessionId> = self.forgotten.iter().cloned().collect();
+        let purged = self.store.purge(&sessions);
+        for purge in ready {
+            let _ = purge.reply.send(purged.as_ref().map(|()| ()).map_err(ToString::to_string));
+        }
+        if let Err(error) = purged {
+            tracing::warn!(%error, "memory not purged of what is forgotten, filled anew");
+            self.store.clear()?;
+            return Err(error.into());
+        }
+        tracing::info!(sessions = self.forgotten.len(), reason = "forgotten", "memory purged");
+        self.forgotten.clear();
+        Ok(())
+    }
+}

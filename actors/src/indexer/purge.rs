@@ -1,0 +1,111 @@
+//! Forgetting, as far as the indexer owns files: conversations, notes, and the memory.
+//!
+//! The tombstones are recorded by then. What is owed is told by the table alone, so whatever is interrupted here is done by
+//! the next start: each forgotten session's folder is removed, and the memory is purged of all of them.
+
+use std::time::Duration;
+
+use baton_events::record::{Position, SessionId};
+use tokio::sync::oneshot;
+
+use super::{Handle, JobOutcome, MEMORIES, Msg};
+use crate::chunks::Removed;
+use crate::limits;
+
+/// Between two looks whether a job that is void has ended.
+const LOOK: Duration = Duration::from_millis(10);
+
+impl Handle {
+    /// Deletes what is stored of forgotten sessions, whose tombstones stand up to a position in the log: when it returns, no
+    /// file of conversations, notes or memory holds their text. The error says what may still be there; to ask again goes
+    /// on with it. `step` is told of each session whose conversation is gone.
+    pub(crate) async fn purge(
+        &self,
+        sessions: &[SessionId],
+        at_least: Position,
+        step: impl Fn() + Send + Sync,
+    ) -> Result<Removed, String> {
+        self.slot.cast(Msg::Forget(sessions.to_vec()));
+        let mut removed = self.unlink(sessions, &step).await?;
+        self.purge_memory(sessions, at_least).await?;
+        // What the memory restored from a transcript, a moment before it heard of the tombstone.
+        removed += self.unlink(sessions, &|| {}).await?;
+        Ok(removed)
+    }
+
+    async fn unlink(&self, sessions: &[SessionId], step: &(dyn Fn() + Send + Sync)) -> Result<Removed, String> {
+        let mut removed = Removed::default();
+        let until = tokio::time::Instant::now() + limits::PURGE;
+        for session in sessions {
+            // It finds that it is owed no more.
+            self.hurry(session);
+            let held = loop {
+                match self.under_way.hold_forgotten(session) {
+                    Some(held) => break held,
+                    None if tokio::time::Instant::now() >= until => {
+                        return Err(format!(
+                            "a job of session {session} does not end, so its conversation is still there"
+                        ));
+                    }
+                    None => tokio::time::sleep(LOOK).await,
+                }
+            };
+            let (chunks, id) = (self.chunks.clone(), session.clone());
+            let gone = tokio::task::spawn_blocking(move || {
+                let _held = held;
+                chunks.forget(&id)
+            });
+            let gone = gone.await.map_err(|_| "deleting conversations broke; `daemon.log` tells where".to_owned())?;
+            let gone = gone.map_err(|error| error.to_string())?;
+            if gone.files > 0 {
+                tracing::info!(%session, reason = "forgotten", files = gone.files, bytes = gone.bytes, "chunks deleted");
+            }
+            removed += gone;
+            self.left_out.readable(session);
+            step();
+        }
+        self.slot.cast(Msg::GoOn);
+        Ok(removed)
+    }
+
+    /// One that breaks over it, or cannot be purged, is followed by one that is filled anew and never had them.
+    async fn purge_memory(&self, sessions: &[SessionId], at_least: Position) -> Result<(), String> {
+        let mut incarnations = self.port.subscribe();
+        let purging = async {
+            let mut problem = "it cannot be opened".to_owned();
+            for _ in 0..2 * MEMORIES {
+                let port = incarnations.borrow_and_update().clone();
+                let Some(port) = port else {
+                    incarnations.changed().await.map_err(|_| problem.clone())?;
+                    continue;
+                };
+                let (reply, purged) = oneshot::channel();
+                port.purge(sessions.to_vec(), at_least, reply);
+                match purged.await {
+                    Ok(Ok(())) => return Ok(()),
+                    Ok(Err(error)) => problem = error,
+                    // Another one comes, or this one is opened in a while.
+                    Err(_) => drop(tokio::time::timeout(limits::OUTAGE_PROBE, incarnations.changed()).await),
+                }
+            }
+            Err(problem)
+        };
+        let purged = tokio::time::timeout(limits::PURGE, purging).await;
+        let purged = purged.unwrap_or_else(|_| Err("it does not follow the log".to_owned()));
+        purged.map_err(|problem| format!("the searchable memory may still hold text: {problem}"))
+    }
+}
+
+impl super::State {
+    /// Jobs of these sessions that have not begun are none any more.
+    pub(super) fn let_go(&mut self, sessions: &[SessionId]) {
+        for waiting in [&mut self.asked, &mut self.behind] {
+            let (gone, left): (Vec<_>, _) =
+                std::mem::take(waiting).into_iter().partition(|job| sessions.contains(&job.session));
+            *waiting = left.into();
+            for request in gone {
+                request.reply.done(JobOutcome::LetGo { effect: request.job.effect });
+            }
+        }
+    }
+}

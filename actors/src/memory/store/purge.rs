@@ -1,0 +1,122 @@
+//! Purging: what was removed leaves the files too.
+//!
+//! A removed document stays in its segment until that is merged. Purging rewrites exactly the segments in which a session
+//! ever was, deletes their files, and looks whether any other file is left that belongs to no segment: one of a merge that
+//! was interrupted may hold text of a session that was still there when it began.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use baton_events::record::SessionId;
+use tantivy::index::SegmentId;
+use tantivy::indexer::NoMergePolicy;
+use tantivy::schema::{OwnedValue, Value};
+use tantivy::{TantivyDocument, Term};
+
+use super::{Error, Store};
+
+/// Files in the memory's directory that belong to no segment and have no text.
+const OWN_FILES: [&str; 2] = ["meta.json", ".managed.json"];
+
+impl Store {
+    /// Makes sure that no file of the memory holds anything of these sessions, which must have been removed and that
+    /// committed. Does next to nothing where that is so already. Searches go on meanwhile, on what they had when they began.
+    ///
+    /// # Errors
+    ///
+    /// When something is uncommitted, when a segment cannot be merged, or when a file cannot be deleted. What is committed
+    /// stays searchable.
+    pub fn purge(&mut self, sessions: &[SessionId]) -> Result<(), Error> {
+        if self.dirty {
+            return Err(Error::Broken("something is uncommitted, so nothing is purged".to_owned()));
+        }
+        if self.touched(sessions)?.is_empty() && self.strays()?.is_empty() {
+            return Ok(());
+        }
+        // Merges under way would take segments away under ours.
+        self.idle()?;
+        let touched = self.touched(sessions)?;
+        let writer = self.writer()?;
+        writer.set_merge_policy(Box::new(NoMergePolicy));
+        let merged = touched.iter().try_for_each(|segment| writer.merge(&[*segment]).wait().map(drop));
+        let collected = writer.garbage_collect_files().wait();
+        // The next writer merges as it should, and this one has no work left.
+        self.idle()?;
+        merged?;
+        collected?;
+        match (self.touched(sessions)?.len(), self.strays()?) {
+            (0, strays) if strays.is_empty() => Ok(()),
+            (0, strays) => {
+                // The system may still hold one for a search; nobody but us writes here.
+                strays.iter().try_for_each(fs::remove_file)?;
+                Ok(())
+            }
+            (left, _) => Err(Error::Broken(format!("{left} segments still hold what was removed from them"))),
+        }
+    }
+
+    /// Everything that the files hold of documents, deleted ones included: what each stores, and each word they are found by.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn everything(&self) -> Result<Vec<String>, Error> {
+        let snapshot = self.snapshot();
+        let schema = snapshot.searcher.schema();
+        let mut found = Vec::new();
+        for reader in snapshot.searcher.segment_readers() {
+            let store = reader.get_store_reader(1)?;
+            for doc in 0..reader.max_doc() {
+                let document: TantivyDocument = store.get(doc)?;
+                for (_, value) in document.field_values() {
+                    found.push(format!("{:?}", OwnedValue::from(value.as_value())));
+                }
+            }
+            for (field, _) in schema.fields().filter(|(_, entry)| entry.is_indexed()) {
+                let index = reader.inverted_index(field)?;
+                let mut terms = index.terms().stream()?;
+                while terms.advance() {
+                    found.push(String::from_utf8_lossy(terms.key()).into_owned());
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Segments in which a document of these sessions is, deleted or not.
+    fn touched(&self, sessions: &[SessionId]) -> Result<Vec<SegmentId>, Error> {
+        let snapshot = self.snapshot();
+        let mut touched = Vec::new();
+        for reader in snapshot.searcher.segment_readers() {
+            let index = reader.inverted_index(self.fields.session)?;
+            for session in sessions {
+                if index.get_term_info(&Term::from_field_text(self.fields.session, session.as_str()))?.is_some() {
+                    touched.push(reader.segment_id());
+                    break;
+                }
+            }
+        }
+        Ok(touched)
+    }
+
+    /// Files that belong to no segment of the newest commit.
+    fn strays(&self) -> Result<Vec<PathBuf>, Error> {
+        let segments: BTreeSet<String> =
+            self.index.searchable_segment_ids()?.iter().map(SegmentId::uuid_string).collect();
+        let mut strays = Vec::new();
+        for entry in fs::read_dir(&self.dir)? {
+            let path = entry?.path();
+            if !is_known(&path, &segments) {
+                strays.push(path);
+            }
+        }
+        Ok(strays)
+    }
+}
+
+fn is_known(path: &Path, segments: &BTreeSet<String>) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let segment = name.split('.').next().unwrap_or_default();
+    OWN_FILES.contains(&name) || name.ends_with(".lock") || segments.contains(segment) || path.is_dir()
+}

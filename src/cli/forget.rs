@@ -1,0 +1,229 @@
+//! `baton forget`: sessions forgotten, or remembered again.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::{Forget, ForgetRow};
+use baton_events::protocol::{ForgetParams, method};
+use baton_events::record::Timestamp;
+use clap::Args;
+
+use super::{Error, install};
+use crate::environment::Environment;
+use crate::print::{self, Output, Progress, Style};
+
+/// Longest silence of the daemon in the middle of it: it tells its progress ten times a second.
+const SILENT: std::time::Duration = std::time::Duration::from_secs(120);
+/// Sessions that are listed; of more the number is told.
+const LISTED: usize = 40;
+
+const HELP: &str = "\
+Deletes everything that is stored of the sessions, of their subagents, and of forks and copies that hold the same records \
+(`--only` leaves these alone): conversations, notes, episodes, what searches find. When it returns, no file of Baton's home holds \
+their text. A tombstone stays, so that their transcripts are never read again, whatever becomes of them; `--undo` lifts it, and \
+reads what is there anew.
+
+The agent's own transcripts are not touched, nor are exports and backups that were made before.
+
+On a terminal it lists what goes and asks; elsewhere it needs --yes. To call it again goes on with what was interrupted.
+
+JSON: {\"status\",\"sessions\":[{\"session_id\",\"state\",\"project\",\"file_path\",\"last_activity\",\"message_count\"}],\
+\"also\":[{\"session_id\",\"why\",\"shared\"}],\"files\",\"bytes\",\"kept_elsewhere\",\"transcripts\":[…],\"message\"}.
+
+Examples:
+  baton forget a94e0d17                       one session, after a look at what goes with it
+  baton forget --project ledger --dry-run     what there is of a project
+  baton forget --before 90d --yes             everything in which nothing was said for 90 days
+  baton forget --before 2026-10-01            everything older than that day
+  baton forget --undo a94e0d17                remember it again";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// Ids of sessions, or the beginnings of them
+    #[arg(value_name = "SESSION", conflicts_with_all = ["project", "before"], required_unless_present_any = ["project", "before"])]
+    sessions: Vec<String>,
+    /// All sessions of a project: a directory, or a name that fits one project
+    #[arg(long, short, value_name = "P")]
+    project: Option<String>,
+    /// Only sessions in which nothing was said since: 2026-10-01, a moment (RFC 3339), or so long ago: 30d, 12h, 8w
+    #[arg(long, value_name = "DATE", value_parser = before)]
+    before: Option<i64>,
+    /// Leave forks and copies alone, although they hold the same text
+    #[arg(long)]
+    only: bool,
+    /// Do it without asking
+    #[arg(long, short)]
+    yes: bool,
+    /// Remember them again: lift the tombstones and read what is there anew
+    #[arg(long, conflicts_with = "only")]
+    undo: bool,
+    /// List what goes; change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let params = ForgetParams {
+        sessions: typed.sessions.iter().map(|session| super::session(session)).collect(),
+        project: typed.project.as_deref().map(super::project),
+        before: typed.before,
+        only: typed.only,
+        dry_run: true,
+        undo: typed.undo,
+    };
+    let output = Output::new();
+    // What an undo brings back can be forgotten again.
+    let is_agreed = typed.yes || typed.undo;
+    let can_ask = install::is_terminal() && !typed.json;
+    if !is_agreed && !typed.dry_run && !can_ask {
+        return Err(Error::NotAgreed);
+    }
+    if typed.dry_run || !is_agreed {
+        let result = call(environment, &params)?;
+        let would: Forget = super::read(&result)?;
+        if typed.dry_run && typed.json {
+            output.json(&result);
+            return Ok(ExitCode::SUCCESS);
+        }
+        list(&output, &would);
+        if typed.dry_run || would.sessions.is_empty() {
+            output.line(&print::plain(&would.message));
+            return Ok(ExitCode::SUCCESS);
+        }
+        let count = would.sessions.len() + would.also.len();
+        let noun = if count == 1 { "this session" } else { "these sessions" };
+        if !install::ask(&format!("Forget {noun} ({count})?"), &output) {
+            print::note("Nothing was changed.");
+            return Ok(ExitCode::FAILURE);
+        }
+        // Exactly those that were shown, and what holds the same text.
+        let shown = would.sessions.iter().map(|row| row.session_id.clone()).collect();
+        let agreed = ForgetParams { sessions: shown, project: None, before: None, dry_run: false, ..params };
+        return finish(environment, &agreed, typed, &output);
+    }
+    finish(environment, &ForgetParams { dry_run: false, ..params }, typed, &output)
+}
+
+fn finish(environment: &Environment, params: &ForgetParams, typed: &Typed, output: &Output) -> Result<ExitCode, Error> {
+    let result = call(environment, params)?;
+    let done: Forget = super::read(&result)?;
+    let code = if done.status == "success" { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    if typed.json {
+        output.json(&result);
+        return Ok(code);
+    }
+    let message = print::plain(&done.message).to_string();
+    match done.status.as_str() {
+        "success" => output.line(&message),
+        _ => print::note(&message),
+    }
+    if !typed.undo && !done.sessions.is_empty() {
+        print::note(&format!("\nStill there: {}.", print::plain(&done.kept_elsewhere)));
+        for path in done.transcripts.iter().take(LISTED) {
+            print::note(&format!("  {}", print::plain(path)));
+        }
+        if done.transcripts.len() > LISTED {
+            print::note(&format!("  and {} more", done.transcripts.len() - LISTED));
+        }
+    }
+    Ok(code)
+}
+
+fn call(environment: &Environment, params: &ForgetParams) -> Result<Box<serde_json::value::RawValue>, Error> {
+    let progress = Progress::new();
+    // Asked twice it does no harm: what is forgotten already stays so.
+    let result = super::ask(environment, |client| {
+        client.be_patient(SILENT);
+        client.call_raw(method::FORGET, params, |told| progress.show(&told))
+    });
+    progress.end();
+    Ok(result?)
+}
+
+fn list(output: &Output, would: &Forget) {
+    for row in would.sessions.iter().take(LISTED) {
+        output.line(&line(output, row));
+    }
+    more(output, would.sessions.len());
+    for (head, also) in [("Also, because they hold the same text:", &would.also), ("Left, with --only:", &would.left)] {
+        if also.is_empty() {
+            continue;
+        }
+        output.line(&output.styled(Style::Strong, head));
+        for row in also.iter().take(LISTED) {
+            let left = output.width().saturating_sub(12).max(20);
+            output.line(&format!("  {}  {}", shown(&row.session_id), print::one_line(&row.why, left)));
+        }
+        more(output, also.len());
+    }
+}
+
+fn more(output: &Output, count: usize) {
+    if count > LISTED {
+        output.line(&format!("  and {} more", count - LISTED));
+    }
+}
+
+fn line(output: &Output, row: &ForgetRow) -> String {
+    let at = row.last_activity.as_deref().and_then(|at| at.get(..16)).unwrap_or("-").replace('T', " ");
+    let parent = row.parent_session_id.as_deref().map(|parent| format!(" subagent of {}", shown(parent)));
+    let place = format!("{}{}", row.project.as_deref().unwrap_or("-"), parent.unwrap_or_default());
+    let left = output.width().saturating_sub(52).max(12);
+    format!(
+        "  {:8}  {:9}  {at:16}  {:>5} messages  {}",
+        shown(&row.session_id),
+        print::one_line(&row.state, 12),
+        row.message_count,
+        print::one_line(&place, left)
+    )
+}
+
+fn shown(id: &str) -> String {
+    id.chars().take(if id.starts_with("agent-") { 24 } else { 8 }).collect()
+}
+
+/// A date as a moment, in milliseconds since 1970.
+fn before(text: &str) -> Result<i64, String> {
+    let wrong =
+        || format!("{text:?} is no date: write 2026-10-01, 2026-10-01T12:00:00Z, or how long ago: 30d, 12h, 8w");
+    let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
+    let hours = match unit {
+        "h" => Some(1_i64),
+        "d" => Some(24),
+        "w" => Some(24 * 7),
+        _ => None,
+    };
+    if let (Some(hours), Ok(number)) = (hours, number.parse::<u32>()) {
+        let ago = i64::from(number).saturating_mul(hours).saturating_mul(3_600_000);
+        return Ok(now().saturating_sub(ago));
+    }
+    let midnight = format!("{text}T00:00:00Z");
+    let moment = Timestamp::parse(text).or_else(|| Timestamp::parse(&midnight));
+    moment.map(|moment| moment.0).ok_or_else(wrong)
+}
+
+fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_is_a_day_a_moment_or_how_long_ago() {
+        assert_eq!(before("2026-10-01"), Ok(1_790_812_800_000));
+        assert_eq!(before("2026-10-01T12:00:00Z"), Ok(1_790_856_000_000));
+        for (text, hours) in [("30d", 720), ("12h", 12), ("8w", 1344), ("0d", 0)] {
+            let ago = now() - before(text).unwrap();
+            assert!((ago - hours * 3_600_000).abs() < 60_000, "{text}: {ago}");
+        }
+        for wrong in ["", "yesterday", "30", "d", "-3d", "2026-13-01", "3é", "99999999999d"] {
+            assert!(before(wrong).unwrap_err().contains("2026-10-01"), "{wrong}");
+        }
+    }
+}

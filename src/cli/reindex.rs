@@ -1,0 +1,72 @@
+//! `baton reindex`: what is stored, made anew.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::Reindex;
+use baton_events::protocol::{ReindexParams, method};
+use clap::Args;
+
+use super::Error;
+use crate::environment::Environment;
+use crate::print::{self, Output, Progress};
+
+/// Longest silence of the daemon in the middle of it: it tells its progress ten times a second.
+const SILENT: std::time::Duration = std::time::Duration::from_secs(120);
+
+const HELP: &str = "\
+Reads the transcripts of the sessions again, from the start, by today's filter and rules of redaction, and replaces what was stored \
+before. Of a transcript that is gone, what is stored is redacted by today's rules. Calls no model; what a model made of a session \
+stays until something new is said in it. Closes nothing.
+
+Without an argument only those are chosen whose episode an older filter made: `baton status` tells how many there are. Nothing is \
+made anew by itself.
+
+JSON: {\"status\",\"sessions\",\"reindexed\",\"unchanged\",\"skipped\",\"failures\",\"failed\":[…],\"message\"}.
+
+Examples:
+  baton reindex                  after an update: what an older filter made
+  baton reindex a94e0d17         one session
+  baton reindex --all            everything, as after a change of the rules of redaction";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// Ids of sessions, or the beginnings of them
+    #[arg(value_name = "SESSION", conflicts_with_all = ["project", "all"])]
+    sessions: Vec<String>,
+    /// All sessions of a project: a directory, or a name that fits one project
+    #[arg(long, short, value_name = "P", conflicts_with = "all")]
+    project: Option<String>,
+    /// All sessions there are
+    #[arg(long)]
+    all: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let params = ReindexParams {
+        sessions: typed.sessions.iter().map(|session| super::session(session)).collect(),
+        project: typed.project.as_deref().map(super::project),
+        all: typed.all,
+    };
+    let progress = Progress::new();
+    let result = super::ask(environment, |client| {
+        client.be_patient(SILENT);
+        client.call_raw(method::REINDEX, &params, |told| progress.show(&told))
+    });
+    progress.end();
+    let result = result?;
+    let done: Reindex = super::read(&result)?;
+    let output = Output::new();
+    if typed.json {
+        output.json(&result);
+    } else {
+        output.line(&print::plain(&done.message));
+        if !done.failed.is_empty() {
+            print::note(&format!("failed: {}", print::one_line(&done.failed.join(", "), 400)));
+        }
+    }
+    Ok(if done.failures > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

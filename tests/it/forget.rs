@@ -1,0 +1,345 @@
+//! What is forgotten is in no file of the home and in no answer, and stays forgotten, whatever becomes of its transcript, of
+//! the daemon and of the home.
+
+use std::path::Path;
+
+use baton_actors::memory::Store;
+use serde_json::{Value, json};
+
+use crate::tracking::ask;
+use crate::transcript::Transcript;
+use crate::world::{World, copy, files_below, hits, id, list, text, wait};
+
+/// One word for each place in which text may stand.
+const WORDS: [&str; 11] = [
+    "quokkaprompt",
+    "bilbyreply",
+    "numbatinput",
+    "potorooresult",
+    "dunnartthought",
+    "bettongtitle",
+    "wombatnote",
+    "glidercall",
+    "cuscusagent",
+    "thylacine",
+    "echidnafile",
+];
+
+/// A session with a word in every place.
+fn planted(world: &World, number: u32) -> Transcript {
+    let me = id(number);
+    let mut transcript = world.transcript("-work-one", &me);
+    transcript.prompt("the quokkaprompt fails, and who knows why");
+    let mut thinking = transcript.reply_record("");
+    thinking["message"]["content"] =
+        json!([{"type": "thinking", "thinking": "a dunnartthought of mine", "signature": "c2ln"}]);
+    transcript.append(&thinking);
+    transcript.call("c1", "Bash", json!({"command": "cargo test numbatinput", "description": "glidercall"}));
+    transcript.result("c1", "error: potorooresult is not there\nexit code 101", true);
+    let edit = json!({"file_path": "/srv/-work-one/src/thylacine.rs", "old_string": "a", "new_string": "echidnafile"});
+    transcript.call("c2", "Edit", edit).result("c2", "The file has been updated.", false);
+    transcript.reply("I decided to mend the bilbyreply because of the quokkaprompt.");
+    transcript.append(&json!({"type": "custom-title", "customTitle": "the bettongtitle", "sessionId": me}));
+    let agent = world.projects().join(format!("-work-one/{me}/subagents/agent-a{number}b2c3d.jsonl"));
+    let mut agent = Transcript::new(agent, &me, "/srv/-work-one").of_subagent(&format!("a{number}b2c3d"));
+    agent.prompt("look for the cuscusagent").reply("the cuscusagent is found");
+    transcript
+}
+
+/// Every file of a home in which no daemon runs, unpacked where it is packed, by name.
+fn contents(home: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for path in files_below(home) {
+        let bytes = std::fs::read(&path).unwrap();
+        let name = path.display().to_string();
+        all.extend(zstd::decode_all(bytes.as_slice()).ok().map(|unpacked| (name.clone(), unpacked)));
+        all.push((name, bytes));
+    }
+    let opened = Store::open(&home.join("memory")).unwrap();
+    assert_eq!(opened.wiped, None);
+    all.push(("memory, read".to_owned(), opened.store.everything().unwrap().join("\n").into_bytes()));
+    all
+}
+
+fn contains(haystack: &[u8], needle: &str) -> bool {
+    haystack.windows(needle.len()).any(|window| window.eq_ignore_ascii_case(needle.as_bytes()))
+}
+
+/// The words that stand in a home, each with the first place.
+fn found_in(home: &Path, words: &[&str]) -> Vec<String> {
+    let contents = contents(home);
+    let of_word = |word: &&str| {
+        let (name, _) = contents.iter().find(|(_, bytes)| contains(bytes, word))?;
+        Some(format!("{word} in {name}"))
+    };
+    words.iter().filter_map(of_word).collect()
+}
+
+fn forget(world: &World, arguments: &[&str]) -> Value {
+    let done = world.json(&[&["forget", "--yes"], arguments].concat());
+    assert_eq!(done["status"], "success", "{done}");
+    done
+}
+
+#[test]
+fn i11_what_is_forgotten_is_in_no_file_of_the_home() {
+    let world = World::new();
+    let me = id(1);
+    let mut transcript = planted(&world, 1);
+    world.transcript("-work-one", &id(2)).prompt("the platypus stays").reply("it does");
+    world.ok(&["close", &me, "--reason", "done with the wombatnote"]);
+    assert_eq!(world.found("quokkaprompt"), [me.as_str()]);
+    world.run(&["handoff", "--project", "/srv/-work-one"]);
+    world.show(&me);
+    world.stop();
+    // All of them are seen where they are.
+    let there: Vec<String> = found_in(world.home(), &WORDS);
+    assert!(there.len() >= 9, "{there:?}");
+
+    let done = forget(&world, &[&me[..8]]);
+    world.kill();
+    assert_eq!(found_in(world.home(), &WORDS), [""; 0]);
+    assert_eq!(found_in(world.home(), &["platypus"]).len(), 1);
+    let sessions: Vec<String> = list(&done["sessions"]).iter().map(|row| text(&row["session_id"])).collect();
+    assert_eq!(sessions[0], me);
+    assert_eq!((sessions.len(), list(&done["also"]).len()), (2, 0), "{done}");
+    assert!(text(&done["kept_elsewhere"]).contains("exports"), "{done}");
+    assert_eq!(done["transcripts"][0], transcript.path().display().to_string(), "{done}");
+    assert!(transcript.path().exists());
+
+    // Again: it is so already.
+    let again = forget(&world, &[&me]);
+    assert!(text(&again["message"]).contains("as before"), "{again}");
+    // It grows, it moves, its agent speaks, somebody closes it: nothing comes back.
+    transcript.prompt("the quokkaprompt again").reply("and the bilbyreply");
+    assert_eq!(world.found("quokkaprompt"), [""; 0]);
+    let hook = json!({"id": "h1", "event": "SessionEnd", "session_id": me, "detail": "clear", "at": 0,
+        "transcript_path": transcript.path()});
+    let _ = crate::sockets::Raw::greeted(&world)
+        .call(&json!({"jsonrpc": "2.0", "id": 7, "method": "hook", "params": hook}));
+    let closed = world.close_fails(&[&me, "--reason", "the wombatnote once more"]);
+    assert!(text(&closed["message"]).contains("baton forget --undo"), "{closed}");
+    transcript.rename(world.projects().join(format!("-work-two/{me}.jsonl")));
+    assert_eq!(world.found("bilbyreply"), [""; 0]);
+    assert_eq!(world.show(&me)["state"], "forgotten");
+    let explained = world.json(&["explain", &me]);
+    assert!(explained["notes"].to_string().contains("forget --undo"), "{explained}");
+    // A subagent that comes later goes the same way.
+    let agent = world.projects().join(format!("-work-one/{me}/subagents/agent-afffffff.jsonl"));
+    let mut agent = Transcript::new(agent, &me, "/srv/-work-one").of_subagent("afffffff");
+    agent.prompt("the cuscusagent is late").reply("it is");
+    assert_eq!(world.found("cuscusagent"), [""; 0]);
+    world.ok(&["log", "compact"]);
+    world.stop();
+    assert_eq!(found_in(world.home(), &WORDS), [""; 0]);
+
+    // An export has none of it, and another home that is built of it forgets as well.
+    let export = world.path("export.jsonl");
+    world.ok(&["log", "export", "--unredacted", "-o", export.to_str().unwrap()]);
+    let exported = std::fs::read(&export).unwrap();
+    assert!(WORDS.iter().all(|word| !contains(&exported, word)) && contains(&exported, "platypus"));
+    std::fs::remove_dir_all(world.home()).unwrap();
+    world.ok(&["log", "import", export.to_str().unwrap()]);
+    assert_eq!(world.found("quokkaprompt"), [""; 0]);
+    assert_eq!(world.found("platypus"), [id(2)]);
+    assert_eq!(world.show(&me)["state"], "forgotten");
+    world.stop();
+    assert_eq!(found_in(world.home(), &WORDS), [""; 0]);
+    // A memory that is built anew knows nothing of it either.
+    std::fs::remove_dir_all(world.home().join("memory")).unwrap();
+    assert_eq!(world.found("platypus"), [id(2)]);
+    world.stop();
+    assert_eq!(found_in(world.home(), &WORDS), [""; 0]);
+}
+
+#[test]
+fn what_was_interrupted_is_done_by_the_next_start() {
+    let world = World::new();
+    let me = id(1);
+    planted(&world, 1);
+    world.transcript("-work-one", &id(2)).prompt("the platypus stays").reply("it does");
+    world.ok(&["close", &me, "--reason", "done with the wombatnote"]);
+    assert_eq!(world.found("quokkaprompt"), [me.as_str()]);
+    world.stop();
+    let before = world.path("before");
+    copy(world.home(), &before);
+    forget(&world, &[&me]);
+    world.stop();
+    // As it was a moment after the tombstone was recorded.
+    for folder in ["blobs", "memory"] {
+        std::fs::remove_dir_all(world.home().join(folder)).unwrap();
+        copy(&before.join(folder), &world.home().join(folder));
+    }
+    assert!(found_in(world.home(), &WORDS).len() >= 9);
+    assert_eq!(world.found("quokkaprompt"), [""; 0]);
+    let folder = world.home().join("blobs").join(&me);
+    assert!(wait(|| !folder.exists()), "its conversation is still there\n{}", world.log());
+    forget(&world, &[&me]);
+    world.kill();
+    assert_eq!(found_in(world.home(), &WORDS), [""; 0]);
+    assert_eq!(world.found("platypus"), [id(2)]);
+
+    // The same without anybody who asks again.
+    world.stop();
+    std::fs::remove_dir_all(world.home().join("memory")).unwrap();
+    copy(&before.join("memory"), &world.home().join("memory"));
+    world.ok(&["daemon"]);
+    let gone = wait(|| {
+        world.ok(&["status"]);
+        std::thread::yield_now();
+        let log = world.log();
+        log.matches("memory purged").count() >= 1
+    });
+    world.stop();
+    assert!(gone, "{}", world.log());
+    assert_eq!(found_in(world.home(), &WORDS), [""; 0]);
+}
+
+#[test]
+fn a_daemon_that_is_killed_over_it_leaves_nothing_that_is_not_forgotten_later() {
+    let world = World::new();
+    for number in 1..=8 {
+        planted(&world, number);
+    }
+    world.transcript("-work-two", &id(20)).prompt("the platypus stays").reply("it does");
+    assert_eq!(world.found("quokkaprompt").len(), 8);
+    let mut forgetting = world.spawn(&["forget", "--project", "/srv/-work-one", "--yes"]);
+    assert!(wait(|| world.log().contains("session forgotten")), "{}", world.log());
+    world.kill();
+    let _ = forgetting.wait();
+    let done = forget(&world, &["--project", "/srv/-work-one"]);
+    assert_eq!(list(&done["sessions"]).len(), 16, "{done}");
+    world.kill();
+    assert_eq!(found_in(world.home(), &WORDS), [""; 0]);
+    assert_eq!((world.found("quokkaprompt").len(), world.found("platypus")), (0, vec![id(20)]));
+}
+
+#[test]
+fn forks_and_copies_go_too_unless_they_are_to_stay() {
+    let world = World::new();
+    let mut original = world.transcript("-work-one", &id(1));
+    original.prompt("the quokkaprompt").reply("the bilbyreply");
+    let read = std::fs::read_to_string(original.path()).unwrap();
+    let copied = |number: u32, folder: &str| {
+        let mut copy = world.transcript(folder, &id(number));
+        copy.write(
+            read.replace(&format!("\"sessionId\":\"{}\"", id(1)), &format!("\"sessionId\":\"{}\"", id(number)))
+                .as_bytes(),
+        );
+        copy
+    };
+    copied(2, "-work-one").prompt("and the fork goes on with the numbatinput");
+    world.transcript("-work-one", &id(3)).prompt("the platypus").reply("stays");
+    assert!(world.found("quokkaprompt").contains(&id(1)));
+    // One that nobody has read yet.
+    copied(4, "-work-two");
+    let would = world.json(&["forget", &id(1), "--dry-run"]);
+    let also: Vec<(String, u64)> =
+        list(&would["also"]).iter().map(|row| (text(&row["session_id"]), row["shared"].as_u64().unwrap())).collect();
+    assert_eq!(also, [(id(2), 2), (id(4), 2)], "{would}");
+    assert!(text(&would["also"][0]["why"]).contains(&id(1)), "{would}");
+    assert_eq!(world.show(&id(1))["state"].as_str().map(|state| state == "forgotten"), Some(false));
+
+    let only = forget(&world, &[&id(1), "--only"]);
+    assert_eq!((list(&only["also"]).len(), list(&only["left"]).len()), (0, 2), "{only}");
+    let found = world.found("quokkaprompt");
+    assert!(!found.contains(&id(1)) && !found.is_empty(), "{found:?}");
+    let all = forget(&world, &[&id(2)]);
+    assert_eq!(list(&all["also"]).len(), 1, "{all}");
+    world.kill();
+    assert_eq!(found_in(world.home(), &["quokkaprompt", "bilbyreply", "numbatinput"]), [""; 0]);
+    assert_eq!((world.found("quokkaprompt").len(), world.found("platypus")), (0, vec![id(3)]));
+}
+
+#[test]
+fn a_person_takes_it_back() {
+    let world = World::new();
+    let transcript = planted(&world, 1);
+    assert_eq!(world.found("quokkaprompt"), [id(1)]);
+    forget(&world, &[&id(1)]);
+    let not = world.run(&["forget", "--undo", &id(1)[..8]]);
+    assert_eq!(not.code, 0, "{}{}", not.out, not.err);
+    assert!(not.out.contains("read anew"), "{}", not.out);
+    assert_eq!(world.found("quokkaprompt"), [id(1)]);
+    assert!(world.found("cuscusagent").iter().any(|found| found.starts_with("agent-")));
+    assert_eq!(world.run(&["forget", "--undo", &id(1)]).code, 1, "it is not forgotten");
+
+    forget(&world, &["--project=-work-one"]);
+    std::fs::remove_file(transcript.path()).unwrap();
+    let back = world.ok(&["forget", "--undo", &id(1)]);
+    assert!(back.out.contains("not there any more"), "{}", back.out);
+    let shown = world.show(&id(1));
+    assert_eq!((&shown["state"], &shown["why"]), (&"unindexed".into(), &"gone".into()), "{shown}");
+    let log = crate::record::Log::of({
+        world.stop();
+        &world
+    });
+    let restored =
+        log.of_session(&id(1)).filter(|event| matches!(event, baton_events::session::Event::Restored { .. }));
+    assert_eq!(restored.count(), 2);
+}
+
+#[test]
+fn it_is_asked_for_in_so_many_words() {
+    let world = World::new();
+    world.transcript("-work-one", &id(1)).minutes_ago(3 * 24 * 60).prompt("the old quokkaprompt").reply("yes");
+    world.transcript("-work-one", &id(2)).prompt("the new bilbyreply").reply("yes");
+    assert_eq!(world.found("quokkaprompt"), [id(1)]);
+    // There is no terminal to ask on.
+    let refused = world.run(&["forget", &id(1)]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.err.contains("--yes") && refused.err.contains("nothing was changed"), "{}", refused.err);
+    for wrong in [&["forget"][..], &["forget", &id(1), "--project", "x"], &["forget", "--before", "soon"]] {
+        assert_eq!(world.run(wrong).code, 2, "{wrong:?}");
+    }
+    assert_eq!(world.run(&["forget", "--yes", "ffffffff"]).code, 1);
+    let would = world.json(&["forget", "--before", "1d", "--dry-run"]);
+    let ids: Vec<String> = list(&would["sessions"]).iter().map(|row| text(&row["session_id"])).collect();
+    assert_eq!((ids, &would["dry_run"]), (vec![id(1)], &true.into()), "{would}");
+    assert_eq!(world.found("quokkaprompt"), [id(1)], "nothing was changed");
+    forget(&world, &["--before", "1d", "--project", "/srv/-work-one"]);
+    assert_eq!((world.found("quokkaprompt").len(), world.found("bilbyreply")), (0, vec![id(2)]));
+    assert_eq!(list(&forget(&world, &["--before", "90d"])["sessions"]).len(), 0);
+    // No tool of an agent does that.
+    let called = crate::sockets::Raw::greeted(&world).call(
+        &json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "forget", "arguments": {}}}),
+    );
+    assert!(called["result"].is_null() || called["result"]["isError"] == true, "{called}");
+    assert_eq!(hits(&world.search("bilbyreply")).is_empty(), false);
+}
+
+#[test]
+fn what_is_only_there_as_a_file_is_forgotten_before_it_is_read() {
+    let world = World::new();
+    std::fs::create_dir_all(world.home()).unwrap();
+    let switches = r#"{"session_tracking": {"projects": {"/srv/-work-one": {"enabled": false}}}}"#;
+    std::fs::write(world.home().join("config.json"), switches).unwrap();
+    world.transcript("-work-one", &id(1)).prompt("the quokkaprompt").reply("yes");
+    world.ok(&["sessions"]);
+    let done = forget(&world, &[&id(1)]);
+    assert_eq!(done["sessions"][0]["state"], "not read", "{done}");
+    world.ok(&["session-tracking", "enable", "--project", "/srv/-work-one"]);
+    assert_eq!(world.found("quokkaprompt"), [""; 0]);
+    let told = ask(&world, "show", &json!({"session": id(1)}));
+    assert_eq!(told["state"], "forgotten", "{told}");
+}
+
+#[test]
+fn what_is_forgotten_stays_so_when_a_repair_cuts_its_tombstone_off() {
+    let world = World::new();
+    planted(&world, 1);
+    world.transcript("-work-one", &id(2)).prompt("the platypus stays").reply("it does");
+    assert_eq!(world.found("quokkaprompt"), [id(1)]);
+    forget(&world, &[&id(1)]);
+    world.stop();
+    let log = crate::record::Log::of(&world);
+    let at = log.events.iter().find(|event| matches!(event.event, baton_events::session::Event::Forgotten)).unwrap();
+    world.ok(&["log", "repair", "--cut-at", &at.position.0.to_string(), "--yes"]);
+    world.ok(&["daemon"]);
+    world.wait_for(&id(1), "the tombstone", |row| row["state"] == "forgotten");
+    assert_eq!(world.found("quokkaprompt"), [""; 0]);
+    assert!(wait(|| !world.home().join("log/forgotten.json").exists()), "{}", world.log());
+    world.kill();
+    assert_eq!(found_in(world.home(), &WORDS), [""; 0]);
+    assert_eq!(world.found("platypus"), [id(2)]);
+}
