@@ -391,7 +391,7 @@ impl State {
             Event::TrackingStopped => tracing::info!(%session, "tracking stopped"),
             Event::TrackingResumed => tracing::info!(%session, "tracking resumed"),
             Event::Forgotten => {
-                tracing::info!(%session, reason = "asked for", hash = %hash_of(before), %old, "session forgotten")
+                tracing::info!(%session, reason = "asked for", hash = %hash_of(before), %old, "session forgotten");
             }
             Event::Restored { generation, file_exists } => {
                 tracing::info!(%session, generation, file_exists, "session no longer forgotten");

@@ -219,7 +219,7 @@ impl Totals {
         let mut items: Vec<Item> = Vec::new();
         read(source, bytes, &mut items);
         let kept = chars_of_items(&items);
-        items.retain(|item| is_said(item));
+        items.retain(is_said);
         let said = chars_of_items(&items);
         for (sum, chars) in self.tokens.iter_mut().zip([content, kept, said]) {
             *sum += chars;

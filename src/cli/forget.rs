@@ -115,7 +115,7 @@ fn finish(environment: &Environment, params: &ForgetParams, typed: &Typed, outpu
         output.json(&result);
         return Ok(code);
     }
-    let message = print::plain(&done.message).to_string();
+    let message = print::plain(&done.message);
     match done.status.as_str() {
         "success" => output.line(&message),
         _ => print::note(&message),

@@ -50,7 +50,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let sessions: Vec<SessionId> = self.forgotten.iter().cloned().collect();
         let purged = self.store.purge(&sessions);
         for purge in ready {
-            let _ = purge.reply.send(purged.as_ref().map(|()| ()).map_err(ToString::to_string));
+            let _ = purge.reply.send(purged.as_ref().copied().map_err(ToString::to_string));
         }
         if let Err(error) = purged {
             tracing::warn!(%error, "memory not purged of what is forgotten, filled anew");

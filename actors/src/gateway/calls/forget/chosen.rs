@@ -166,10 +166,7 @@ async fn fitting(
     is_wanted: impl Fn(Phase) -> bool,
 ) -> Result<Vec<Target>, Ended> {
     let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
-    let project = match &asked.project {
-        None => None,
-        Some(name) => Some(project(&table, &settings, name)),
-    };
+    let project = asked.project.as_ref().map(|name| project(&table, &settings, name));
     let known = |name: &Result<String, Failure>| name.as_ref().ok().cloned();
     // The first session of a project may be among those of which nothing is known yet.
     let place = project.as_ref().map(|project| {
