@@ -86,6 +86,9 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
 fn facts(row: &Row) -> Vec<(&'static str, String)> {
     let state = match &row.why {
         Some(why) => format!("{} ({why})", row.state),
+        None if row.state == "forgotten" => {
+            format!("forgotten; `baton forget --undo {}` lifts that", row.session_id)
+        }
         None => row.state.clone(),
     };
     let closed = match (&row.close_reason, &row.close_note) {
