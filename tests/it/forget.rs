@@ -305,7 +305,7 @@ fn it_is_asked_for_in_so_many_words() {
         &json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "forget", "arguments": {}}}),
     );
     assert!(called["result"].is_null() || called["result"]["isError"] == true, "{called}");
-    assert_eq!(hits(&world.search("bilbyreply")).is_empty(), false);
+    assert!(!hits(&world.search("bilbyreply")).is_empty());
 }
 
 #[test]

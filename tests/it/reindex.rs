@@ -53,7 +53,7 @@ fn what_an_older_filter_made_is_made_anew_when_a_person_asks() {
         "by the filter that made it"
     );
     assert_eq!(held.world.json(&["status"])["older_filter"], serde_json::Value::Null);
-    assert_eq!((held.world.found("marmot"), held.world.found("badger")), (vec![me.clone()], vec![gone.clone()]));
+    assert_eq!((held.world.found("marmot"), held.world.found("badger")), (vec![me.clone()], vec![gone]));
     assert_eq!(held.state(&me).unwrap().last_close, Some(CloseReason::Explicit), "it closes nothing");
 
     // What follows is read from where that ended.

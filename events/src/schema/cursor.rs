@@ -144,6 +144,9 @@ fn titles(cursor: &Cursor) -> Vec<Option<String>> {
     if titles.last() == Some(&None) {
         titles.pop();
     }
+    if no_titles(&titles) {
+        titles.clear();
+    }
     titles
 }
 
