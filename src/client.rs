@@ -87,6 +87,7 @@ pub(crate) fn hello(environment: &Environment, client: &str) -> Hello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         client: client.to_owned(),
         claude_config_dir: environment.claude_config_dir.to_str().map(str::to_owned),
+        codex_home: environment.codex_home.to_str().filter(|_| environment.has_codex()).map(str::to_owned),
         works_in: environment::works_in(),
     }
 }
@@ -276,7 +277,8 @@ pub(crate) fn daemon_command(program: &Path, environment: &Environment) -> Comma
         .envs(unset)
         .arg("daemon")
         .env("BATON_HOME", &environment.home)
-        .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir);
+        .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir)
+        .env("CODEX_HOME", &environment.codex_home);
     command
 }
 

@@ -8,7 +8,9 @@ use std::time::UNIX_EPOCH;
 
 use baton_actors::gateway::Endpoint;
 use baton_actors::watcher::Root;
+use baton_events::conversation::Agent;
 use baton_events::protocol::Caller;
+use baton_events::transcript::layout;
 
 pub use hooks::Hooks;
 
@@ -19,6 +21,8 @@ pub struct Environment {
     pub home: PathBuf,
     /// Claude Code's directory: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
     pub claude_config_dir: PathBuf,
+    /// Codex' directory: `CODEX_HOME`, else `~/.codex`.
+    pub codex_home: PathBuf,
 }
 
 /// Why the surroundings are of no use.
@@ -41,7 +45,14 @@ impl Environment {
         Ok(Self {
             home: directory("BATON_HOME", ".baton")?,
             claude_config_dir: directory("CLAUDE_CONFIG_DIR", ".claude")?,
+            codex_home: directory("CODEX_HOME", ".codex")?,
         })
+    }
+
+    /// Surroundings in which nothing is read but what lies below this directory of Claude Code.
+    pub fn apart(home: PathBuf, claude_config_dir: PathBuf) -> Self {
+        let codex_home = claude_config_dir.join(".codex");
+        Self { home, claude_config_dir, codex_home }
     }
 
     /// Where the home's daemon listens, as its configuration says now.
@@ -56,18 +67,22 @@ impl Environment {
 
     /// Where transcripts are looked for.
     pub fn roots(&self) -> Vec<Root> {
-        vec![Root::claude_code(&self.claude_config_dir)]
+        let codex = Root::of(Agent::Codex, &self.codex_home);
+        std::iter::once(Root::claude_code(&self.claude_config_dir)).chain(codex).collect()
     }
 
     /// What a daemon is started with that outlives this process: a directory of Claude Code that lies where this process
     /// works may have come with the project, and is for the daemon to judge when it is named. Then the user's own is read.
     pub fn for_daemon(&self) -> Self {
-        let home = env::home_dir().filter(|home| home.is_absolute());
-        match home {
-            Some(home) if comes_with(&self.claude_config_dir, &works_in(), &home) => {
-                Self { home: self.home.clone(), claude_config_dir: home.join(".claude") }
-            }
-            _ => self.clone(),
+        let Some(home) = env::home_dir().filter(|home| home.is_absolute()) else { return self.clone() };
+        let own = |directory: &PathBuf, usual: &str| match comes_with(directory, &works_in(), &home) {
+            true => home.join(usual),
+            false => directory.clone(),
+        };
+        Self {
+            home: self.home.clone(),
+            claude_config_dir: own(&self.claude_config_dir, ".claude"),
+            codex_home: own(&self.codex_home, ".codex"),
         }
     }
 
@@ -83,9 +98,15 @@ impl Environment {
         !std::fs::read_dir(segments).is_ok_and(|entries| entries.flatten().any(larger_than_header))
     }
 
+    /// Whether Codex was ever used here.
+    pub fn has_codex(&self) -> bool {
+        self.roots().iter().any(|root| root.agent == Agent::Codex && root.projects.is_dir())
+    }
+
     /// Whether there is any transcript to read.
     pub fn has_transcripts(&self) -> bool {
-        self.roots().iter().any(|root| has_transcript(&root.projects, 3))
+        let deep = |root: &Root| if root.agent == Agent::Codex { layout(root.agent).depth } else { 3 };
+        self.roots().iter().any(|root| has_transcript(root.agent, &root.projects, deep(root)))
     }
 }
 
@@ -126,13 +147,13 @@ fn comes_with(directory: &Path, works_in: &[String], home: &Path) -> bool {
     works_in.any(|place| place.is_absolute() && directory.starts_with(&place) && !home.starts_with(&place))
 }
 
-fn has_transcript(directory: &Path, depth: usize) -> bool {
+fn has_transcript(agent: Agent, directory: &Path, depth: usize) -> bool {
     let Ok(entries) = std::fs::read_dir(directory) else { return false };
     entries.flatten().any(|entry| {
         let path = entry.path();
         match path.is_dir() {
-            true => depth > 1 && has_transcript(&path, depth - 1),
-            false => path.extension().is_some_and(|ending| ending == "jsonl"),
+            true => depth > 1 && has_transcript(agent, &path, depth - 1),
+            false => path.to_str().is_some_and(|path| layout(agent).may_be_transcript(path)),
         }
     })
 }

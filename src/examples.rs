@@ -34,7 +34,7 @@ impl Throwaway {
         let failed = |error: std::io::Error| Error::NotStarted(error.to_string());
         // The daemon removes it when it ends, which it does even if this process is killed.
         let home = tempfile::Builder::new().prefix("baton-examples-").tempdir().map_err(failed)?.keep();
-        let environment = Environment { home, claude_config_dir: examples.to_owned() };
+        let environment = Environment::apart(home, examples.to_owned());
         let daemon = Daemon::start(&environment, &["--throwaway"], Stdio::piped())
             .inspect_err(|_| drop(std::fs::remove_dir_all(&environment.home)))?;
         Ok(Self { environment, daemon: Some(daemon) })

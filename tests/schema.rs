@@ -380,6 +380,7 @@ impl Program {
             .env("HOME", self.0.path())
             .env("BATON_HOME", self.0.path().join("home"))
             .env("CLAUDE_CONFIG_DIR", fixtures().join("transcripts/claude"))
+            .env("CODEX_HOME", fixtures().join("transcripts/no-codex"))
             .env_remove("CLAUDE_CODE_SESSION_ID")
             .output()
             .expect("the program runs")

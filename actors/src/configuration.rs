@@ -101,8 +101,17 @@ impl Configuration {
     /// read then: what lies above the first is what `$CLAUDE_CONFIG_DIR` stands for. Blocks for a short read.
     pub fn open(home: &Path, base: Settings, roots: Vec<PathBuf>) -> Self {
         let config_dir = roots.first().and_then(|root| root.parent()).and_then(|path| path.to_str().map(str::to_owned));
+        let sessions = roots.iter().find(|root| root.file_name().is_some_and(|name| name == "sessions"));
+        let codex_home = sessions.and_then(|root| root.parent()?.to_str()).map(str::to_owned);
+        let roots: Vec<PathBuf> = roots
+            .iter()
+            .enumerate()
+            .filter(|(at, root)| *at == 0 || root.is_dir())
+            .map(|(_, root)| root.clone())
+            .collect();
         let lookup = move |name: &str| match name {
             "CLAUDE_CONFIG_DIR" => config_dir.clone(),
+            "CODEX_HOME" => codex_home.clone().or_else(|| variable(name)),
             name => variable(name),
         };
         Self::with_lookup(home, base, roots, Box::new(lookup))

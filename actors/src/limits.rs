@@ -49,6 +49,15 @@ pub const LINE_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes at the head of a transcript in which its working directory is looked for: the first typed prompt names it.
 pub const PEEK_BYTES: u64 = 8 * 1024 * 1024;
 
+/// Largest window that a compressed transcript may ask for, as a power of two: 32 MB. Codex' own take 2 MB.
+pub const COMPRESSED_WINDOW_LOG: u32 = 25;
+
+/// How many times its size on the disk a compressed transcript may come to. Real ones reach 30.
+pub const COMPRESSED_RATIO: u64 = 1_000;
+
+/// Bytes to which any compressed transcript may come.
+pub const COMPRESSED_ALWAYS_BYTES: u64 = 16 * 1024 * 1024;
+
 /// Bytes before an offset whose digest tells whether a file still continues what was read.
 pub const TAIL_BYTES: u64 = 4096;
 

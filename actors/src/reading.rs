@@ -4,15 +4,16 @@
 //! the offset must be those that were there the last time: a file that does not continue what was read is a rewritten
 //! one, not a failed one. Memory is one block and one line, whatever the file.
 
+mod content;
 mod spilled;
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek, SeekFrom};
+use std::io::{self, Read};
 
+use baton_events::conversation::Agent;
 use baton_events::session::{FileIdentity, TailDigest};
 use baton_events::transcript::{Cursor, NullSink, Observation, OpenCalls, Reader, Sink, Source};
-use sha2::{Digest, Sha256};
 
+use self::content::Content;
 use crate::files;
 use crate::limits;
 use spilled::Beside;
@@ -77,7 +78,7 @@ pub fn look(start: &Start, bytes: u64, sink: &mut impl Sink) -> Pass {
 /// that is no longer the end of a line is a rewritten one.
 pub fn items(start: &Start, open: OpenCalls, to: u64, sink: &mut impl Sink) -> Pass {
     match read(start, open, sink, End::At(to)) {
-        Ok(Pass::Read(done)) if done.cursor.offset != to => match identity_of(&start.path) {
+        Ok(Pass::Read(done)) if done.cursor.offset != to => match identity_of(start) {
             Ok(identity) => Pass::Rewritten { identity },
             Err(error) => failed(&error),
         },
@@ -101,10 +102,11 @@ pub enum Peek {
 /// Reads the head of a transcript, up to the first working directory it names. Nothing of it is kept.
 pub fn peek(source: Source, path: &str) -> Peek {
     let look = || -> io::Result<Peek> {
-        let mut file = open(path)?;
-        let left = file.metadata()?.len();
+        let mut content = Content::open(source.agent, path)?;
+        let left = content.size().unwrap_or(u64::MAX);
+        let mut bytes = content.from(0)?;
         let (mut sink, mut lines) =
-            (NullSink, Lines { file: &mut file, left, held: Vec::new(), enough: limits::PEEK_BYTES });
+            (NullSink, Lines { bytes: &mut *bytes, left, held: Vec::new(), enough: limits::PEEK_BYTES });
         let mut cursor = Cursor::default();
         let (mut spoken, mut read) = (false, 0);
         while read < limits::PEEK_BYTES && lines.held.len() <= limits::LINE_BYTES && lines.fill()? {
@@ -123,13 +125,20 @@ pub fn peek(source: Source, path: &str) -> Peek {
 }
 
 /// Whether the file at `path` may take over a session that was read from `known` up to `offset`: the known one is gone,
-/// or the other is longer and has the same bytes before the offset.
-pub fn continues(known: &str, path: &str, offset: u64, tail: TailDigest) -> bool {
-    let Ok(known) = std::fs::metadata(known) else { return true };
+/// or the other is longer and has the same bytes before the offset. Of a transcript that its agent compresses in place and
+/// turns back, the plain one counts as soon as it is there.
+pub fn continues(agent: Agent, known: &str, path: &str, offset: u64, tail: TailDigest) -> bool {
+    if content::is_beside_plain(agent, path) {
+        return false;
+    }
+    let Ok(known_now) = std::fs::metadata(known) else { return true };
+    if content::are_one(agent, known, path) {
+        return true;
+    }
     let compare = || -> io::Result<bool> {
-        let mut file = open(path)?;
-        let size = file.metadata()?.len();
-        Ok(offset > 0 && size > known.len() && size >= offset && digest_before(&mut file, offset)? == tail)
+        let mut content = Content::open(agent, path)?;
+        let (size, known_size) = (content.metadata().len(), known_now.len());
+        Ok(offset > 0 && size > known_size && content.digest_before(offset)? == Some(tail))
     };
     compare().unwrap_or(false)
 }
@@ -145,25 +154,8 @@ fn failed(error: &io::Error) -> Pass {
     }
 }
 
-fn identity_of(path: &str) -> io::Result<FileIdentity> {
-    Ok(files::identity(&std::fs::metadata(path)?))
-}
-
-/// Opens a regular file. A pipe would wait for its writer, so the system is told not to.
-fn open(path: &str) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        let flags = rustix::fs::OFlags::NONBLOCK.bits();
-        options.custom_flags(i32::try_from(flags).unwrap_or(0));
-    }
-    let file = options.open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::other("not a regular file")),
-    }
+fn identity_of(start: &Start) -> io::Result<FileIdentity> {
+    Ok(files::identity(Content::open(start.source.agent, &start.path)?.metadata()))
 }
 
 enum End {
@@ -174,45 +166,41 @@ enum End {
 }
 
 fn read<S: Sink>(start: &Start, open_calls: OpenCalls, sink: &mut S, end: End) -> io::Result<Pass> {
-    let mut file = open(&start.path)?;
-    let metadata = file.metadata()?;
-    let (offset, size) = (start.cursor.offset, metadata.len());
+    let mut content = Content::open(start.source.agent, &start.path)?;
+    let identity = files::identity(content.metadata());
+    let offset = start.cursor.offset;
     let needed = match end {
         End::After(_) => offset,
         End::At(to) => to,
     };
-    if size < needed || (offset > 0 && digest_before(&mut file, offset)? != start.tail) {
-        return Ok(Pass::Rewritten { identity: files::identity(&metadata) });
+    let is_short = content.size().is_some_and(|size| size < needed);
+    if is_short || (offset > 0 && content.digest_before(offset)? != Some(start.tail)) {
+        return Ok(Pass::Rewritten { identity });
     }
     let (end, enough) = match end {
-        End::After(bytes) => (size, bytes),
+        End::After(_) if content.is_compressed() => (u64::MAX, u64::MAX),
+        End::After(bytes) => (content.size().unwrap_or(u64::MAX), bytes),
         // Somebody holds all of its items anyway.
         End::At(to) => (to, u64::MAX),
     };
-    file.seek(SeekFrom::Start(offset))?;
+    let mut bytes = content.from(offset)?;
     let beside = Beside::of(&start.path);
     let mut reader = Reader::new(start.source, start.cursor.clone(), open_calls, sink).with_spilled(&beside);
-    let more =
-        Lines { file: &mut file, left: end.saturating_sub(offset), held: Vec::new(), enough }.feed(&mut reader)?;
+    let left = end.saturating_sub(offset);
+    let more = Lines { bytes: &mut *bytes, left, held: Vec::new(), enough }.feed(&mut reader)?;
+    drop(bytes);
     let (cursor, seen) = reader.into_parts();
-    let tail = digest_before(&mut file, cursor.offset)?;
+    let tail = match cursor.offset == offset {
+        true => start.tail,
+        // A file that is shorter now than what was read of it is another one: nothing continues there.
+        false => content.digest_before(cursor.offset)?.unwrap_or_default(),
+    };
     Ok(Pass::Read(Box::new(Done { cursor, seen, tail, more })))
-}
-
-/// The digest of up to [`limits::TAIL_BYTES`] before `offset`.
-fn digest_before(file: &mut File, offset: u64) -> io::Result<TailDigest> {
-    let from = offset.saturating_sub(limits::TAIL_BYTES);
-    file.seek(SeekFrom::Start(from))?;
-    let mut bytes = Vec::with_capacity(usize::try_from(offset - from).unwrap_or(0));
-    file.take(offset - from).read_to_end(&mut bytes)?;
-    let mut digest = [0; 16];
-    digest.copy_from_slice(&Sha256::digest(&bytes)[..16]);
-    Ok(TailDigest(digest))
 }
 
 /// Feeds blocks of a file to a reader, holding back what is not a whole line yet.
 struct Lines<'a> {
-    file: &'a mut File,
+    bytes: &'a mut dyn Read,
     /// Bytes up to the end as it stood.
     left: u64,
     held: Vec<u8>,
@@ -253,7 +241,7 @@ impl Lines<'_> {
     fn fill(&mut self) -> io::Result<bool> {
         let block = self.left.min(limits::READ_BLOCK_BYTES as u64);
         self.held.reserve(usize::try_from(block).unwrap_or(0));
-        let read = self.file.by_ref().take(block).read_to_end(&mut self.held)?;
+        let read = self.bytes.take(block).read_to_end(&mut self.held)?;
         // Somebody is truncating the file: what is left of it is its end now.
         self.left = if read == 0 { 0 } else { self.left - read as u64 };
         Ok(read > 0)
@@ -280,7 +268,7 @@ impl Lines<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use baton_events::conversation::{Agent, Item};
+    use baton_events::conversation::Item;
     use std::io::Write;
 
     const SOURCE: Source = Source { agent: Agent::ClaudeCode, subagent: false };
@@ -427,9 +415,9 @@ mod tests {
         let (known, point, tail) = (first.start.path.clone(), first.start.cursor.offset, first.start.tail);
         let longer = Transcript::new(format!("{}\n{}\n", prompt("one"), prompt("two")).as_bytes());
         let other = Transcript::new(format!("{}\n{}\n", prompt("eno"), prompt("two")).as_bytes());
-        assert!(continues(&known, &longer.start.path, point, tail));
-        assert!(!continues(&known, &other.start.path, point, tail));
+        assert!(continues(Agent::ClaudeCode, &known, &longer.start.path, point, tail));
+        assert!(!continues(Agent::ClaudeCode, &known, &other.start.path, point, tail));
         drop(first);
-        assert!(continues(&known, &other.start.path, point, tail));
+        assert!(continues(Agent::ClaudeCode, &known, &other.start.path, point, tail));
     }
 }

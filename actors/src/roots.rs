@@ -7,6 +7,7 @@
 //! found later counts as well: then what lies in it is read no more.
 
 mod admission;
+mod holding;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ use baton_events::home::{self, NamedRoot, ROOTS_MAX};
 use baton_events::record::{Metadata, SequenceNumber, StreamId};
 use baton_events::redact::redact;
 use baton_events::schema;
+use baton_events::transcript::layout;
 use tokio::sync::watch;
 
 use self::admission::{Admitted, Grounds};
@@ -70,6 +72,8 @@ struct Known {
     version: SequenceNumber,
     /// Recorded ones that are no longer as they must be.
     lapsed: Vec<String>,
+    /// Whose recorded ones are, by what they hold.
+    agents: BTreeMap<String, Agent>,
     /// Where the transcripts of recorded ones really lie.
     transcripts: BTreeMap<String, PathBuf>,
     refused: BTreeMap<String, Refused>,
@@ -105,7 +109,9 @@ impl Roots {
         // Projects are looked at by whoever asks for the roots: they change.
         let grounds = Grounds { own: homes.clone(), ..Grounds::default() };
         for root in known.state.roots.clone() {
-            match admission::check(Path::new(&root.config_dir), &grounds) {
+            let agent = holding::agent_with(Path::new(&root.config_dir));
+            known.agents.insert(root.config_dir.clone(), agent);
+            match admission::check(agent, Path::new(&root.config_dir), &grounds) {
                 Ok(admitted) => drop(known.transcripts.insert(root.config_dir, admitted.transcripts)),
                 Err(why) => {
                     known.lapsed.push(root.config_dir.clone());
@@ -123,7 +129,7 @@ impl Roots {
     fn tell_imported(&self) {
         let known = self.lock();
         let standing = known.state.roots.iter().filter(|root| !known.lapsed.contains(&root.config_dir));
-        let named = standing.map(|root| Root::claude_code(Path::new(&root.config_dir)));
+        let named = standing.flat_map(|root| roots_of(&known, root));
         let roots = self.own.iter().cloned().chain(named).map(|root| root.projects).collect();
         self.settings.borrow().imported.set_roots(roots);
     }
@@ -136,17 +142,20 @@ impl Roots {
     /// The roots as they are now, each with who named it: `default`, `config.json`, or a kind of client.
     pub fn with_origin(&self) -> Vec<(Root, String)> {
         if let Some(directories) = &self.settings.borrow().watch_directories {
-            let root = |projects: &PathBuf| Root { agent: Agent::ClaudeCode, projects: projects.clone() };
+            let root = |projects: &PathBuf| Root { agent: holding::agent_of(projects), projects: projects.clone() };
             return directories.iter().map(|projects| (root(projects), "config.json".to_owned())).collect();
         }
-        let own = self.own.iter().map(|root| (root.clone(), "default".to_owned()));
+        // Who has no Codex misses nothing.
+        let is_had = |root: &&Root| root.agent == Agent::ClaudeCode || root.projects.is_dir();
+        let own = self.own.iter().filter(is_had).map(|root| (root.clone(), "default".to_owned()));
         let overtaken = self.overtaken();
         let known = self.lock();
         let is_read = |root: &&NamedRoot| {
             !known.lapsed.contains(&root.config_dir) && overtaken.iter().all(|gone| gone.config_dir != root.config_dir)
         };
         let named = known.state.roots.iter().filter(is_read);
-        own.chain(named.map(|root| (Root::claude_code(Path::new(&root.config_dir)), root.named_by.clone()))).collect()
+        let named = named.flat_map(|root| roots_of(&known, root).into_iter().map(|it| (it, root.named_by.clone())));
+        own.chain(named.filter(|(root, _)| root.agent == Agent::ClaudeCode || root.projects.is_dir())).collect()
     }
 
     /// Completes when clients have named another one.
@@ -203,11 +212,22 @@ impl Roots {
     /// A client that works in these directories names its agent's: it is read from now on, or the error says why it is
     /// not.
     pub async fn name(&self, config_dir: &str, named_by: &str, works_in: &[String]) -> Result<(), String> {
-        if self.is_read(Path::new(config_dir)) {
+        self.name_of(Agent::ClaudeCode, config_dir, named_by, works_in).await
+    }
+
+    /// The same for any agent's.
+    pub async fn name_of(
+        &self,
+        agent: Agent,
+        config_dir: &str,
+        named_by: &str,
+        works_in: &[String],
+    ) -> Result<(), String> {
+        if self.is_read(agent, Path::new(config_dir)) {
             return Ok(());
         }
         let _one = self.adding.lock().await;
-        let added = self.add(config_dir, named_by, works_in).await;
+        let added = self.add(agent, config_dir, named_by, works_in).await;
         let mut known = self.lock();
         match &added {
             Ok(()) => drop(known.refused.remove(config_dir)),
@@ -220,12 +240,12 @@ impl Roots {
         added
     }
 
-    fn is_read(&self, config_dir: &Path) -> bool {
-        let projects = config_dir.join("projects");
+    fn is_read(&self, agent: Agent, config_dir: &Path) -> bool {
+        let projects = config_dir.join(main_folder(agent));
         self.now().iter().any(|root| root.projects == projects)
     }
 
-    async fn add(&self, config_dir: &str, named_by: &str, works_in: &[String]) -> Result<(), String> {
+    async fn add(&self, agent: Agent, config_dir: &str, named_by: &str, works_in: &[String]) -> Result<(), String> {
         if config_dir.len() > PATH_BYTES {
             return Err("its path is too long".to_owned());
         }
@@ -237,18 +257,18 @@ impl Roots {
         let admitted = tokio::task::spawn_blocking(move || {
             // Another way to write one that is read already.
             let real = |path: &Path| std::fs::canonicalize(path).ok();
-            let there = real(&named.join("projects"));
+            let there = real(&named.join(main_folder(agent)));
             if there.is_some() && own.iter().any(|root| real(root) == there) {
                 return Ok(None);
             }
             if configured {
-                let projects = named.join("projects");
+                let projects = named.join(main_folder(agent));
                 return Err(format!(
                     "config.json names the directories that are read; add {:?} to session_tracking.watch_directories",
                     projects.display().to_string()
                 ));
             }
-            admission::check(&named, &grounds).map(Some)
+            admission::check(agent, &named, &grounds).map(Some)
         });
         let admitted = tokio::time::timeout(LOOK, admitted).await;
         let admitted = admitted.map_err(|_| format!("its file system has not answered for {} s", LOOK.as_secs()))?;
@@ -278,6 +298,7 @@ impl Roots {
         let mut known = self.lock();
         known.version = appended;
         known.state = events.into_iter().fold(state, home::evolve);
+        known.agents.insert(root.config_dir.clone(), agent);
         known.transcripts.insert(root.config_dir.clone(), transcripts);
         // It may be one that had not been as it must be.
         known.lapsed.retain(|lapsed| *lapsed != root.config_dir);
@@ -300,6 +321,17 @@ impl Known {
         tracing::debug!(by = %refused.named_by, why = %redact(&refused.why), "root refused");
         self.refused.insert(refused.config_dir.clone(), refused);
     }
+}
+
+/// The folder by which an agent's directory is known.
+fn main_folder(agent: Agent) -> &'static str {
+    layout(agent).folders.first().copied().unwrap_or_default()
+}
+
+/// What is read of a directory that a client named.
+fn roots_of(known: &Known, root: &NamedRoot) -> Vec<Root> {
+    let agent = known.agents.get(&root.config_dir).copied().unwrap_or(Agent::ClaudeCode);
+    Root::of(agent, Path::new(&root.config_dir))
 }
 
 /// The directories of roots, as they are written and without links above them. Blocks for short disk reads.

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use baton_events::conversation::Agent;
 use baton_events::session::Place;
+use baton_events::transcript;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 
 use crate::files::FileSeen;
@@ -38,7 +39,7 @@ use scan::{Scan, Stamps};
 pub struct Root {
     /// Which agent writes there.
     pub agent: Agent,
-    /// The directory with one folder per project, absolute.
+    /// The directory below which its transcripts lie, absolute: with one folder per project, or per year.
     pub projects: PathBuf,
 }
 
@@ -46,6 +47,12 @@ impl Root {
     /// The root that Claude Code writes below its directory (`~/.claude`).
     pub fn claude_code(config_dir: &Path) -> Self {
         Self { agent: Agent::ClaudeCode, projects: config_dir.join("projects") }
+    }
+
+    /// The roots that an agent writes below its directory: Codex has an archive beside its sessions.
+    pub fn of(agent: Agent, directory: &Path) -> Vec<Self> {
+        let folders = transcript::layout(agent).folders.iter();
+        folders.map(|folder| Self { agent, projects: directory.join(folder) }).collect()
     }
 }
 

@@ -196,6 +196,9 @@ pub struct Hello {
     /// The client's directory of Claude Code, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claude_config_dir: Option<String>,
+    /// The client's directory of Codex, absolute; none where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codex_home: Option<String>,
     /// Where the client works, absolute: its working directory, and the project that its agent names. What lies there may
     /// have come with the project, and is not taken for the directory of an agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -68,6 +68,7 @@ impl House {
             .args(arguments)
             .env("BATON_HOME", &self.environment().home)
             .env("CLAUDE_CONFIG_DIR", &self.environment().claude_config_dir)
+            .env("CODEX_HOME", &self.environment().codex_home)
             .stdin(Stdio::null());
         Ok(command)
     }

@@ -75,7 +75,7 @@ pub(super) fn measure(workspace: &Workspace, events: u64, watch: std::time::Dura
     std::fs::remove_dir_all(log.join("sled")).map_err(io_error("remove", &log))?;
     let rebuild = events as f64 / open(&log, events)?;
 
-    let environment = Environment { home: home.clone(), claude_config_dir: claude };
+    let environment = Environment::apart(home.clone(), claude);
     let file = workspace.path().join("export.jsonl");
     let exported = file.display().to_string();
     let verified = run(&environment, &["log", "verify", "--quick", "--json"])?;
@@ -126,6 +126,7 @@ fn run(environment: &Environment, arguments: &[&str]) -> Result<f64, Error> {
         .args(arguments)
         .env("BATON_HOME", &environment.home)
         .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir)
+        .env("CODEX_HOME", &environment.codex_home)
         .stdin(Stdio::null())
         .output()
         .map_err(io_error("run", Path::new("baton")))?;

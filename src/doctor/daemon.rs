@@ -141,7 +141,11 @@ fn transcripts(folder: &Path, depth: usize) -> u64 {
         let path = entry.path();
         count += match entry.file_type() {
             Ok(kind) if kind.is_dir() && depth > 1 => transcripts(&path, depth - 1),
-            Ok(kind) if kind.is_file() && path.extension().is_some_and(|ending| ending == "jsonl") => 1,
+            Ok(kind)
+                if kind.is_file() && path.extension().is_some_and(|ending| ending == "jsonl" || ending == "zst") =>
+            {
+                1
+            }
             _ => 0,
         };
         if count >= TRANSCRIPTS_MAX {

@@ -49,6 +49,9 @@ impl Definition {
         if environment.claude_config_dir != home.join(".claude") {
             variables.push(("CLAUDE_CONFIG_DIR", environment.claude_config_dir.display().to_string()));
         }
+        if environment.codex_home != home.join(".codex") {
+            variables.push(("CODEX_HOME", environment.codex_home.display().to_string()));
+        }
         Ok(Self { kind, file, program: program.display().to_string(), variables })
     }
 
@@ -175,7 +178,7 @@ mod tests {
     use super::*;
 
     fn definition(system: &str) -> Definition {
-        let environment = Environment { home: PathBuf::from("/h 100%/b"), claude_config_dir: PathBuf::from("/c<&>") };
+        let environment = Environment::apart(PathBuf::from("/h 100%/b"), PathBuf::from("/c<&>"));
         Definition::of(system, &environment, Path::new("/opt/$x/ba\"ton")).unwrap()
     }
 

@@ -26,6 +26,7 @@ impl Client {
             version: "test".to_owned(),
             client: "cli".to_owned(),
             claude_config_dir: None,
+            codex_home: None,
             works_in: Vec::new(),
         };
         client.call(method::HELLO, serde_json::to_value(hello).unwrap()).await?;

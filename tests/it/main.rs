@@ -10,6 +10,7 @@ mod abuse;
 mod agent;
 mod bench;
 mod closing;
+mod codex;
 mod compact;
 mod config;
 mod crashes;

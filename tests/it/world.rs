@@ -124,6 +124,7 @@ impl World {
         command
             .env("BATON_HOME", &self.home)
             .env("CLAUDE_CONFIG_DIR", &self.config)
+            .env("CODEX_HOME", self.path("codex"))
             .env("HOME", self.path("user"))
             .env("TMPDIR", self.path("tmp"))
             .env("BATON_LOG", "info,baton=debug,baton_actors=debug,tantivy=warn")

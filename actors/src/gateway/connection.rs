@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
+use baton_events::conversation::Agent;
 use baton_events::protocol::{self, Answer, Failure, Hello, Request, Welcome, code, method};
 use baton_events::redact::redact;
 use interprocess::local_socket::tokio::Stream;
@@ -207,17 +208,21 @@ async fn greet(line: &[u8], services: &Services, out: &Out) -> io::Result<Option
         Ok(hello) => hello,
         Err(failure) => return fail(out, request.id, failure).await.map(|()| None),
     };
-    let root_refused = match &hello.claude_config_dir {
-        // Another protocol's client may mean something else by it.
-        Some(directory) if hello.protocol == protocol::VERSION => {
-            let named_by = match hello.client.as_str() {
-                known @ ("cli" | "mcp" | "hook") => known,
-                _ => "client",
-            };
-            services.roots.name(directory, named_by, &hello.works_in).await.err()
+    let mut root_refused = None;
+    // Another protocol's client may mean something else by it.
+    if hello.protocol == protocol::VERSION {
+        let named_by = match hello.client.as_str() {
+            known @ ("cli" | "mcp" | "hook") => known,
+            _ => "client",
+        };
+        if let Some(directory) = &hello.claude_config_dir {
+            root_refused = services.roots.name(directory, named_by, &hello.works_in).await.err();
         }
-        _ => None,
-    };
+        if let Some(directory) = &hello.codex_home {
+            // `status` names it if it is refused.
+            let _ = services.roots.name_of(Agent::Codex, directory, named_by, &hello.works_in).await;
+        }
+    }
     let welcome = Welcome {
         protocol: protocol::VERSION,
         version: services.version.clone(),

@@ -3,6 +3,9 @@
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
+use baton_events::conversation::Agent;
+use baton_events::transcript::layout;
+
 use crate::files;
 
 /// What a directory must not lie in: whatever came with a project lies there.
@@ -37,15 +40,16 @@ impl Grounds {
 }
 
 /// The directory as it is to be recorded, or why it is not taken and what to do. Looks at the disk.
-pub(super) fn check(named: &Path, grounds: &Grounds) -> Result<Admitted, String> {
+pub(super) fn check(agent: Agent, named: &Path, grounds: &Grounds) -> Result<Admitted, String> {
     if !named.is_absolute() {
         return Err("its path is not absolute".to_owned());
     }
     let real = fs::canonicalize(named).map_err(|error| format!("it cannot be looked at: {error}"))?;
     let path = files::text(&real).ok_or("its path is no UTF-8")?;
     // A link may lead somewhere else altogether: both must be as they have to be.
-    let transcripts = real.join("projects");
-    let transcripts = fs::canonicalize(&transcripts).map_err(|_| "it holds no directory `projects`".to_owned())?;
+    let folder = layout(agent).folders.first().copied().unwrap_or_default();
+    let transcripts = real.join(folder);
+    let transcripts = fs::canonicalize(&transcripts).map_err(|_| format!("it holds no directory `{folder}`"))?;
     let works_in = grounds.works_in.iter().map(PathBuf::from).filter(|place| place.is_absolute());
     let works_in: Vec<PathBuf> = works_in.map(|place| fs::canonicalize(&place).unwrap_or(place)).collect();
     for directory in [&real, &transcripts] {
@@ -152,7 +156,7 @@ mod tests {
             (unpacked, Err("where the client that names it works")),
             (bait, Err("where the client that names it works")),
         ] {
-            let checked = check(&named, &grounds);
+            let checked = check(Agent::ClaudeCode, &named, &grounds);
             match expected {
                 Ok(taken) => assert_eq!(checked.unwrap().config_dir, taken.to_str().unwrap(), "{}", named.display()),
                 Err(why) => {

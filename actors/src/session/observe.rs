@@ -45,10 +45,12 @@ impl State {
     pub(super) async fn discover(&mut self, file: &FileSeen) -> Result<bool, AppendError> {
         let state = self.aggregate().state();
         let takes_over = match &state.transcript {
-            Some(known) if known.path != file.path => {
+            // Two agents may give one id: neither ever takes over from the other.
+            Some(known) if known.path != file.path && known.agent == file.agent => {
+                let agent = known.agent;
                 let (known, file, offset, tail) =
                     (known.path.clone(), file.path.clone(), state.read.offset, state.tail);
-                tokio::task::spawn_blocking(move || reading::continues(&known, &file, offset, tail))
+                tokio::task::spawn_blocking(move || reading::continues(agent, &known, &file, offset, tail))
                     .await
                     .unwrap_or(false)
             }

@@ -316,7 +316,7 @@ impl Gathered {
         let mut taken = self.lock();
         let before = taken.files.len() + taken.folders.len();
         for path in event.paths {
-            let is_transcript = path.extension().is_some_and(|ending| ending == "jsonl");
+            let is_transcript = path.extension().is_some_and(|ending| ending == "jsonl" || ending == "zst");
             if may_be_folder {
                 taken.folders.insert(path.clone());
             }

@@ -12,8 +12,6 @@ use super::Root;
 use crate::files::{self, FileSeen, FileStat};
 use crate::limits;
 
-/// Deepest folder below a root that holds transcripts: `<slug>/<session>/subagents/workflows/<run>/`.
-const DEPTH: usize = 6;
 /// Unreachable paths that are named; further ones look alike.
 const UNREACHABLE_MAX: usize = 20;
 
@@ -39,7 +37,7 @@ pub(super) fn everything(roots: &[Root]) -> Scan {
     let mut scan = Scan::default();
     for root in roots {
         let mut visited = BTreeSet::new();
-        walk(root, &root.projects, DEPTH, &mut visited, &mut scan);
+        walk(root, &root.projects, transcript::layout(root.agent).depth, &mut visited, &mut scan);
     }
     scan
 }
@@ -49,11 +47,11 @@ pub(super) fn below(roots: &[Root], folder: &Path) -> Scan {
     let mut scan = Scan::default();
     for root in roots {
         if let Ok(path) = folder.strip_prefix(&root.projects)
-            && let depth @ 1.. = DEPTH.saturating_sub(path.components().count())
+            && let depth @ 1.. = transcript::layout(root.agent).depth.saturating_sub(path.components().count())
         {
             let is_link = folder.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
             scan.linked |= is_link && folder.is_dir();
-            if folder.is_dir() && path.iter().all(|name| worth_entering(Path::new(name))) {
+            if folder.is_dir() && path.iter().all(|name| worth_entering(root, Path::new(name))) {
                 walk(root, folder, depth, &mut BTreeSet::new(), &mut scan);
             }
         }
@@ -77,7 +75,8 @@ fn stamp_of(folder: &Path) -> Option<SystemTime> {
 }
 
 fn walk(root: &Root, directory: &Path, depth: usize, visited: &mut BTreeSet<(u64, u64)>, scan: &mut Scan) {
-    if depth + 1 >= DEPTH {
+    let layout = transcript::layout(root.agent);
+    if depth + 1 >= layout.depth {
         scan.stamps.insert(directory.to_owned(), stamp_of(directory));
     }
     let entries = match fs::read_dir(directory) {
@@ -95,10 +94,10 @@ fn walk(root: &Root, directory: &Path, depth: usize, visited: &mut BTreeSet<(u64
         };
         if is_directory {
             scan.linked |= kind.is_symlink();
-            if depth > 1 && worth_entering(&path) && is_new(&path, kind.is_symlink(), visited) {
+            if depth > 1 && worth_entering(root, &path) && is_new(&path, kind.is_symlink(), visited) {
                 walk(root, &path, depth - 1, visited, scan);
             }
-        } else if path.extension().is_some_and(|ending| ending == "jsonl") {
+        } else if path.file_name().and_then(|name| name.to_str()).is_some_and(|name| layout.may_be_transcript(name)) {
             match see(root, &path) {
                 Some(_) if scan.files.len() >= limits::TRANSCRIPTS => scan.left_out += 1,
                 Some((file, names)) => {
@@ -122,8 +121,9 @@ impl Scan {
 }
 
 /// Folders that agents fill with other things.
-fn worth_entering(path: &Path) -> bool {
-    !path.file_name().is_some_and(|name| name == "tool-results" || name == "memory")
+fn worth_entering(root: &Root, path: &Path) -> bool {
+    let passed_over = transcript::layout(root.agent).passed_over;
+    !path.file_name().is_some_and(|name| passed_over.iter().any(|other| name == *other))
 }
 
 /// A link may lead in a circle, or to a folder that is also found directly.
@@ -146,11 +146,16 @@ fn see(root: &Root, path: &Path) -> Option<(FileSeen, u64)> {
     if !metadata.is_file() {
         return None;
     }
+    let path_text = files::text(path)?;
+    // Compressed in place: while the plain one is there, that is the transcript.
+    if transcript::layout(root.agent).plain(&path_text).is_some_and(|plain| Path::new(plain).is_file()) {
+        return None;
+    }
     let file = FileSeen {
         session: located.session,
         agent: root.agent,
         kind: located.kind,
-        path: files::text(path)?,
+        path: path_text,
         stat: FileStat::of(&metadata),
         identity: files::identity(&metadata),
     };

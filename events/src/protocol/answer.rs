@@ -259,6 +259,8 @@ pub struct Status {
 pub struct Root {
     /// The directory.
     pub path: String,
+    /// Which agent writes there: `claude_code`, `codex`.
+    pub agent: String,
     /// Whether it is there.
     pub exists: bool,
     /// `notify`, or `sweep` where change notification is not to be had.

@@ -438,7 +438,7 @@ proptest! {
         caller in caller(),
         params in json(),
     ) {
-        let hello = protocol::Hello { protocol, version: version.clone(), client, claude_config_dir: dir.clone(), works_in };
+        let hello = protocol::Hello { protocol, version: version.clone(), client, claude_config_dir: dir.clone(), codex_home: dir.clone(), works_in };
         comes_back(&hello)?;
         comes_back(&protocol::Welcome { protocol, version, pid, roots: words.clone(), root_refused: dir.clone() })?;
         comes_back(&protocol::Progress { what: text.clone(), done: u64::from(limit), total: u64::from(pid) })?;

@@ -9,6 +9,7 @@ use super::{
     Policy, Rejection, disconnect_deadline, idle_deadline, late_deadline, may_be_indexed_late, owed_close,
     timeout_deadline,
 };
+use crate::conversation::Agent;
 use crate::record::{SessionId, Timestamp};
 
 /// What follows from `command` in `state`, or why it is refused. No events means: already so.
@@ -148,10 +149,16 @@ fn decide_observe(state: &State, observe: &Observe, policy: &Policy, now: Timest
     if let (None, Some(place)) = (&state.place, &observe.place) {
         events.push(Event::Located { place: place.clone() });
     }
-    if let (Some(Kind::Subagent { parent: None }), Some(parent)) =
-        (state.transcript.as_ref().map(|transcript| &transcript.kind), &observe.parent)
-    {
-        events.push(Event::ParentFound { parent: parent.clone() });
+    if let (Some(transcript), Some(parent)) = (&state.transcript, &observe.parent) {
+        // Of Codex' transcripts only the records tell which are subagents': they name a parent, and others none.
+        let may_have_one = match transcript.kind {
+            Kind::Subagent { parent: None } => true,
+            Kind::Main => transcript.agent == Agent::Codex,
+            Kind::Subagent { .. } => false,
+        };
+        if may_have_one {
+            events.push(Event::ParentFound { parent: parent.clone() });
+        }
     }
     if observe.to.offset == observe.from {
         return Ok(events);

@@ -24,6 +24,7 @@ impl Daemon {
             .args(["daemon", "--leashed"])
             .env("BATON_HOME", &environment.home)
             .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir)
+            .env("CODEX_HOME", &environment.codex_home)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -143,7 +143,7 @@ fn of_one_home(
                 // The daemon's own way back, on what the cut has left.
                 if held.losses.is_empty() && cut.is_multiple_of(5) {
                     done.daemons_started += 1;
-                    let environment = crate::environment::Environment { home, claude_config_dir: claude.clone() };
+                    let environment = crate::environment::Environment::apart(home, claude.clone());
                     match Daemon::start(&environment)? {
                         Ok(mut daemon) => daemon.kill(),
                         Err(what) => held.losses.push(what),

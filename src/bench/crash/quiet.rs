@@ -23,7 +23,7 @@ pub(super) fn check(root: &Path, environment: &Environment, transcripts: &[Trans
     }
     let copy = root.join("quiet");
     let _ = fs::remove_dir_all(&copy);
-    let other = Environment { home: copy.clone(), claude_config_dir: environment.claude_config_dir.clone() };
+    let other = Environment::apart(copy.clone(), environment.claude_config_dir.clone());
     for kept in ["log", "blobs"] {
         workspace::copy(&environment.home.join(kept), &copy.join(kept))?;
     }

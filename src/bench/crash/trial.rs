@@ -86,7 +86,7 @@ impl Trial {
         let part = |what: u64| Random::of_part(seed, number as u64 * 100 + what);
         let claude_config_dir = root.join("claude");
         fs::create_dir_all(&claude_config_dir).map_err(io_error("create", &claude_config_dir))?;
-        let shared = Shared::new(Environment { home, claude_config_dir });
+        let shared = Shared::new(Environment::apart(home, claude_config_dir));
         let projects = shared.environment.claude_config_dir.join("projects");
         let author = Author::begin(projects, number, part(1), &shared.known)?;
         let callers = (0..CALLERS).map(|caller| (part(10 + caller as u64), BTreeMap::new())).collect();

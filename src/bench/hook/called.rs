@@ -72,7 +72,7 @@ impl Caller {
         if let Daemon::Stopped(listener) = &self.daemon {
             // The connections that it holds go with it.
             drop(listener.take());
-            let environment = Environment { home: self.home.clone(), claude_config_dir: self.claude.clone() };
+            let environment = Environment::apart(self.home.clone(), self.claude.clone());
             let path = environment.endpoint().path().to_owned();
             let name = path.as_path().to_fs_name::<GenericFilePath>().map_err(io_error("listen at", &path))?;
             let listening = ListenerOptions::new().name(name).create_sync().map_err(io_error("listen at", &path))?;
@@ -104,7 +104,11 @@ pub(super) fn call(
     object: &serde_json::Value,
 ) -> Result<Vec<u8>, Error> {
     let mut command = Command::new(program);
-    command.arg(event).env("BATON_HOME", home).env("CLAUDE_CONFIG_DIR", claude);
+    command
+        .arg(event)
+        .env("BATON_HOME", home)
+        .env("CLAUDE_CONFIG_DIR", claude)
+        .env("CODEX_HOME", claude.join(".codex"));
     run(&mut command, &Fed::Object(object.to_string().into_bytes()))
 }
 

@@ -91,6 +91,7 @@ impl Running {
             .args(["daemon", "--foreground"])
             .env("BATON_HOME", &environment.home)
             .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir)
+            .env("CODEX_HOME", &environment.codex_home)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -56,10 +56,10 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     }));
     problems.extend(services.roots.refused().into_iter().map(|refused| answer::Problem {
         what: format!("{}, named by {}, is not read: {}", refused.config_dir, refused.named_by, refused.why),
-        fix: "if its transcripts are to be read, name its `projects` in session_tracking.watch_directories".to_owned(),
+        fix: "if its transcripts are to be read, name its `projects` or `sessions` in session_tracking.watch_directories".to_owned(),
     }));
     let named: BTreeMap<_, _> =
-        services.roots.with_origin().into_iter().map(|(root, by)| (root.projects, by)).collect();
+        services.roots.with_origin().into_iter().map(|(root, by)| (root.projects, (root.agent, by))).collect();
     problems.extend(services.log_problem.iter().chain(&log.problem).map(|what| answer::Problem {
         what: what.clone(),
         fix: match Obstacle::told(what) {
@@ -100,7 +100,8 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
                 path: redact(&path.display().to_string()).into_owned(),
                 exists: *exists,
                 watched_by: if *notified { "notify" } else { "sweep" }.to_owned(),
-                named_by: named.get(path).cloned().unwrap_or_default(),
+                agent: named.get(path).map_or_else(String::new, |(agent, _)| agent.as_str().to_owned()),
+                named_by: named.get(path).map(|(_, by)| by.clone()).unwrap_or_default(),
             })
             .collect(),
         looking,

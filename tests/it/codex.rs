@@ -1,0 +1,135 @@
+//! Codex' transcripts beside Claude Code's: found, closed, searched and shown, compressed in place and turned back.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::world::{World, id};
+
+const CODEX: &str = "019ed50c-2fb3-7002-a384-000000000001";
+
+/// Where Codex puts the transcript of a session.
+fn rollout(world: &World, session: &str) -> PathBuf {
+    let folder = world.path("codex").join("sessions/2026/06/17");
+    fs::create_dir_all(&folder).unwrap();
+    folder.join(format!("rollout-2026-06-17T11-00-00-{session}.jsonl"))
+}
+
+fn fixture(name: &str) -> String {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("replay-fixtures/transcripts/codex");
+    fs::read_to_string(folder.join(format!("{name}.jsonl"))).unwrap()
+}
+
+fn row(world: &World, session: &str) -> Value {
+    let told = world.json(&["sessions", "--subagents"]);
+    let rows = told["sessions"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["session_id"] == session);
+    row.unwrap_or_else(|| panic!("no {session} in {told}")).clone()
+}
+
+fn said(text: &str) -> String {
+    let prompt = |kind: &str, payload: Value| {
+        serde_json::json!({ "timestamp": "2026-06-17T10:00:00.000Z", "type": kind, "payload": payload }).to_string()
+    };
+    let content = serde_json::json!([{ "type": "input_text", "text": text }]);
+    let item = serde_json::json!({ "type": "message", "role": "user", "content": content });
+    let event = serde_json::json!({ "type": "user_message", "message": text });
+    format!("{}\n{}\n", prompt("response_item", item), prompt("event_msg", event))
+}
+
+#[test]
+fn a_codex_session_is_found_closed_and_shown_beside_those_of_claude_code() {
+    let world = World::new();
+    world.transcript("-one", &id(1)).prompt("the harbour office closes at five").reply("noted");
+    fs::write(rollout(&world, CODEX), fixture("usual")).unwrap();
+    let mut found = world.found("harbour");
+    found.sort();
+    let mut both = vec![id(1), CODEX.to_owned()];
+    both.sort();
+    assert_eq!(found, both, "one search finds both agents' sessions");
+
+    let seen = row(&world, CODEX);
+    assert_eq!((seen["agent"].as_str(), seen["project"].as_str()), (Some("codex"), Some("/home/dev/projects/tide")));
+    assert_eq!(seen["message_count"], 3);
+    assert_eq!(row(&world, &id(1))["agent"], "claude_code");
+
+    world.close(CODEX);
+    let shown = world.json(&["show", CODEX]);
+    assert_eq!((shown["agent"].as_str(), shown["close_reason"].as_str()), (Some("codex"), Some("explicit")));
+    let episode = shown["episode"].to_string();
+    for expected in ["the tide table is off by one hour", "cargo test times", "src/zone.rs", "Write a test for March"] {
+        assert!(episode.contains(expected), "{expected} in {episode}");
+    }
+    let status = world.json(&["status"]);
+    let roots: Vec<_> =
+        status["roots"].as_array().unwrap().iter().map(|root| root["agent"].as_str().unwrap()).collect();
+    assert_eq!(roots, ["claude_code", "codex"], "and no archive that is not there");
+    assert_eq!(world.problems(), "[]");
+}
+
+#[test]
+fn what_is_compressed_in_place_and_turned_back_is_one_session_and_read_once() {
+    let world = World::new();
+    let plain = rollout(&world, CODEX);
+    let packed = plain.with_extension("jsonl.zst");
+    fs::write(&plain, fixture("usual")).unwrap();
+    assert_eq!(world.found("harbour"), [CODEX]);
+    world.close(CODEX);
+    let before = world.json(&["show", CODEX]);
+
+    let pack = || {
+        fs::write(&packed, zstd::encode_all(&*fs::read(&plain).unwrap(), 3).unwrap()).unwrap();
+        fs::remove_file(&plain).unwrap();
+    };
+    pack();
+    assert_eq!(world.found("harbour"), [CODEX]);
+    world.stop();
+    assert_eq!(world.found("harbour"), [CODEX], "after a restart, too");
+    world.close(CODEX);
+    let after = world.json(&["show", CODEX]);
+    for kept in ["content_hash", "episode_uuid", "message_count"] {
+        assert_eq!(before[kept], after[kept], "{kept}");
+    }
+    assert_eq!(after["file_path"].as_str(), packed.to_str());
+
+    fs::write(&plain, fixture("usual") + &said("now mind the lighthouse")).unwrap();
+    fs::remove_file(&packed).unwrap();
+    assert_eq!(world.found("lighthouse"), [CODEX]);
+    let grown = row(&world, CODEX);
+    assert_eq!((grown["message_count"].as_u64(), grown["file_path"].as_str()), (Some(4), plain.to_str()));
+    let told = world.ok(&["explain", CODEX]).out;
+    assert!(!told.contains("rewritten"), "{told}");
+}
+
+#[test]
+fn one_that_is_compressed_before_it_is_seen_is_read_and_a_subagents_names_its_parent() {
+    let world = World::new();
+    let cold = "019ed50c-2fb3-7002-a384-000000000002";
+    let sub = "019ed50c-2fb3-7002-a384-000000000005";
+    let packed = rollout(&world, cold).with_extension("jsonl.zst");
+    fs::File::create(packed)
+        .unwrap()
+        .write_all(&zstd::encode_all(fixture("interrupted").as_bytes(), 3).unwrap())
+        .unwrap();
+    fs::write(rollout(&world, CODEX), fixture("usual")).unwrap();
+    fs::write(rollout(&world, sub), fixture("subagent")).unwrap();
+    assert_eq!(world.found("colours"), [cold]);
+    let mains = world.json(&["sessions"]);
+    let ids: Vec<_> = mains["sessions"].as_array().unwrap().iter().map(|row| row["session_id"].clone()).collect();
+    assert!(ids.len() == 2 && !ids.contains(&sub.into()), "{ids:?}");
+    assert_eq!(row(&world, sub)["parent_session_id"], CODEX);
+}
+
+#[test]
+fn sessions_of_two_agents_with_one_id_are_told_apart_and_named() {
+    let world = World::new();
+    world.transcript("-one", CODEX).prompt("the pilot boat").reply("yes");
+    assert_eq!(world.found("pilot"), [CODEX]);
+    fs::write(rollout(&world, CODEX), fixture("usual")).unwrap();
+    assert_eq!(world.found("harbour"), Vec::<String>::new());
+    assert_eq!(row(&world, CODEX)["agent"], "claude_code");
+    let problems = world.problems();
+    assert!(problems.contains("is read from another file") && problems.contains("rollout-"), "{problems}");
+}
