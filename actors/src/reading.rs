@@ -9,7 +9,6 @@ mod spilled;
 
 use std::io::{self, Read};
 
-use baton_events::conversation::Agent;
 use baton_events::session::{FileIdentity, TailDigest};
 use baton_events::transcript::{Cursor, NullSink, Observation, OpenCalls, Reader, Sink, Source};
 
@@ -125,22 +124,26 @@ pub fn peek(source: Source, path: &str) -> Peek {
 }
 
 /// Whether the file at `path` may take over a session that was read from `known` up to `offset`: the known one is gone,
-/// or the other is longer and has the same bytes before the offset. Of a transcript that its agent compresses in place and
-/// turns back, the plain one counts as soon as it is there.
-pub fn continues(agent: Agent, known: &str, path: &str, offset: u64, tail: TailDigest) -> bool {
+/// or the other is longer and has the same bytes before the offset, or only the other says anything: a transcript that
+/// moves with its session may leave a few records behind in its old place. Of a transcript that its agent compresses in
+/// place and turns back, the plain one counts as soon as it is there.
+pub fn continues(source: Source, known: &str, path: &str, offset: u64, tail: TailDigest) -> bool {
+    let agent = source.agent;
     if content::is_beside_plain(agent, path) {
         return false;
     }
-    let Ok(known_now) = std::fs::metadata(known) else { return true };
+    let Ok(at_known) = std::fs::metadata(known) else { return true };
     if content::are_one(agent, known, path) {
         return true;
     }
     let compare = || -> io::Result<bool> {
         let mut content = Content::open(agent, path)?;
-        let (size, known_size) = (content.metadata().len(), known_now.len());
+        let (size, known_size) = (content.metadata().len(), at_known.len());
         Ok(offset > 0 && size > known_size && content.digest_before(offset)? == Some(tail))
     };
-    compare().unwrap_or(false)
+    let is_silent = || at_known.len() < limits::PEEK_BYTES && peek(source, known) == Peek::NotYet;
+    let speaks = || matches!(peek(source, path), Peek::Cwd(_) | Peek::Nowhere);
+    compare().unwrap_or(false) || (is_silent() && speaks())
 }
 
 fn pass(read: io::Result<Pass>) -> Pass {
@@ -266,9 +269,12 @@ impl Lines<'_> {
 }
 
 #[cfg(test)]
+mod rewriting;
+
+#[cfg(test)]
 mod tests {
     use super::*;
-    use baton_events::conversation::Item;
+    use baton_events::conversation::{Agent, Item};
     use std::io::Write;
 
     const SOURCE: Source = Source { agent: Agent::ClaudeCode, subagent: false };
@@ -415,9 +421,11 @@ mod tests {
         let (known, point, tail) = (first.start.path.clone(), first.start.cursor.offset, first.start.tail);
         let longer = Transcript::new(format!("{}\n{}\n", prompt("one"), prompt("two")).as_bytes());
         let other = Transcript::new(format!("{}\n{}\n", prompt("eno"), prompt("two")).as_bytes());
-        assert!(continues(Agent::ClaudeCode, &known, &longer.start.path, point, tail));
-        assert!(!continues(Agent::ClaudeCode, &known, &other.start.path, point, tail));
+        assert!(continues(SOURCE, &known, &longer.start.path, point, tail));
+        assert!(!continues(SOURCE, &known, &other.start.path, point, tail));
+        std::fs::write(&known, "{\"type\":\"relocated\",\"relocatedCwd\":\"/p2\"}\n").unwrap();
+        assert!(continues(SOURCE, &known, &other.start.path, point, tail), "what is left behind says nothing");
         drop(first);
-        assert!(continues(Agent::ClaudeCode, &known, &other.start.path, point, tail));
+        assert!(continues(SOURCE, &known, &other.start.path, point, tail));
     }
 }

@@ -336,6 +336,7 @@ impl State {
         self.last.stamps = look.stamps;
         self.last.elsewhere.extend(look.elsewhere);
         self.covered &= !look.is_odd;
+        self.known.moved_first(&mut unread);
         unread
     }
 

@@ -53,7 +53,7 @@ impl Content {
 
     /// How many bytes there are, as far as that is known without reading.
     pub(super) fn size(&self) -> Option<u64> {
-        (!self.compressed).then(|| self.metadata.len())
+        (!self.compressed).then_some(self.metadata.len())
     }
 
     /// The bytes from an offset on; none when it lies behind the end.

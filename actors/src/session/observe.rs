@@ -47,10 +47,10 @@ impl State {
         let takes_over = match &state.transcript {
             // Two agents may give one id: neither ever takes over from the other.
             Some(known) if known.path != file.path && known.agent == file.agent => {
-                let agent = known.agent;
+                let source = Source { agent: file.agent, subagent: state.is_subagent() };
                 let (known, file, offset, tail) =
                     (known.path.clone(), file.path.clone(), state.read.offset, state.tail);
-                tokio::task::spawn_blocking(move || reading::continues(agent, &known, &file, offset, tail))
+                tokio::task::spawn_blocking(move || reading::continues(source, &known, &file, offset, tail))
                     .await
                     .unwrap_or(false)
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use baton_events::session::{FileIdentity, Phase, State as SessionState, Why};
+use baton_events::session::{FileIdentity, Phase, State as SessionState, Transcript, Why};
 
 use crate::files::{self, FileSeen, FileStat};
 use crate::table::TableReader;
@@ -149,7 +149,19 @@ impl Known {
         }
     }
 
-    /// What is unread, newest first.
+    /// Puts files that were moved since they were read before all others: what was left behind in their old place must not
+    /// be taken for what has become of them.
+    pub(super) fn moved_first(&self, files: &mut [FileSeen]) {
+        let table = self.table.borrow().clone();
+        let is_moved = |file: &FileSeen| {
+            let known = table.get(&file.session).and_then(|row| row.state.transcript.as_ref());
+            let is_same = |known: &Transcript| known.identity == file.identity && known.path != file.path;
+            file.identity != FileIdentity::default() && known.is_some_and(is_same)
+        };
+        files.sort_by_cached_key(|file| !is_moved(file));
+    }
+
+    /// What is unread: what was moved, and then newest first.
     pub(super) fn unread(&mut self) -> Vec<FileSeen> {
         // Some that nobody had read may have been read meanwhile for another reason.
         let table = self.table.borrow().clone();
@@ -165,6 +177,7 @@ impl Known {
         self.checked.extend(read);
         let mut unread: Vec<FileSeen> = self.unread.values().cloned().collect();
         unread.sort_by(|a, b| (b.stat, &b.path).cmp(&(a.stat, &a.path)));
+        self.moved_first(&mut unread);
         unread
     }
 

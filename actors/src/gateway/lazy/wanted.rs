@@ -26,7 +26,7 @@ pub(in crate::gateway) struct Wanted {
     pub(in crate::gateway) at: Timestamp,
 }
 
-/// Everything that a query would index, newest first. What may not be read is not among it; what nothing is known of yet
+/// Everything that a query would index, newest first; `grown` is in the watcher's order. What may not be read is not among it; what nothing is known of yet
 /// is: its session finds out.
 pub(in crate::gateway) fn all(
     table: &SessionTable,
@@ -47,7 +47,8 @@ pub(in crate::gateway) fn all(
             at: file.stat.modified(),
             file: Some(file),
         };
-        wanted.insert(entry.id.clone(), entry);
+        // Of several files of one session the one that stands first is read; the others are seen again afterwards.
+        wanted.entry(entry.id.clone()).or_insert(entry);
     }
     for (id, row) in table.iter() {
         let state = &row.state;
