@@ -37,7 +37,7 @@ pub(super) struct Caller {
 
 enum Daemon {
     /// It ends with this value.
-    Up(#[expect(dead_code, reason = "held until it is dropped")] House),
+    Up(#[expect(dead_code, reason = "held until it is dropped")] Box<House>),
     Down,
     /// As the system sees a process under SIGSTOP: it takes connections for it, and nobody answers them.
     Stopped(RefCell<Option<Listener>>),
@@ -57,7 +57,7 @@ impl Caller {
             program: program.to_owned(),
             home: house.environment().home.clone(),
             claude: claude.clone(),
-            daemon: Daemon::Up(house),
+            daemon: Daemon::Up(Box::new(house)),
         };
         let alone = |name: &str, daemon| {
             let folder = workspace.path().join(name);
