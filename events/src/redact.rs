@@ -43,6 +43,9 @@ pub const MIN_KEY_CHARS: usize = 20;
 /// 16,384 bits take 13 KB.
 const MAX_PEM_BYTES: usize = 16 * 1024;
 
+/// Longest text that is tried for being one plain word, in bytes.
+const MAX_PLAIN_BYTES: usize = 64;
+
 /// Most times that a text is looked at. The second look finds nothing, but for what a cut has laid bare (a name that was
 /// part of a longer word, a run that has become shorter); the third has never found anything.
 const MAX_LOOKS: usize = 6;
@@ -62,11 +65,17 @@ struct Cut {
 ///
 /// Borrowed when there is nothing to cut. Applying it again changes nothing.
 pub fn redact(text: &str) -> Cow<'_, str> {
+    // Words, names of files and ids: most texts are such. Only a run can be a secret in them.
+    let plain = text.len() < MAX_PLAIN_BYTES && !text.bytes().any(alphabet::is_sign);
+    if plain && text.len() < MIN_KEY_CHARS {
+        return Cow::Borrowed(text);
+    }
     // If it cannot be looked at, nothing may pass.
     if !word::is_built() {
         return Cow::Owned(format!("{MARK}unchecked]"));
     }
-    let Some(mut clean) = without_private(text).or_else(|| look(text)) else {
+    let cut = if plain { look_at_runs(text) } else { without_private(text).or_else(|| look(text)) };
+    let Some(mut clean) = cut else {
         return Cow::Borrowed(text);
     };
     for _ in 1..MAX_LOOKS {
@@ -93,17 +102,24 @@ fn without_private(text: &str) -> Option<String> {
     without(text, |_| passages.next())
 }
 
+/// The same of a text that has nothing but long runs.
+fn look_at_runs(text: &str) -> Option<String> {
+    let mut runs = run::Runs::default();
+    without(text, |from| runs.find(text, from))
+}
+
 /// The text without the credentials that one look finds, if it finds any.
 fn look(text: &str) -> Option<String> {
     let mut runs = run::Runs::default();
     let mut words = word::Words::default();
-    let mut ahead = [Ahead::Unknown; 3];
+    let mut ahead = [Ahead::Unknown; 4];
     without(text, |from| {
         for (at, ahead) in ahead.iter_mut().enumerate() {
             if ahead.is_before(from) {
                 *ahead = Ahead::Known(match at {
                     0 => runs.find(text, from),
                     1 => separator::find(text, from),
+                    2 => word::find_option(text, from),
                     _ => words.find(text, from),
                 });
             }

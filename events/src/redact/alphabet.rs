@@ -44,9 +44,20 @@ const CLASSES: [u8; 256] = {
     }
 };
 
+/// The classes of a byte.
+pub(super) const fn class(byte: u8) -> u8 {
+    CLASSES[byte as usize]
+}
+
 /// Whether a byte is of one of the classes.
 pub(super) const fn is(byte: u8, classes: u8) -> bool {
-    CLASSES[byte as usize] & classes != 0
+    class(byte) & classes != 0
+}
+
+/// Whether a byte may announce or join something that is no long run of [`TOKEN`]: all but letters, digits, and what
+/// words and paths are joined by.
+pub(super) const fn is_sign(byte: u8) -> bool {
+    !is(byte, ALNUM | UNDERSCORE | HYPHEN | DOT) && byte != b'/'
 }
 
 /// The end of the longest run of such bytes from `from` on.

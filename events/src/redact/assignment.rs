@@ -183,7 +183,7 @@ fn is_secret(value: &str, name: Name, join: Join, quoted: bool) -> bool {
         Sign::Account => {
             value.contains('@') || (length >= MIN_FAINT_CHARS && bytes.iter().any(|byte| is(*byte, DIGIT)))
         }
-        Sign::Signed | Sign::Authorization | Sign::Cookie | Sign::Putty => false,
+        Sign::Signed | Sign::Authorization | Sign::Cookie | Sign::Putty | Sign::Open => false,
     }
 }
 

@@ -1,7 +1,5 @@
 //! How a row of the table is held against a text.
 
-use std::sync::LazyLock;
-
 use super::alphabet::{ALNUM, DIGIT, DOT, HEX, HYPHEN, LOWER, PLUS, UNDERSCORE, UPPER, is, run_end};
 use super::chance::{is_hex, is_random, is_uuid, is_words};
 use super::rules::KEYS;
@@ -57,37 +55,47 @@ pub(super) enum Body {
     AirTable,
 }
 
-/// Which keys may begin with two given bytes.
-struct Starts {
-    /// Whether any does, by the first byte.
-    first: [bool; 256],
-    /// Rows of the table by the first byte.
-    rows: Vec<Vec<u16>>,
+/// How many values [`pair`] has.
+const PAIRS: usize = 128 * 128;
+
+/// Two bytes as one number. No prefix has other than ASCII.
+const fn pair(first: u8, second: u8) -> usize {
+    ((first & 127) as usize) << 7 | (second & 127) as usize
 }
 
-static STARTS: LazyLock<Starts> = LazyLock::new(|| {
-    let mut starts = Starts { first: [false; 256], rows: vec![Vec::new(); 256] };
-    for (row, key) in (0_u16..).zip(KEYS) {
-        let first = usize::from(key.prefix.as_bytes()[0]);
-        starts.first[first] = true;
-        starts.rows[first].push(row);
+/// Which rows of the table begin with two given bytes: the first of them, from 1 on, or 0.
+static FIRST: [u16; PAIRS] = ROWS.0;
+/// The next row that begins with the same two bytes as a row, in the same way.
+static NEXT: [u16; KEYS.len() + 1] = ROWS.1;
+
+const ROWS: ([u16; PAIRS], [u16; KEYS.len() + 1]) = {
+    let mut first = [0; PAIRS];
+    let mut next = [0; KEYS.len() + 1];
+    let mut row = KEYS.len();
+    while row > 0 {
+        let prefix = KEYS[row - 1].prefix.as_bytes();
+        let pair = pair(prefix[0], prefix[1]);
+        next[row] = first[pair];
+        first[pair] = row as u16;
+        row -= 1;
     }
-    starts
-});
+    (first, next)
+};
 
 /// The longest key that begins exactly here. The caller has seen that a word may begin here.
 pub(super) fn at(text: &str, start: usize) -> Option<Cut> {
-    let bytes = &text.as_bytes()[start..];
-    let first = usize::from(*bytes.first()?);
-    let starts = &*STARTS;
-    if !starts.first[first] {
-        return None;
+    let bytes = text.as_bytes();
+    let mut row = usize::from(FIRST[pair(bytes[start], *bytes.get(start + 1)?)]);
+    let mut longest: Option<Cut> = None;
+    while row > 0 {
+        if let Some(cut) = KEYS[row - 1].cut(text, start)
+            && longest.is_none_or(|longest| cut.end >= longest.end)
+        {
+            longest = Some(cut);
+        }
+        row = usize::from(NEXT[row]);
     }
-    let second = *bytes.get(1)?;
-    let rows = starts.rows[first].iter().map(|row| &KEYS[usize::from(*row)]);
-    rows.filter(|key| key.prefix.as_bytes()[1] == second)
-        .filter_map(|key| key.cut(text, start))
-        .max_by_key(|cut| cut.end)
+    longest
 }
 
 impl Key {

@@ -31,6 +31,8 @@ pub(super) enum Sign {
     Account,
     /// A part of a key file of PuTTY.
     Putty,
+    /// Nothing: what such a name holds may be seen by all.
+    Open,
 }
 
 /// A name right before a place.
@@ -56,7 +58,8 @@ const ENDS: &[(&str, Sign)] = &[
     ("organizationuuid", Sign::Account),
     ("useremail", Sign::Account),
     ("accountemail", Sign::Account),
-    ("emailaddress", Sign::Account),
+    ("useremailaddress", Sign::Account),
+    ("emailaddress", Sign::Open),
     ("privatelines", Sign::Putty),
     ("privatemac", Sign::Putty),
     ("password", Sign::Strong),
@@ -98,8 +101,6 @@ const ENDS: &[(&str, Sign)] = &[
     ("personaltoken", Sign::Strong),
     ("privatetoken", Sign::Strong),
     ("vaulttoken", Sign::Strong),
-    ("publickey", Sign::Account),
-    ("primarykey", Sign::Account),
     ("idtoken", Sign::Weak),
     ("token", Sign::Weak),
     ("jwt", Sign::Weak),
@@ -107,6 +108,29 @@ const ENDS: &[(&str, Sign)] = &[
     ("phpsessid", Sign::Weak),
     ("connectsid", Sign::Weak),
     ("bearer", Sign::Weak),
+    ("publickey", Sign::Open),
+    ("cachekey", Sign::Open),
+    ("primarykey", Sign::Open),
+    ("foreignkey", Sign::Open),
+    ("partitionkey", Sign::Open),
+    ("sortkey", Sign::Open),
+    ("routingkey", Sign::Open),
+    ("groupkey", Sign::Open),
+    ("objectkey", Sign::Open),
+    ("indexkey", Sign::Open),
+    ("mapkey", Sign::Open),
+    ("querykey", Sign::Open),
+    ("idempotencykey", Sign::Open),
+    ("dedupkey", Sign::Open),
+    ("i18nkey", Sign::Open),
+    ("translationkey", Sign::Open),
+    ("messagekey", Sign::Open),
+    ("hostkey", Sign::Open),
+    ("publishablekey", Sign::Open),
+    ("rowkey", Sign::Open),
+    ("reactkey", Sign::Open),
+    ("configkey", Sign::Open),
+    ("storagekey", Sign::Open),
 ];
 /// The same, where the end must be a word of its own: `MYSQL_PASS`, not `bypass`.
 const WORDS: &[(&str, Sign)] = &[
@@ -122,36 +146,9 @@ const WORDS: &[(&str, Sign)] = &[
     ("pat", Sign::Faint),
     ("dsn", Sign::Faint),
 ];
-/// Words before `key` that make it one which may be seen.
-const OPEN_KEYS: &[&str] = &[
-    "public",
-    "cache",
-    "primary",
-    "foreign",
-    "partition",
-    "sort",
-    "routing",
-    "group",
-    "object",
-    "index",
-    "map",
-    "query",
-    "idempotency",
-    "dedup",
-    "i18n",
-    "translation",
-    "message",
-    "host",
-    "publishable",
-    "row",
-    "react",
-    "config",
-    "storage",
-];
 /// Ends of names that add nothing to what was said before them.
 const TAILS: &[&str] = &[
-    "base64",
-    "b64",
+    "base",
     "value",
     "plain",
     "plaintext",
@@ -209,35 +206,90 @@ const DATA: &[&str] = &[
     "iv",
 ];
 
-/// The last two letters of every name that tells something: a name with another end needs no second look.
-const PAIRS: [bool; 1024] = {
-    let mut pairs = [false; 1024];
-    let mut at = 0;
-    while at < ENDS.len() {
-        pairs[pair_of(ENDS[at].0)] = true;
-        at += 1;
-    }
-    at = 0;
-    while at < WORDS.len() {
-        pairs[pair_of(WORDS[at].0)] = true;
-        at += 1;
-    }
-    at = 0;
-    while at < TAILS.len() {
-        pairs[pair_of(TAILS[at])] = true;
-        at += 1;
-    }
-    pairs
-};
+/// Every end of a name, read backwards, as a tree: the last letter first.
+static TREE: Tree = Tree::of_all();
 
-const fn pair_of(word: &str) -> usize {
-    let bytes = word.as_bytes();
-    pair(bytes[bytes.len() - 2], bytes[bytes.len() - 1])
+/// Most places in the tree, as many as the ends have letters. Building it fails when there are more.
+const MAX_PLACES: usize = 640;
+/// No end is complete here.
+const NONE: u8 = u8::MAX;
+
+struct Tree {
+    /// The next place for a letter; 0 where no end goes on so.
+    next: [[u16; 32]; MAX_PLACES],
+    /// Which of [`ENDS`] is complete at a place.
+    ends: [u8; MAX_PLACES],
+    /// Which of [`WORDS`].
+    words: [u8; MAX_PLACES],
+    /// Whether one of [`TAILS`] is.
+    tails: [bool; MAX_PLACES],
+    /// How many places there are.
+    places: usize,
 }
 
-/// A place in [`PAIRS`], the same for either case.
-const fn pair(last_but_one: u8, last: u8) -> usize {
-    ((last_but_one & 31) as usize) << 5 | (last & 31) as usize
+impl Tree {
+    const fn of_all() -> Self {
+        let mut tree = Self {
+            next: [[0; 32]; MAX_PLACES],
+            ends: [NONE; MAX_PLACES],
+            words: [NONE; MAX_PLACES],
+            tails: [false; MAX_PLACES],
+            places: 1,
+        };
+        // From the last to the first, so that of two that are alike the first holds.
+        let mut at = ENDS.len();
+        while at > 0 {
+            at -= 1;
+            let place = tree.add(ENDS[at].0);
+            tree.ends[place] = at as u8;
+        }
+        at = 0;
+        while at < WORDS.len() {
+            let place = tree.add(WORDS[at].0);
+            tree.words[place] = at as u8;
+            at += 1;
+        }
+        at = 0;
+        while at < TAILS.len() {
+            let place = tree.add(TAILS[at]);
+            tree.tails[place] = true;
+            at += 1;
+        }
+        tree
+    }
+
+    /// Whether no end has these two letters last.
+    const fn is_dead_end(&self, last_but_one: u8, last: u8) -> bool {
+        let place = self.next[0][letter(last)] as usize;
+        is(last_but_one, ALNUM) && self.next[place][letter(last_but_one)] == 0
+    }
+
+    /// The place of an end, made where it is missing.
+    const fn add(&mut self, end: &str) -> usize {
+        let bytes = end.as_bytes();
+        let mut place = 0;
+        let mut left = bytes.len();
+        while left > 0 {
+            left -= 1;
+            let letter = letter(bytes[left]);
+            if self.next[place][letter] == 0 {
+                self.next[place][letter] = self.places as u16;
+                self.places += 1;
+            }
+            place = self.next[place][letter] as usize;
+        }
+        place
+    }
+}
+
+/// A letter's column in the tree, the same for either case; of the digits only those of `i18n` have one of their own.
+const fn letter(byte: u8) -> usize {
+    match byte {
+        b'1' => 27,
+        b'8' => 28,
+        b'0'..=b'9' => 29,
+        _ => (byte & 31) as usize,
+    }
 }
 
 /// The name that ends right before `end`, but for blanks, quotes and brackets, if it tells something.
@@ -246,15 +298,16 @@ pub(super) fn before(text: &str, end: usize) -> Option<Name> {
     let end = name_end(bytes, end);
     let letters = end - bytes[..end].iter().rev().take(3).take_while(|byte| is(**byte, DIGIT | UNDERSCORE)).count();
     let [last_but_one, last] = *bytes[..letters].last_chunk()?;
-    if !PAIRS[pair(last_but_one, last)] || !(is(last, ALNUM)) {
+    if !is(last, LOWER | UPPER) || TREE.is_dead_end(last_but_one, last) {
         return None;
     }
+    let floor = end.saturating_sub(MAX_NAME_BYTES);
+    let (sign, spoken) = sign(&bytes[floor..letters])?;
     let start = run_start(bytes, end, MAX_NAME_BYTES, NAME);
-    let name = &bytes[start..letters];
-    if name.is_empty() || in_mark(text, start) {
+    if in_mark(text, start) {
         return None;
     }
-    let (sign, spoken) = sign(name)?;
+    let name = &bytes[start..letters];
     let screams = name.iter().all(|byte| !is(*byte, LOWER)) && name.iter().any(|byte| is(*byte, UPPER));
     Some(Name { start, sign, screams, spoken })
 }
@@ -268,32 +321,64 @@ fn name_end(bytes: &[u8], end: usize) -> usize {
     over(end, MAX_CLOSERS, |byte| matches!(byte, b'"' | b'\'' | b'`' | b']' | b'\\' | b'*' | b'?'))
 }
 
-/// What a name says by its end.
-fn sign(name: &[u8]) -> Option<(Sign, bool)> {
-    let mut buffer = [0; MAX_NAME_BYTES];
-    let mut length = 0;
-    for byte in name.iter().filter(|byte| is(**byte, ALNUM)) {
-        buffer[length] = byte.to_ascii_lowercase();
-        length += 1;
+/// What a name says by its end. What stands before the name does not matter.
+fn sign(text: &[u8]) -> Option<(Sign, bool)> {
+    let found = Found::of(text);
+    let found = match found.tail {
+        Some(tail) => {
+            let rest = &text[..text.len() - tail];
+            let last = rest.iter().rposition(|byte| is(*byte, ALNUM) || !is(*byte, NAME));
+            Found::of(&rest[..last.map_or(0, |at| at + 1)])
+        }
+        None => found,
+    };
+    if let Some((end, sign)) = found.end {
+        let spoken = end.starts_with("pass") || matches!(end, "mnemonic" | "seedphrase");
+        return (sign != Sign::Open).then_some((sign, spoken));
     }
-    let mut told = &buffer[..length];
-    let mut rest = name;
-    if let Some(tail) = TAILS.iter().find(|tail| told.ends_with(tail.as_bytes()) && is_word(name, tail.len())) {
-        told = &told[..told.len() - tail.len()];
-        rest = &rest[..rest.len() - tail.len()];
-        rest = &rest[..rest.iter().rposition(|byte| is(*byte, ALNUM)).map_or(0, |at| at + 1)];
+    found.word.map(|sign| (sign, false))
+}
+
+/// The ends that a name has.
+#[derive(Default)]
+struct Found {
+    /// The first of [`ENDS`].
+    end: Option<(&'static str, Sign)>,
+    /// The first of [`WORDS`] that is a word of its own.
+    word: Option<Sign>,
+    /// How long the one of [`TAILS`] is, if it is a word of its own, in bytes.
+    tail: Option<usize>,
+}
+
+impl Found {
+    fn of(text: &[u8]) -> Self {
+        let mut found = Self::default();
+        let (mut end, mut word) = (NONE, NONE);
+        let mut place = 0;
+        for (at, byte) in text.iter().enumerate().rev() {
+            if !is(*byte, ALNUM) {
+                if is(*byte, NAME) {
+                    continue;
+                }
+                break;
+            }
+            place = usize::from(TREE.next[place][letter(*byte)]);
+            if place == 0 {
+                break;
+            }
+            end = end.min(TREE.ends[place]);
+            let length = text.len() - at;
+            if TREE.words[place] < word && is_word(text, length) {
+                word = TREE.words[place];
+            }
+            if TREE.tails[place] && is_word(text, length) {
+                found.tail = Some(length);
+            }
+        }
+        found.end = ENDS.get(usize::from(end)).copied();
+        found.word = WORDS.get(usize::from(word)).map(|(_, sign)| *sign);
+        found
     }
-    let by_end = ENDS.iter().find(|(end, _)| told.ends_with(end.as_bytes()));
-    if let Some((end, sign)) = by_end {
-        let email = *end == "emailaddress" && !told.ends_with(b"useremailaddress");
-        let public = matches!(*end, "publickey" | "primarykey") || email;
-        let spoken = end.starts_with("pass") || matches!(*end, "mnemonic" | "seedphrase");
-        return (!public).then_some((*sign, spoken));
-    }
-    let (word, sign) = WORDS.iter().find(|(word, _)| told.ends_with(word.as_bytes()) && is_word(rest, word.len()))?;
-    let open =
-        *word == "key" && OPEN_KEYS.iter().any(|open| told[..told.len() - word.len()].ends_with(open.as_bytes()));
-    (!open).then_some((*sign, false))
 }
 
 /// Whether the last `length` bytes of a name are a word of their own.

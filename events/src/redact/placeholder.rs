@@ -103,10 +103,9 @@ pub(super) fn is_placeholder(value: &str, name: &str, quoted: bool, set: bool) -
     }
     let has_letters = bytes.iter().any(|byte| is(*byte, LOWER | UPPER));
     let reads = || value.starts_with('$') || (value.starts_with('%') && value.ends_with('%')) || value.contains("${");
-    let starts = || {
-        let head: String = value.chars().take(16).map(|c| c.to_ascii_lowercase()).collect();
-        STARTS.iter().any(|start| head.starts_with(start))
-    };
+    let same = |start: &str| bytes.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes()));
+    let small = first.to_ascii_lowercase();
+    let starts = || STARTS.iter().any(|start| start.as_bytes()[0] == small && same(start));
     value.starts_with(MARK)
         || ((bytes.len() >= 3 || !is(*first, ALNUM)) && bytes.iter().all(|byte| byte == first))
         || reads()
@@ -117,7 +116,7 @@ pub(super) fn is_placeholder(value: &str, name: &str, quoted: bool, set: bool) -
         || (bytes[0] == b'!' && bytes.get(1).is_some_and(|byte| is(*byte, UPPER)))
         || (bytes[0] == b'@' && !quoted)
         || (has_letters && starts())
-        || (is_words(bytes) && MADE_UP.iter().any(|start| value.starts_with(start)))
+        || (MADE_UP.iter().any(|start| value.starts_with(start)) && is_words(bytes))
         || is_named_after(value, name, set)
         || is_path(value, name)
         || is_masked(bytes)
@@ -126,14 +125,19 @@ pub(super) fn is_placeholder(value: &str, name: &str, quoted: bool, set: bool) -
 /// Whether a value is the name of a field, or of a variable that holds it: `password1`, `userPassword`, `X-Auth-Token`.
 fn is_named_after(value: &str, name: &str, set: bool) -> bool {
     let plain = value.bytes().all(|byte| is(byte, ALNUM) || matches!(byte, b'_' | b'-' | b'.' | b' ' | b':'));
-    let digits = value.bytes().filter(u8::is_ascii_digit).count();
-    let lower = || value.to_ascii_lowercase();
-    let own = || {
-        let word: String = name.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect();
-        let said: String = lower().chars().filter(char::is_ascii_alphabetic).collect();
-        word.len() >= 3 && !said.is_empty() && (said.contains(&word) || (said.len() >= 5 && word.contains(&said)))
+    let digits = || value.bytes().filter(u8::is_ascii_digit).count();
+    if !plain || digits() > 2 {
+        return false;
+    }
+    let lower = value.to_ascii_lowercase();
+    if !set && INSIDE.iter().any(|word| lower.contains(word)) {
+        return true;
+    }
+    let letters = |text: &str| -> String {
+        text.bytes().filter(u8::is_ascii_alphabetic).map(|byte| char::from(byte.to_ascii_lowercase())).collect()
     };
-    plain && digits <= 2 && ((!set && INSIDE.iter().any(|word| lower().contains(word))) || own())
+    let (word, said) = (letters(name), letters(&lower));
+    word.len() >= 3 && !said.is_empty() && (said.contains(&word) || (said.len() >= 5 && word.contains(&said)))
 }
 
 /// A path to where the secret is kept.
@@ -145,6 +149,16 @@ fn is_path(value: &str, name: &str) -> bool {
 
 /// `****abcd`, `sk-...xyz`, `abc…`: somebody was careful already.
 fn is_masked(value: &[u8]) -> bool {
-    value.windows(3).any(|three| three == b"***" || three == b"..." || three == "…".as_bytes())
-        || value.windows(4).any(|four| four.eq_ignore_ascii_case(b"xxxx"))
+    let (mut last, mut alike) = (0, 0);
+    value.iter().enumerate().any(|(at, byte)| {
+        let small = byte.to_ascii_lowercase();
+        alike = if small == last { alike + 1 } else { 1 };
+        last = small;
+        match small {
+            b'*' | b'.' => alike >= 3,
+            b'x' => alike >= 4,
+            0xE2 => value[at..].starts_with("…".as_bytes()),
+            _ => false,
+        }
+    })
 }

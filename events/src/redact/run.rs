@@ -3,7 +3,7 @@
 //! No credential with a prefix is shorter than [`MIN_KEY_CHARS`], so a text is looked at every twenty bytes: where a
 //! space or a bracket stands there, the twenty before it hold none. Only what is long enough is read byte by byte.
 
-use super::alphabet::{ALNUM, DIGIT, HEX, HYPHEN, PLUS, TOKEN, UNDERSCORE, is, run_end};
+use super::alphabet::{ALNUM, DIGIT, HEX, HYPHEN, LOWER, PLUS, TOKEN, UPPER, class, is, run_end};
 use super::chance::{is_dense, is_random};
 use super::{Cut, MARK, MIN_KEY_CHARS, key, name, shape};
 
@@ -65,19 +65,32 @@ impl Runs {
         let bytes = text.as_bytes();
         let end = self.end;
         let first = past_escape(bytes, start, end);
-        let mut word = false;
-        let known = (first..end).find_map(|at| {
-            let begins = !word;
-            word = is(bytes[at], ALNUM);
-            if !(begins && word) {
-                return None;
+        let (mut seen, mut word) = (0, first);
+        let mut known = None;
+        // The last word ends where the run does.
+        let classes = bytes[first..end].iter().map(|byte| class(*byte)).chain([0]);
+        for (at, classes) in (first..).zip(classes) {
+            seen |= classes;
+            if classes & ALNUM != 0 {
+                continue;
             }
-            key::at(text, at).or_else(|| shape::at(text, at, &mut self.no_jwt_before))
-        });
+            if at > word {
+                known = key::at(text, word).or_else(|| shape::at(text, word, at, &mut self.no_jwt_before));
+                if known.is_some() {
+                    break;
+                }
+            }
+            word = at + 1;
+        }
         // What looks like an escape may be the beginning of a key: `C:\npm_…`.
         let known = known.or_else(|| if first > start { key::at(text, start) } else { None });
         let before = known.map_or(end, |known| known.start);
-        pieces(bytes, first, end, before).find_map(|(start, end)| chance(text, start, end)).or(known)
+        // Nothing without a digit and a letter was drawn by lot.
+        if seen & DIGIT == 0 || seen & (LOWER | UPPER) == 0 {
+            return known;
+        }
+        let mixed = seen & UPPER != 0 && seen & LOWER != 0;
+        pieces(bytes, first, end, before).find_map(|(start, end)| chance(text, start, end, mixed)).or(known)
     }
 }
 
@@ -104,13 +117,13 @@ fn past_escape(bytes: &[u8], start: usize, end: usize) -> usize {
 /// The parts of a run that may be one random text, as far as they end before `before`: what stands between `=` (with its
 /// padding), `.` and `~`.
 fn pieces(bytes: &[u8], start: usize, end: usize, before: usize) -> impl Iterator<Item = (usize, usize)> {
-    const PIECE: u8 = ALNUM | UNDERSCORE | HYPHEN | PLUS;
     let window = &bytes[..end.min(before + 1)];
     let mut at = start;
     std::iter::from_fn(move || {
         while at < before {
             let first = at + window[at..].iter().take_while(|byte| !is(**byte, ALNUM)).count();
-            let body = first + window[first..].iter().take_while(|byte| is(**byte, PIECE) && **byte != b'=').count();
+            let body =
+                memchr::memchr3(b'=', b'.', b'~', &window[first..]).map_or(window.len(), |length| first + length);
             let padding = window[body..].iter().take(2).take_while(|byte| **byte == b'=').count();
             let ends = window.get(body + padding).is_none_or(|byte| !is(*byte, ALNUM));
             at = if ends { body + padding } else { body };
@@ -125,19 +138,24 @@ fn pieces(bytes: &[u8], start: usize, end: usize, before: usize) -> impl Iterato
     })
 }
 
-/// A random text: behind a word that tells of a secret, or long and alone.
-fn chance(text: &str, start: usize, end: usize) -> Option<Cut> {
+/// A random text: behind a word that tells of a secret, or long and alone. `mixed` tells that capitals and small letters
+/// are near.
+fn chance(text: &str, start: usize, end: usize, mixed: bool) -> Option<Cut> {
     let bytes = text.as_bytes();
     let piece = &bytes[start..end];
-    if end - start > MAX_DENSE_CHARS || !is_random(piece) {
+    if end - start > MAX_DENSE_CHARS {
         return None;
     }
-    if told(text, start, piece) {
+    let told = told(text, start, piece);
+    let alone = !told && mixed && end - start >= MIN_DENSE_CHARS && stands_alone(bytes, start, end);
+    if !(told || alone) || !is_random(piece) {
+        return None;
+    }
+    if told {
         return Some(Cut { start, end, kind: "secret" });
     }
-    let alone = end - start >= MIN_DENSE_CHARS && stands_alone(bytes, start, end) && is_dense(piece);
-    (alone && !is_labelled(piece) && !is_public(piece) && !is_data(text, start, end) && !is_named_data(bytes, start))
-        .then_some(Cut { start, end, kind: "high_entropy" })
+    let data = || is_labelled(piece) || is_public(piece) || is_data(text, start, end) || is_named_data(bytes, start);
+    (is_dense(piece) && !data()).then_some(Cut { start, end, kind: "high_entropy" })
 }
 
 /// Whether the words right before say that a secret follows: `the API key is …`, `password …`.

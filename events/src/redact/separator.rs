@@ -105,7 +105,7 @@ fn blank(bytes: &[u8], from: usize) -> bool {
 fn typed(text: &str, end: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let floor = end.saturating_sub(MAX_TYPE_BYTES);
-    let colon = floor + bytes[floor..end].iter().rposition(|byte| *byte == b':')?;
+    let colon = floor + memchr::memrchr(b':', &bytes[floor..end])?;
     let kind = bytes[colon + 1..end].trim_ascii();
     TYPES.iter().any(|known| kind == known.as_bytes()).then_some(colon)
 }

@@ -6,16 +6,16 @@ use super::{Cut, MIN_KEY_CHARS, past_word};
 
 const BODY: u8 = ALNUM | UNDERSCORE | HYPHEN;
 
-/// The credential of such a form whose first letter or digit is at `start`. The caller has seen that a word begins here.
+/// The credential of such a form whose first letter or digit is at `start`. The caller has seen that a word begins here,
+/// and that it ends at `word`.
 /// `no_jwt_before` remembers the end of a run that has no JSON Web Token, so that a text of many beginnings is looked through
 /// once.
-pub(super) fn at(text: &str, start: usize, no_jwt_before: &mut usize) -> Option<Cut> {
+pub(super) fn at(text: &str, start: usize, word: usize, no_jwt_before: &mut usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let rest = &bytes[start..];
     if rest.starts_with(b"eyJ") {
         return jwt(text, start, no_jwt_before);
     }
-    let word = run_end(bytes, start, ALNUM);
     let cut = |end: usize, kind| Some(Cut { start, end: past_word(text, end), kind });
     match (word - start, bytes.get(word)) {
         // Mailchimp: the key names its data centre at the end, `…-us21`. mailchimp.com/developer

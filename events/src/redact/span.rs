@@ -1,6 +1,8 @@
 //! Secrets that stand between two marks: private passages, key blocks, what belongs to a user on a command line.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::{self, Finder};
 
 use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, PLUS, UNDERSCORE, is, run_end, run_start};
 use super::{Cut, MAX_PEM_BYTES};
@@ -52,10 +54,14 @@ fn tags(bytes: &[u8]) -> impl Iterator<Item = (usize, Tag)> {
     })
 }
 
+/// `<` as JSON writes it, and as HTML does.
+static ESCAPED: LazyLock<(Finder<'static>, Finder<'static>)> =
+    LazyLock::new(|| (Finder::new("\\u003"), Finder::new("&lt;")));
+
 /// The same of those that JSON or HTML writes otherwise.
 fn escaped(bytes: &[u8]) -> impl Iterator<Item = (usize, Tag)> {
-    let mut json = memmem::find_iter(bytes, "\\u003").filter_map(move |at| tag(bytes, at, 6)).peekable();
-    let mut html = memmem::find_iter(bytes, "&lt;").filter_map(move |at| tag(bytes, at, 4)).peekable();
+    let mut json = ESCAPED.0.find_iter(bytes).filter_map(move |at| tag(bytes, at, 6)).peekable();
+    let mut html = ESCAPED.1.find_iter(bytes).filter_map(move |at| tag(bytes, at, 4)).peekable();
     std::iter::from_fn(move || match (json.peek(), html.peek()) {
         (Some((one, _)), Some((other, _))) if other < one => html.next(),
         (None, _) => html.next(),
@@ -211,10 +217,17 @@ pub(super) fn user(text: &str, colon: usize) -> Option<Cut> {
     let window = &bytes[colon + 1..bytes.len().min(colon + 1 + MAX_PASSWORD_BYTES)];
     let end = colon + 1 + window.iter().take_while(part).count();
     let password = &bytes[colon + 1..end];
-    let network = [&b"@tcp("[..], b"@unix(", b"@udp("];
-    if let Some(at) = network.iter().find_map(|mark| memmem::find(password, mark)) {
+    let network =
+        |at: &usize| [&b"@tcp("[..], b"@unix(", b"@udp("].iter().any(|mark| password[*at..].starts_with(mark));
+    if let Some(at) = memchr::memchr_iter(b'@', password).find(network) {
         let real = at > 0 && !matches!(password[0], b'$' | b'{' | b'%');
         return real.then_some(Cut { start: colon + 1, end: colon + 1 + at, kind: "password" });
+    }
+    if !start
+        .checked_sub(1)
+        .is_some_and(|at| matches!(bytes[at], b' ' | b'\t' | b'\n' | b'\r' | 12 | b'"' | b'\'' | b'='))
+    {
+        return None;
     }
     let before = bytes[start.saturating_sub(16)..start].trim_ascii_end();
     let before = before.strip_suffix(b"\"").or_else(|| before.strip_suffix(b"'")).unwrap_or(before);

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, Input, MatchKind};
+use memchr::memmem::Finder;
 
 use super::alphabet::{ALNUM, DIGIT, HYPHEN, LOWER, UNDERSCORE, UPPER, is, run_end};
 use super::assignment::{self, Join, past_blanks};
@@ -22,7 +23,6 @@ const MAX_WORD_BYTES: usize = 256;
 enum Announces {
     Pem,
     Bearer,
-    Option,
     /// A password in a sentence, in `.netrc`, in SQL.
     Spoken,
     /// `ENV API_KEY …`, `setx TOKEN …`.
@@ -40,7 +40,6 @@ const WORDS: &[(&str, Announces)] = &[
     ("- BEGIN ", Announces::Pem),
     ("earer ", Announces::Bearer),
     ("EARER ", Announces::Bearer),
-    ("--", Announces::Option),
     ("assword ", Announces::Spoken),
     ("ASSWORD ", Announces::Spoken),
     ("assphrase ", Announces::Spoken),
@@ -88,12 +87,6 @@ impl Words {
             let cut = match WORDS[found.pattern().as_usize()].1 {
                 Announces::Pem => span::pem(text, end, &mut self.next_end),
                 Announces::Bearer => header::bearer(text, start - usize::from(start > 0), end),
-                Announces::Option => {
-                    at = run_end(text.as_bytes(), end, HYPHEN);
-                    // `-----BEGIN` is looked at from its last hyphen.
-                    at -= usize::from(text[at..].starts_with("BEGIN ") || text[at..].starts_with(" BEGIN "));
-                    if at == end { option(text, end) } else { None }
-                }
                 Announces::Spoken => spoken(text, end),
                 Announces::Set => set(text, end),
                 Announces::Identified => chosen(text, end),
@@ -109,6 +102,23 @@ impl Words {
             }
         }
         None
+    }
+}
+
+/// What options begin with. Among the words it would make each of them look like two hyphens' beginning.
+static HYPHENS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("--"));
+
+/// The first secret behind an option, from `from` on: `--password x`.
+pub(super) fn find_option(text: &str, from: usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let mut at = from;
+    loop {
+        let end = at + HYPHENS.find(&bytes[at..])? + 2;
+        at = run_end(bytes, end, HYPHEN);
+        let cut = if at == end { option(text, end) } else { None };
+        if let Some(cut) = cut.filter(|cut| cut.start >= from) {
+            return Some(cut);
+        }
     }
 }
 
