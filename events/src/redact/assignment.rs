@@ -45,8 +45,8 @@ pub(super) fn value(text: &str, from: usize, name: Name, join: Join) -> Option<C
     }
     let word = &text[name.start..from];
     let set = name.screams && join == Join::Tight;
-    let likely = !value.called && !is_placeholder(secret, word, value.quoted, set);
-    (likely && is_secret(secret, name, join, value.quoted)).then_some(cut)
+    let likely = !value.called && is_secret(secret, name, join, value.quoted);
+    (likely && !is_placeholder(secret, word, value.quoted, set)).then_some(cut)
 }
 
 /// Past blanks and colours.

@@ -83,9 +83,17 @@ const ROWS: ([u16; PAIRS], [u16; KEYS.len() + 1]) = {
 };
 
 /// The longest key that begins exactly here. The caller has seen that a word may begin here.
+#[inline]
 pub(super) fn at(text: &str, start: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
-    let mut row = usize::from(FIRST[pair(bytes[start], *bytes.get(start + 1)?)]);
+    match FIRST[pair(bytes[start], *bytes.get(start + 1)?)] {
+        0 => None,
+        row => longest(text, start, usize::from(row)),
+    }
+}
+
+/// The longest key of these rows.
+fn longest(text: &str, start: usize, mut row: usize) -> Option<Cut> {
     let mut longest: Option<Cut> = None;
     while row > 0 {
         if let Some(cut) = KEYS[row - 1].cut(text, start)

@@ -1,6 +1,6 @@
 //! Names that say what their value is: `DB_PASSWORD`, `apiKey`, `X-Auth-Token`, `refresh_token`.
 
-use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, LOWER, UNDERSCORE, UPPER, is, run_start};
+use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, LOWER, UNDERSCORE, UPPER, class, is, run_start};
 use super::run::in_mark;
 
 /// Longest name that is looked at, in bytes: its end tells.
@@ -258,10 +258,28 @@ impl Tree {
         tree
     }
 
-    /// Whether no end has these two letters last.
-    const fn is_dead_end(&self, last_but_one: u8, last: u8) -> bool {
-        let place = self.next[0][letter(last)] as usize;
-        is(last_but_one, ALNUM) && self.next[place][letter(last_but_one)] == 0
+    /// Whether the last three letters of a name are enough to see that it has no end.
+    fn is_dead_end(&self, name: &[u8]) -> bool {
+        let [before, last_but_one, last] = match name.last_chunk() {
+            Some(three) => *three,
+            None => match *name {
+                [last_but_one, last] => [b' ', last_but_one, last],
+                _ => return true,
+            },
+        };
+        if !is(last, LOWER | UPPER) {
+            return true;
+        }
+        let place = usize::from(self.next[0][letter(last)]);
+        if place == 0 || !is(last_but_one, ALNUM) {
+            return place == 0 || !is(last_but_one, NAME);
+        }
+        let place = usize::from(self.next[place][letter(last_but_one)]);
+        let on = match class(before) {
+            classes if classes & ALNUM != 0 => self.next[place][letter(before)] != 0,
+            classes => classes & NAME != 0,
+        };
+        place == 0 || !(on || self.words[place] != NONE)
     }
 
     /// The place of an end, made where it is missing.
@@ -297,8 +315,7 @@ pub(super) fn before(text: &str, end: usize) -> Option<Name> {
     let bytes = text.as_bytes();
     let end = name_end(bytes, end);
     let letters = end - bytes[..end].iter().rev().take(3).take_while(|byte| is(**byte, DIGIT | UNDERSCORE)).count();
-    let [last_but_one, last] = *bytes[..letters].last_chunk()?;
-    if !is(last, LOWER | UPPER) || TREE.is_dead_end(last_but_one, last) {
+    if TREE.is_dead_end(&bytes[..letters]) {
         return None;
     }
     let floor = end.saturating_sub(MAX_NAME_BYTES);
@@ -314,6 +331,12 @@ pub(super) fn before(text: &str, end: usize) -> Option<Name> {
 
 /// The end of the name before a place: over blanks, then over what may close a name.
 fn name_end(bytes: &[u8], end: usize) -> usize {
+    // As it is most often: right there, or behind one quote.
+    match *bytes[..end].last_chunk().unwrap_or(&[0; 2]) {
+        [_, last] if is(last, ALNUM) => return end,
+        [last, b'"'] if is(last, ALNUM) => return end - 1,
+        _ => {}
+    }
     let over = |end: usize, most: usize, part: fn(u8) -> bool| {
         end - bytes[..end].iter().rev().take(most).take_while(|byte| part(**byte)).count()
     };

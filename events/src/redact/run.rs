@@ -52,10 +52,7 @@ impl Runs {
             let probe = bytes.get(start..start + MIN_KEY_CHARS)?;
             match probe.iter().rposition(|byte| !is(*byte, TOKEN)) {
                 Some(at) => start += at + 1,
-                None => {
-                    self.end = run_end(bytes, start + MIN_KEY_CHARS, TOKEN);
-                    return Some(start);
-                }
+                None => return Some(start),
             }
         }
     }
@@ -63,25 +60,27 @@ impl Runs {
     /// The first credential in the run that begins at `start`.
     fn within(&mut self, text: &str, start: usize) -> Option<Cut> {
         let bytes = text.as_bytes();
-        let end = self.end;
-        let first = past_escape(bytes, start, end);
-        let (mut seen, mut word) = (0, first);
+        let first = past_escape(bytes, start);
+        let (mut seen, mut word, mut at) = (0, first, first);
         let mut known = None;
-        // The last word ends where the run does.
-        let classes = bytes[first..end].iter().map(|byte| class(*byte)).chain([0]);
-        for (at, classes) in (first..).zip(classes) {
+        loop {
+            let classes = bytes.get(at).map_or(0, |byte| class(*byte));
             seen |= classes;
             if classes & ALNUM != 0 {
+                at += 1;
                 continue;
             }
             if at > word {
                 known = key::at(text, word).or_else(|| shape::at(text, word, at, &mut self.no_jwt_before));
-                if known.is_some() {
-                    break;
-                }
             }
-            word = at + 1;
+            if known.is_some() || classes == 0 {
+                break;
+            }
+            at += 1;
+            word = at;
         }
+        let end = run_end(bytes, at, TOKEN);
+        self.end = end;
         // What looks like an escape may be the beginning of a key: `C:\npm_…`.
         let known = known.or_else(|| if first > start { key::at(text, start) } else { None });
         let before = known.map_or(end, |known| known.start);
@@ -95,10 +94,14 @@ impl Runs {
 }
 
 /// Where the text begins if the run's first letters end an escape: `\n`, `\u003d`, `\x1b`, `%3D`, or a colour `[32m`.
-fn past_escape(bytes: &[u8], start: usize, end: usize) -> usize {
+fn past_escape(bytes: &[u8], start: usize) -> usize {
     let hex = |count: usize| {
         let last = start + count;
-        if last <= end && bytes[start + count.min(1)..last].iter().all(|byte| is(*byte, HEX)) { last } else { start }
+        if bytes.len() >= last && bytes[start + count.min(1)..last].iter().all(|byte| is(*byte, HEX)) {
+            last
+        } else {
+            start
+        }
     };
     let Some(before) = start.checked_sub(1).map(|at| bytes[at]) else { return start };
     match (before, bytes[start]) {

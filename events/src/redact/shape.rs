@@ -10,7 +10,17 @@ const BODY: u8 = ALNUM | UNDERSCORE | HYPHEN;
 /// and that it ends at `word`.
 /// `no_jwt_before` remembers the end of a run that has no JSON Web Token, so that a text of many beginnings is looked through
 /// once.
+#[inline]
 pub(super) fn at(text: &str, start: usize, word: usize, no_jwt_before: &mut usize) -> Option<Cut> {
+    let bytes = text.as_bytes();
+    let fits = match (bytes.get(word), word - start) {
+        (Some(b'.'), _) | (_, 32) | (Some(b'-'), 2) | (Some(b'~'), 5) | (Some(b'_'), 6) => true,
+        _ => bytes[start] == b'e',
+    };
+    if !fits { None } else { of_form(text, start, word, no_jwt_before) }
+}
+
+fn of_form(text: &str, start: usize, word: usize, no_jwt_before: &mut usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let rest = &bytes[start..];
     if rest.starts_with(b"eyJ") {

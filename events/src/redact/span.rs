@@ -211,10 +211,14 @@ pub(super) fn putty(text: &str, from: usize) -> Option<Cut> {
 pub(super) fn user(text: &str, colon: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let start = run_start(bytes, colon, MAX_USER_BYTES, ALNUM | UNDERSCORE | HYPHEN | DOT);
+    let apart = start.checked_sub(1).is_some_and(|at| b" \t\n\r\x0c\"'=".contains(&bytes[at]));
+    let window = &bytes[colon + 1..bytes.len().min(colon + 1 + MAX_PASSWORD_BYTES)];
+    if !apart && memchr::memchr(b'@', window).is_none() {
+        return None;
+    }
     let part = |byte: &&u8| {
         !byte.is_ascii_whitespace() && !matches!(**byte, b'"' | b'\'' | b'`' | b'<' | b'\\' | b'|' | b';' | b'&' | b')')
     };
-    let window = &bytes[colon + 1..bytes.len().min(colon + 1 + MAX_PASSWORD_BYTES)];
     let end = colon + 1 + window.iter().take_while(part).count();
     let password = &bytes[colon + 1..end];
     let network =
@@ -223,10 +227,7 @@ pub(super) fn user(text: &str, colon: usize) -> Option<Cut> {
         let real = at > 0 && !matches!(password[0], b'$' | b'{' | b'%');
         return real.then_some(Cut { start: colon + 1, end: colon + 1 + at, kind: "password" });
     }
-    if !start
-        .checked_sub(1)
-        .is_some_and(|at| matches!(bytes[at], b' ' | b'\t' | b'\n' | b'\r' | 12 | b'"' | b'\'' | b'='))
-    {
+    if !apart {
         return None;
     }
     let before = bytes[start.saturating_sub(16)..start].trim_ascii_end();
