@@ -284,3 +284,35 @@ fn an_output_beside_the_transcript_is_told_of_as_a_whole() {
     let secret = told(&spilled("", "/x/secret.txt"), true);
     assert!(secret.contains("[redacted:") && !secret.contains("a1B2a1B2"), "{secret}");
 }
+
+#[test]
+fn nothing_of_an_account_is_in_any_item() {
+    let (email, account, org) =
+        ("quokka.keeper@example.org", "0d5c7a11-93be-4f02-8c6d-51e2ab90f374", "6be1f0c2-4a7d-4b19-9e35-7c80d2a4f611");
+    let stamp =
+        r#""uuid":"u","timestamp":"2026-03-14T09:26:53.589Z","sessionId":"s","cwd":"/srv/x","version":"2.1.180""#;
+    let lines = [
+        format!(
+            r#"{{"type":"attachment","attachment":{{"type":"session_context","content":"userEmail: {email}","email":"{email}"}},{stamp}}}"#
+        ),
+        format!(
+            r#"{{"type":"bridge-session","sessionId":"s","accountUuid":"{account}","organizationUuid":"{org}","account":"{account}"}}"#
+        ),
+        format!(
+            r#"{{"type":"system","subtype":"api_error","error":{{"status":401,"message":"no access for {email}","account":{{"uuid":"{account}"}},"headers":{{"anthropic-organization-id":"{org}"}}}},"cause":"{email}",{stamp}}}"#
+        ),
+        format!(
+            r#"{{"type":"attachment","attachment":{{"type":"brand_new","userEmail":"{email}","accountUuid":"{account}"}},{stamp}}}"#
+        ),
+        format!(
+            r#"{{"type":"brand-new","oauthAccount":{{"emailAddress":"{email}","organizationUuid":"{org}"}},{stamp}}}"#
+        ),
+        user(r#""and somebody speaks""#),
+    ];
+    let (items, cursor, seen) = read(format!("{}\n", lines.join("\n")).as_bytes());
+    let made = format!("{items:?}\n{cursor:?}\n{seen:?}");
+    assert!(made.contains("and somebody speaks"), "{made}");
+    for part in [email, account, org] {
+        assert!(!made.contains(part), "{part} in {made}");
+    }
+}
