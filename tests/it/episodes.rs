@@ -102,7 +102,7 @@ fn state_survives_restart() {
     let world = World::new();
     a_session(&world);
     world.close(&id(ID));
-    let mut open = world.transcript("-work-harbor", &id(0x12));
+    let mut open = world.transcript("-work-harbor", &id(0x12)).minutes_ago(0);
     open.prompt("an open one").reply("indeed");
     world.wait_for(&id(0x12), "the open session", |row| row["message_count"] == 2);
     let before = world.sessions();

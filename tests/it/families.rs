@@ -68,7 +68,7 @@ fn where_both_are_found_at_once_the_one_that_was_left_first_is_the_elder() {
     let world = World::new();
     let mut base = world.transcript("-work-base", &id(2));
     base.prompt("why does the zebra parser fail").reply("It reads one byte too many.");
-    fork(&world, &base, &id(1), |_| {}).prompt("now draw a giraffe").reply("A giraffe it is.");
+    fork(&world, &base, &id(1), |_| {}).minutes_ago(0).prompt("now draw a giraffe").reply("A giraffe it is.");
     assert_eq!(world.found("zebra parser"), [id(2)]);
     assert_eq!(world.found("giraffe"), [id(1)]);
     assert_eq!(relations(&world, &id(1)), [format!("continues {}", id(2))]);
