@@ -9,6 +9,8 @@ const MAX_NAME_BYTES: usize = 64;
 const MAX_BLANKS: usize = 8;
 /// Most quotes, brackets and backslashes there.
 const MAX_CLOSERS: usize = 5;
+/// Most digits at the end of a name that only count it: `API_KEY_2`.
+const MAX_DIGITS: usize = 3;
 /// What a name is made of.
 const NAME: u8 = ALNUM | UNDERSCORE | HYPHEN | DOT;
 
@@ -259,6 +261,7 @@ impl Tree {
     }
 
     /// Whether the last three letters of a name are enough to see that it has no end.
+    #[inline]
     fn is_dead_end(&self, name: &[u8]) -> bool {
         let [before, last_but_one, last] = match name.last_chunk() {
             Some(three) => *three,
@@ -314,7 +317,10 @@ const fn letter(byte: u8) -> usize {
 pub(super) fn before(text: &str, end: usize) -> Option<Name> {
     let bytes = text.as_bytes();
     let end = name_end(bytes, end);
-    let letters = end - bytes[..end].iter().rev().take(3).take_while(|byte| is(**byte, DIGIT | UNDERSCORE)).count();
+    let mut letters = end;
+    while letters > 0 && end - letters < MAX_DIGITS && is(bytes[letters - 1], DIGIT | UNDERSCORE) {
+        letters -= 1;
+    }
     if TREE.is_dead_end(&bytes[..letters]) {
         return None;
     }
