@@ -569,7 +569,7 @@ impl State {
                         let (files, bytes) = (removed.files, removed.bytes);
                         gone = removed;
                         let reason = if is_forgotten { "forgotten" } else { "superseded" };
-                        tracing::info!(%session, reason, files, bytes, "chunks deleted");
+                        tracing::info!(%session, %reason, files, bytes, "chunks deleted");
                     }
                     // Who reads the conversation says so. With thousands of them that is one line too many.
                     Ok(Err(error @ (chunks::Error::Missing { .. } | chunks::Error::Damaged { .. }))) => {
