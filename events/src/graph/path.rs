@@ -2,6 +2,9 @@
 
 use super::Surroundings;
 
+/// How the address of a page begins.
+const SCHEMES: [&str; 2] = ["https://", "http://"];
+
 /// The path as the project has it: below the project's directory, or the session's own, without that directory; relative
 /// ones as they are. Slashes lean forward, `.` and `..` are resolved where they can be.
 pub(super) fn file(path: &str, cwd: Option<&str>, at: &Surroundings<'_>) -> String {
@@ -34,7 +37,7 @@ fn plain(path: &str) -> String {
 /// Host and path of a web address: no scheme, no `www.`, no query, no fragment, no user. None when there is no host, or
 /// when it is this machine.
 pub(super) fn page(url: &str) -> Option<String> {
-    let rest = url.trim().strip_prefix("https://").or_else(|| url.trim().strip_prefix("http://"))?;
+    let rest = SCHEMES.iter().find_map(|scheme| url.trim().strip_prefix(scheme))?;
     let rest = rest.split(['?', '#']).next().unwrap_or(rest);
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let host = host.rsplit('@').next().unwrap_or(host).to_ascii_lowercase();
@@ -45,13 +48,17 @@ pub(super) fn page(url: &str) -> Option<String> {
     (!local).then(|| if path.is_empty() { host.to_owned() } else { format!("{host}/{path}") })
 }
 
-/// Web addresses in a text, in order.
+/// Web addresses in a text, in order; linear. What stands inside of an address is of that address.
 pub(super) fn pages(text: &str) -> impl Iterator<Item = String> {
     let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>' | ')' | ']' | '}' | '|' | '\\');
-    let starts = text.match_indices("http").map(|(at, _)| at);
-    starts.filter_map(move |at| {
+    let mut read = 0;
+    text.match_indices("http").filter_map(move |(at, _)| {
         let rest = &text[at..];
+        if at < read || !SCHEMES.iter().any(|scheme| rest.starts_with(scheme)) {
+            return None;
+        }
         let end = rest.find(ends).unwrap_or(rest.len());
+        read = at + end;
         page(rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?']))
     })
 }
@@ -89,5 +96,7 @@ mod tests {
         check("https://", None);
         let found: Vec<_> = pages("see (https://a.org/x), <http://b.org/y?z>. httpx https:// and http").collect();
         assert_eq!(found, ["a.org/x", "b.org/y"]);
+        let found: Vec<_> = pages("https://kept.org/2020/https://a.org/x and https://b.org").collect();
+        assert_eq!(found, ["kept.org/2020/https://a.org/x", "b.org"]);
     }
 }

@@ -1,0 +1,156 @@
+//! Texts made to be slow: whatever is repeated in a prompt, a reply or a tool's output, four times as much of it takes about
+//! four times as long, from the transcript to what is searched.
+#![expect(clippy::disallowed_methods, reason = "time is what is measured")]
+#![expect(clippy::unwrap_used, reason = "in a test a broken assumption is a failed test")]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use baton_events::conversation::{Agent, Item};
+use baton_events::digest::{Show, digest};
+use baton_events::graph::{Surroundings, graph};
+use baton_events::messages::messages;
+use baton_events::record::SessionId;
+use baton_events::transcript::{Cursor, OpenCalls, Reader, Source};
+use baton_events::turns;
+use serde_json::json;
+
+const SMALL_BYTES: usize = 25_000;
+const LARGE_BYTES: usize = 4 * SMALL_BYTES;
+/// Above the four of what is linear by noise, far below the sixteen of what is not.
+const RATIO_MAX: f64 = 6.0;
+/// What takes no longer than this is not judged: noise is larger.
+const NOISE: Duration = Duration::from_millis(30);
+const ATTEMPTS: usize = 4;
+
+const TRIGGERS: &[&str] = &[
+    "://",
+    "https://a:",
+    "https://a.org/,",
+    "http",
+    "<",
+    "<a ",
+    "</",
+    "<ide_selection>",
+    "<ide_selection ",
+    "<command-name>",
+    "<command-name>a</command-name>",
+    "<task-notification>",
+    "<system-reminder></system-reminder>",
+    "</system-reminder>",
+    "<private>",
+    "</private>",
+    "<baton-recall",
+    "</baton-recall>",
+    "[Request interrupted by user]",
+    "\"",
+    "\\\"",
+    "'",
+    "`",
+    "```\n",
+    "~~~\n```\n",
+    "/a/b",
+    "/a/b ",
+    "../",
+    "a.rs:1:",
+    "#1",
+    "#1 ",
+    "AB-1 ",
+    "Error:",
+    "Error: a\n",
+    "](",
+    "[a](b)",
+    "**",
+    "- ",
+    "- a\n",
+    "1. ",
+    "? ",
+    "a? B",
+    "! ",
+    ". ",
+    "e.g. ",
+    ": ",
+    "::",
+    "=",
+    "a=b ",
+    "&&",
+    "a && ",
+    "| ",
+    "$(",
+    "<<EOF\n",
+    "@",
+    "a@b ",
+    "\u{1b}[",
+    " ",
+    "\n",
+    "a\n\n",
+    "é",
+    "語。",
+    "I decided to use a instead of b because c. ",
+    "Next: do a. ",
+];
+
+/// A transcript in which everybody says a text.
+fn transcript(text: &str) -> Vec<u8> {
+    let call = |id: &str, name: &str, input: serde_json::Value| json!({ "type": "tool_use", "id": id, "name": name, "input": input });
+    let records = [
+        json!({ "type": "user", "uuid": "u1", "message": { "role": "user", "content": text } }),
+        json!({ "type": "user", "uuid": "u2", "message": { "role": "user", "content": format!("go on {text}") } }),
+        json!({ "type": "assistant", "uuid": "a1", "message": { "id": "m1", "role": "assistant", "content": [
+            { "type": "text", "text": format!("Done. {text}") },
+            call("t1", "Bash", json!({ "command": text })),
+            call("t2", "Edit", json!({ "file_path": "/p/Cargo.toml", "old_string": "a", "new_string": text })),
+        ] } }),
+        json!({ "type": "user", "uuid": "u3", "message": { "role": "user", "content": [
+            { "type": "tool_result", "tool_use_id": "t1", "is_error": true, "content": text },
+            { "type": "tool_result", "tool_use_id": "t2", "content": text },
+        ] } }),
+        json!({ "type": "user", "uuid": "u4", "message": { "role": "user", "content": format!("and <b>{text}</b>") } }),
+    ];
+    records.iter().flat_map(|record| (record.to_string() + "\n").into_bytes()).collect()
+}
+
+/// The whole way of a transcript into the memory.
+fn remember(transcript: &[u8]) {
+    let mut items: Vec<Item> = Vec::new();
+    let source = Source { agent: Agent::ClaudeCode, subagent: false };
+    let mut reader = Reader::new(source, Cursor::default(), OpenCalls::default(), &mut items);
+    assert_eq!(reader.feed(transcript), transcript.len());
+    let episode = digest(&items, &Show::default());
+    let session = SessionId::new("s").unwrap();
+    let at = Surroundings { session: &session, group: "g", project: Some("/p") };
+    black_box(graph(&items, &episode, &at));
+    black_box(turns::units(&items));
+    black_box(messages(&items));
+}
+
+/// How long this thread worked on it; others' work does not count where the system tells it apart.
+fn cost(transcript: &[u8]) -> Duration {
+    let (began, worked) = (Instant::now(), worked());
+    remember(transcript);
+    worked.and_then(|before| self::worked()?.checked_sub(before)).unwrap_or_else(|| began.elapsed())
+}
+
+/// The time that this thread has worked so far.
+fn worked() -> Option<Duration> {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(told.split(' ').next()?.parse().ok()?))
+}
+
+#[test]
+fn repetition_costs_what_its_length_costs() {
+    let mut slow = Vec::new();
+    for trigger in TRIGGERS {
+        let of = |bytes: usize| transcript(&trigger.repeat(bytes / trigger.len()));
+        let (small, large) = (of(SMALL_BYTES), of(LARGE_BYTES));
+        let ratio = |_| {
+            let large = cost(&large);
+            if large < NOISE { 0.0 } else { large.as_secs_f64() / cost(&small).as_secs_f64() }
+        };
+        let least = (0..ATTEMPTS).map(ratio).find(|ratio| *ratio < RATIO_MAX);
+        if least.is_none() {
+            slow.push(*trigger);
+        }
+    }
+    assert!(slow.is_empty(), "these cost more than their length: {slow:?}");
+}
