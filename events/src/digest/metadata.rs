@@ -14,7 +14,9 @@ use crate::tokens;
 pub struct Metadata {
     /// Tools of MCP servers that were called, by their full names, sorted; at most 200.
     pub mcp_tools_used: Vec<String>,
-    /// The earliest and the latest time that an item of the conversation bears.
+    /// The earliest and the latest time that an item of the conversation bears. A clock that was wrong is not believed: what
+    /// lies before 2020, when no agent was there to write it, or more than five years from the median of the rest, is left
+    /// out; unless all of it lies before 2020.
     pub start_time: Option<Timestamp>,
     /// See `start_time`.
     pub end_time: Option<Timestamp>,
@@ -30,6 +32,23 @@ pub struct Metadata {
     pub llm_cost_estimate: f64,
 }
 
+/// 2020-01-01 in milliseconds: no agent whose transcripts are read is older.
+const EARLIEST: Timestamp = Timestamp(1_577_836_800_000);
+/// Five years: further apart lies no session from its resumption.
+const APART_MAX_MS: u64 = 5 * 366 * 86_400_000;
+
+/// The first and the last of the times that are believed, see [`Metadata::start_time`]; linear.
+fn span(mut times: Vec<Timestamp>) -> Option<(Timestamp, Timestamp)> {
+    if times.iter().any(|at| *at >= EARLIEST) {
+        times.retain(|at| *at >= EARLIEST);
+    }
+    // Of two the earlier: a clock that was set wrong is behind, which is gone already, or ahead.
+    let middle = times.len().checked_sub(1)? / 2;
+    let median = *times.select_nth_unstable(middle).1;
+    times.retain(|at| at.0.abs_diff(median.0) <= APART_MAX_MS);
+    Some((*times.iter().min()?, *times.iter().max()?))
+}
+
 impl Metadata {
     /// The numbers of a conversation whose transcript has so many bytes; linear in the items.
     pub fn of(items: &[Item], transcript_bytes: u64) -> Self {
@@ -37,7 +56,7 @@ impl Metadata {
         let mut messages: BTreeSet<&str> = BTreeSet::new();
         let mut message_count = 0;
         let mut prompted = None;
-        let mut times: Option<(Timestamp, Timestamp)> = None;
+        let mut times: Vec<Timestamp> = Vec::new();
         for item in items {
             match &item.body {
                 Body::Call(call) if call.name.starts_with(MCP) => drop(tools.insert(&call.name)),
@@ -51,11 +70,9 @@ impl Metadata {
                 },
                 _ => {}
             }
-            if let Some(at) = item.at.filter(|_| !matches!(item.body, Body::Meta(_))) {
-                let (first, last) = times.unwrap_or((at, at));
-                times = Some((first.min(at), last.max(at)));
-            }
+            times.extend(item.at.filter(|_| !matches!(item.body, Body::Meta(_))));
         }
+        let times = span(times);
         let filtered = tokens::of_items(items);
         Self {
             mcp_tools_used: tools.into_iter().take(MAX_ENTRIES).map(|name| one_line(name, LINE_CHARS)).collect(),
@@ -67,5 +84,26 @@ impl Metadata {
             filtered_token_count: filtered,
             llm_cost_estimate: tokens::summary_usd(filtered),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_was_wrong_is_not_believed() {
+        let check = |times: &[&str], expected: Option<(&str, &str)>| {
+            let at = |day: &str| Timestamp::parse(&format!("{day}T00:00:00.000Z")).unwrap();
+            let found = span(times.iter().map(|day| at(day)).collect());
+            assert_eq!(found, expected.map(|(first, last)| (at(first), at(last))), "{times:?}");
+        };
+        check(&[], None);
+        check(&["2026-03-02"], Some(("2026-03-02", "2026-03-02")));
+        check(&["2026-03-02", "2024-03-01", "2026-03-03"], Some(("2024-03-01", "2026-03-03")));
+        check(&["1970-01-01", "2026-03-02"], Some(("2026-03-02", "2026-03-02")));
+        check(&["2099-01-01", "2026-03-02"], Some(("2026-03-02", "2026-03-02")));
+        check(&["1970-01-01", "2026-03-02", "2026-03-03", "2099-01-01"], Some(("2026-03-02", "2026-03-03")));
+        check(&["1970-01-01", "1970-01-03"], Some(("1970-01-01", "1970-01-03")));
     }
 }
