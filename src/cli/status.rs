@@ -58,6 +58,9 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     if !status.subagents.is_empty() {
         fact("subagents", told(&status.subagents));
     }
+    if let Some(count) = status.older_filter.filter(|count| *count > 0) {
+        fact("filter", older_filter(count));
+    }
     fact(
         "files",
         match status.looking {
@@ -117,6 +120,13 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
 fn told(states: &BTreeMap<String, u64>) -> String {
     let states: Vec<String> = states.iter().map(|(state, count)| format!("{count} {state}")).collect();
     states.join(", ")
+}
+
+/// What to do about sessions that would be stored otherwise today.
+fn older_filter(count: u64) -> String {
+    let (sessions, them) =
+        if count == 1 { ("1 session was".to_owned(), "it") } else { (format!("{count} sessions were"), "them") };
+    format!("{sessions} made by an older filter; `baton reindex` makes {them} anew")
 }
 
 /// Bytes for a person.

@@ -36,6 +36,9 @@ fn what_an_older_filter_made_is_made_anew_when_a_person_asks() {
     assert_eq!(of(&held, &me), before);
     let status = held.world.json(&["status"]);
     assert_eq!(status["older_filter"], 1, "of the other there is no transcript: {status}");
+    let told = "1 session was made by an older filter; `baton reindex` makes it anew";
+    let human = held.world.ok(&["status"]).out;
+    assert!(human.contains(told), "{human}");
 
     let done = held.world.json(&["reindex"]);
     assert_eq!(
@@ -53,6 +56,7 @@ fn what_an_older_filter_made_is_made_anew_when_a_person_asks() {
         "by the filter that made it"
     );
     assert_eq!(held.world.json(&["status"])["older_filter"], serde_json::Value::Null);
+    assert!(!held.world.ok(&["status"]).out.contains("older filter"));
     assert_eq!((held.world.found("marmot"), held.world.found("badger")), (vec![me.clone()], vec![gone]));
     assert_eq!(held.state(&me).unwrap().last_close, Some(CloseReason::Explicit), "it closes nothing");
 
