@@ -150,8 +150,7 @@ pub struct Row {
     pub malformed_lines: u64,
     /// Lines that were too long to be read.
     pub oversize_lines: u64,
-    /// Records of types this version does not know, by type.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    /// Records of types this version does not know, by type; empty when there are none.
     pub unknown_types: BTreeMap<String, u64>,
 }
 
