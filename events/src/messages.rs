@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use crate::branches::Abandoned;
-use crate::conversation::{Body, Call, Compaction, Item, Meta, ToolResult};
+use crate::conversation::{Body, Call, Compaction, Item, Meta, Outcome, ToolResult};
+use crate::filter::result::changed_lines;
 use crate::record::Timestamp;
 
 /// Whose message it is.
@@ -60,6 +61,19 @@ pub struct Part<'a> {
     pub line: u64,
     /// What it is.
     pub content: Content<'a>,
+}
+
+/// Lines that a call has added and removed, as far as that is known: as its result counts them where it does, for what a call
+/// shows is not the whole file; else as the call does. Never a call's own count when its result says that it failed.
+pub fn changed(call: Option<&Call>, result: Option<&ToolResult>) -> Option<(u32, u32)> {
+    let edit = call?.edit.as_ref()?;
+    match result {
+        Some(result) => {
+            let counted = changed_lines(&result.text);
+            counted.or_else(|| (result.outcome == Outcome::Ok).then_some((edit.added, edit.removed)))
+        }
+        None => Some((edit.added, edit.removed)),
+    }
 }
 
 /// What a part is.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::conversation::Outcome;
+use crate::conversation::Edit;
 
 /// An item from a line of text: `line[@message][~] kind words…`; for calls and results the first word is the id.
 fn item(text: &str) -> Item {
@@ -138,4 +138,28 @@ fn what_was_given_up_and_what_is_a_subagents_is_marked() {
             "assistant 5: text b",
         ],
     );
+}
+
+#[test]
+fn what_a_call_changed_is_what_its_result_counts() {
+    let edit = Edit { path: "a.rs".to_owned(), added: 3, removed: 0 };
+    let call = |edit: Option<&Edit>| {
+        let Body::Call(mut call) = item("1 call c").body else { panic!() };
+        call.edit = edit.cloned();
+        call
+    };
+    let result = |outcome, text: &str| {
+        let Body::Result(mut result) = item("2 result c").body else { panic!() };
+        (result.outcome, result.text) = (outcome, text.to_owned());
+        result
+    };
+    let check = |edit, result: Option<ToolResult>, expected| {
+        assert_eq!(changed(Some(&call(edit)), result.as_ref()), expected, "{result:?}");
+    };
+    check(Some(&edit), None, Some((3, 0)));
+    check(Some(&edit), Some(result(Outcome::Ok, "Write a.rs: +2 -1")), Some((2, 1)));
+    check(Some(&edit), Some(result(Outcome::Ok, "Write a.rs: ok")), Some((3, 0)));
+    check(Some(&edit), Some(result(Outcome::Failed, "Write a.rs: failed, no such folder")), None);
+    check(None, Some(result(Outcome::Ok, "Bash x: +2 -1")), None);
+    assert_eq!(changed(None, Some(&result(Outcome::Ok, "Edit a.rs: +2 -1"))), None);
 }

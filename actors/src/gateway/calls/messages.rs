@@ -121,7 +121,7 @@ fn tool(call: Option<&Call>, result: Option<(&ToolResult, u64)>) -> answer::Tool
     let answered = result.map(|(result, _)| result);
     let id = call.map(|call| &call.id).or(answered.map(|result| &result.id)).filter(|id| !id.is_empty());
     let name = call.map(|call| call.name.as_str()).or(answered.and_then(|result| result.name.as_deref()));
-    let edit = call.and_then(|call| call.edit.as_ref());
+    let changed = messages::changed(call, answered);
     answer::ToolUse {
         id: id.map(|id| out(id)),
         name: out(name.unwrap_or_default()),
@@ -134,8 +134,8 @@ fn tool(call: Option<&Call>, result: Option<(&ToolResult, u64)>) -> answer::Tool
         duration_ms: answered.and_then(|result| result.duration_ms),
         result: answered.map(|result| out(&result.text)),
         result_line: result.map(|(_, line)| line),
-        added: edit.map(|edit| edit.added),
-        removed: edit.map(|edit| edit.removed),
+        added: changed.map(|(added, _)| added),
+        removed: changed.map(|(_, removed)| removed),
         subagent: answered
             .and_then(|result| SessionId::new(&format!("agent-{}", result.agent.as_deref()?)))
             .map(|session| out(session.as_str())),
