@@ -133,6 +133,10 @@ pub struct Overview {
     pub unreachable: Vec<String>,
     /// Transcripts beyond the bound, not looked at.
     pub left_out: u64,
+    /// Folders and transcripts whose name is no UTF-8, which are passed over: the first ones, as far as they can be shown.
+    pub nameless: Vec<String>,
+    /// How many those are.
+    pub nameless_count: u64,
     /// Whether everything was looked at at least once.
     pub looked: bool,
 }
@@ -353,6 +357,8 @@ impl State {
             second_files: self.known.second_files(),
             unreachable: self.last.unreachable.clone(),
             left_out: self.last.left_out,
+            nameless: self.last.nameless.clone(),
+            nameless_count: self.last.nameless_count,
             looked: self.looked,
         }
     }

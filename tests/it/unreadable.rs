@@ -114,3 +114,20 @@ fn things_in_the_way_are_passed_over() {
     assert_eq!(world.found("lynx"), [id(1)]);
     assert_eq!(world.json(&["status"])["transcripts"], 1);
 }
+
+#[test]
+fn what_has_no_name_as_text_is_named_as_far_as_it_can_be() {
+    use std::os::unix::ffi::OsStrExt;
+    let world = World::new();
+    world.transcript("-work-one", &id(1)).prompt("the lynx is readable");
+    let nameless = |bytes: &[u8]| world.projects().join(std::ffi::OsStr::from_bytes(bytes));
+    if std::fs::create_dir(nameless(b"-work-caf\xe9")).is_err() {
+        return; // This file system has none such.
+    }
+    std::fs::write(nameless(b"-work-one/sp\xe9cial.jsonl"), "{}\n").unwrap();
+    std::fs::write(nameless(b"-work-one/not\xe9s.txt"), "no transcript").unwrap();
+    assert_eq!(world.found("lynx"), [id(1)]);
+    let problems = world.problems();
+    assert!(problems.contains("-work-caf\u{fffd}") && problems.contains("sp\u{fffd}cial.jsonl"), "{problems}");
+    assert!(problems.contains("no UTF-8") && !problems.contains("not\u{fffd}s"), "{problems}");
+}

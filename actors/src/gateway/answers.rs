@@ -253,6 +253,13 @@ pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[De
     for path in &overview.unreachable {
         tell(format!("cannot look into {path}"), "make the directory readable for you");
     }
+    for path in &overview.nameless {
+        tell(format!("{path} is not read: its name is no UTF-8"), "rename it");
+    }
+    if overview.nameless_count > overview.nameless.len() as u64 {
+        let more = overview.nameless_count - overview.nameless.len() as u64;
+        tell(format!("{more} more are not read: their names are no UTF-8"), "rename those that are named here first");
+    }
     for path in &overview.second_files {
         tell(
             format!("{path} has the name of a session that is read from another file"),

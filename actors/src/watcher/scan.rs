@@ -12,7 +12,7 @@ use super::Root;
 use crate::files::{self, FileSeen, FileStat};
 use crate::limits;
 
-/// Unreachable paths that are named; further ones look alike.
+/// Unreachable paths that are named; further ones look alike. As many of those whose name is no text.
 const UNREACHABLE_MAX: usize = 20;
 
 /// What a look found.
@@ -21,6 +21,10 @@ pub(super) struct Scan {
     pub(super) files: Vec<FileSeen>,
     pub(super) unreachable: Vec<String>,
     pub(super) left_out: u64,
+    /// Folders and transcripts whose name is no UTF-8, the first ones as far as it can be shown: no session has such a path.
+    pub(super) nameless: Vec<String>,
+    /// How many those are.
+    pub(super) nameless_count: u64,
     /// Files that can be changed by another name, so that their folder is not told.
     pub(super) elsewhere: BTreeSet<PathBuf>,
     /// A folder is reached by a link: what happens in it is not told by its name here.
@@ -37,6 +41,10 @@ pub(super) fn everything(roots: &[Root]) -> Scan {
     let mut scan = Scan::default();
     for root in roots {
         let mut visited = BTreeSet::new();
+        if root.projects.to_str().is_none() && root.projects.is_dir() {
+            scan.nameless(&root.projects);
+            continue;
+        }
         walk(root, &root.projects, transcript::layout(root.agent).depth, &mut visited, &mut scan);
     }
     scan
@@ -92,12 +100,23 @@ fn walk(root: &Root, directory: &Path, depth: usize, visited: &mut BTreeSet<(u64
             true => path.is_dir(),
             false => kind.is_dir(),
         };
+        let name = entry.file_name();
+        if name.to_str().is_none() {
+            let is_wanted = match is_directory {
+                true => depth > 1,
+                false => layout.may_be_transcript(&name.to_string_lossy()),
+            };
+            if is_wanted {
+                scan.nameless(&path);
+            }
+            continue;
+        }
         if is_directory {
             scan.linked |= kind.is_symlink();
             if depth > 1 && worth_entering(root, &path) && is_new(&path, kind.is_symlink(), visited) {
                 walk(root, &path, depth - 1, visited, scan);
             }
-        } else if path.file_name().and_then(|name| name.to_str()).is_some_and(|name| layout.may_be_transcript(name)) {
+        } else if name.to_str().is_some_and(|name| layout.may_be_transcript(name)) {
             match see(root, &path) {
                 Some(_) if scan.files.len() >= limits::TRANSCRIPTS => scan.left_out += 1,
                 Some((file, names)) => {
@@ -116,6 +135,13 @@ impl Scan {
     fn unreachable(&mut self, path: &Path, reason: &str) {
         if self.unreachable.len() < UNREACHABLE_MAX {
             self.unreachable.push(format!("{}: {reason}", path.display()));
+        }
+    }
+
+    fn nameless(&mut self, path: &Path) {
+        self.nameless_count += 1;
+        if self.nameless.len() < UNREACHABLE_MAX {
+            self.nameless.push(path.display().to_string());
         }
     }
 }
