@@ -48,7 +48,21 @@ impl Batch {
         lines: &[Vec<u8>],
         header: Header,
     ) -> Result<ManifestId, Error> {
-        check(lines)?;
+        // Before anything is written.
+        lines.iter().enumerate().try_for_each(|(index, line)| check(index, line))?;
+        self.append_each(session, prior, lines.iter().map(Ok), header)
+    }
+
+    /// As [`Batch::append`], of lines that are made one by one as they are written. The first error is the result; then
+    /// nothing of this batch may be committed.
+    pub fn append_each<L: AsRef<[u8]>>(
+        &mut self,
+        session: &SessionId,
+        prior: Option<&ManifestId>,
+        lines: impl Iterator<Item = Result<L, Error>>,
+        header: Header,
+    ) -> Result<ManifestId, Error> {
+        let mut lines = lines.peekable();
         let folder = self.store.folder_of(session);
         durable::make_private_folder(&folder).map_err(io_error("create", &folder))?;
         // A folder that is there may be left from an append that was not committed; one with a manifest is not.
@@ -59,12 +73,15 @@ impl Batch {
             None => Vec::new(),
         };
         let mut open = Open::default();
-        if !lines.is_empty()
+        if lines.peek().is_some()
             && let Some(last) = chunks.pop()
         {
             open = Open { items: last.items, lines: self.store.chunk(session, &last)? };
         }
-        for line in lines {
+        for (index, line) in lines.enumerate() {
+            let line = line?;
+            let line = line.as_ref();
+            check(index, line)?;
             if open.items > 0 && open.lines.len() + line.len() + 1 > CHUNK_BYTES {
                 chunks.push(self.close(&folder, std::mem::take(&mut open))?);
             }
@@ -177,15 +194,12 @@ struct Open {
     lines: Vec<u8>,
 }
 
-fn check(lines: &[Vec<u8>]) -> Result<(), Error> {
-    for (index, line) in lines.iter().enumerate() {
-        let what = match line {
-            line if line.is_empty() => "it is empty",
-            line if line.len() > LINE_MAX_BYTES => "it is too long",
-            line if line.contains(&b'\n') => "it has a line break in it",
-            _ => continue,
-        };
-        return Err(Error::BadLine { index, what });
-    }
-    Ok(())
+fn check(index: usize, line: &[u8]) -> Result<(), Error> {
+    let what = match line {
+        line if line.is_empty() => "it is empty",
+        line if line.len() > LINE_MAX_BYTES => "it is too long",
+        line if line.contains(&b'\n') => "it has a line break in it",
+        _ => return Ok(()),
+    };
+    Err(Error::BadLine { index, what })
 }
