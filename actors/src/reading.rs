@@ -46,6 +46,8 @@ pub enum Pass {
     Unreadable {
         /// Why.
         reason: String,
+        /// Whether it is what lies in the file, which stays so until it is written to.
+        lasting: bool,
     },
 }
 
@@ -153,7 +155,7 @@ fn pass(read: io::Result<Pass>) -> Pass {
 fn failed(error: &io::Error) -> Pass {
     match error.kind() {
         io::ErrorKind::NotFound => Pass::Gone,
-        _ => Pass::Unreadable { reason: error.to_string() },
+        kind => Pass::Unreadable { reason: error.to_string(), lasting: kind == io::ErrorKind::InvalidData },
     }
 }
 
@@ -186,11 +188,16 @@ fn read<S: Sink>(start: &Start, open_calls: OpenCalls, sink: &mut S, end: End) -
         // Somebody holds all of its items anyway.
         End::At(to) => (to, u64::MAX),
     };
+    let is_compressed = content.is_compressed();
     let mut bytes = content.from(offset)?;
     let beside = Beside::of(&start.path);
     let mut reader = Reader::new(start.source, start.cursor.clone(), open_calls, sink).with_spilled(&beside);
     let left = end.saturating_sub(offset);
     let more = Lines { bytes: &mut *bytes, left, held: Vec::new(), enough }.feed(&mut reader)?;
+    if is_compressed {
+        // What is damaged behind the end is damaged: or nothing at all of a broken one would be all there is to read.
+        io::copy(&mut bytes, &mut io::sink())?;
+    }
     drop(bytes);
     let (cursor, seen) = reader.into_parts();
     let tail = match cursor.offset == offset {
@@ -200,6 +207,9 @@ fn read<S: Sink>(start: &Start, open_calls: OpenCalls, sink: &mut S, end: End) -
     };
     Ok(Pass::Read(Box::new(Done { cursor, seen, tail, more })))
 }
+
+/// Room that the usual lines do not take.
+const ROOMY_BYTES: usize = 4 * limits::READ_BLOCK_BYTES;
 
 /// Feeds blocks of a file to a reader, holding back what is not a whole line yet.
 struct Lines<'a> {
@@ -237,6 +247,10 @@ impl Lines<'_> {
     fn hand_over<S: Sink>(&mut self, reader: &mut Reader<'_, S>) -> u64 {
         let consumed = reader.feed(&self.held);
         self.held.drain(..consumed);
+        // What a giant line took is given back behind it.
+        if self.held.capacity() > ROOMY_BYTES {
+            self.held.shrink_to(2 * limits::READ_BLOCK_BYTES);
+        }
         consumed as u64
     }
 

@@ -123,6 +123,34 @@ fn one_that_is_compressed_before_it_is_seen_is_read_and_a_subagents_names_its_pa
 }
 
 #[test]
+fn a_compressed_one_that_is_damaged_fails_and_says_so_until_it_is_mended() {
+    // A frame that asks for a window of 2 GB: a raw block of five bytes.
+    let greedy = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa8, 0x29, 0x00, 0x00, b'h', b'e', b'l', b'l', b'o'];
+    let whole = zstd::encode_all(fixture("usual").as_bytes(), 3).unwrap();
+    for (what, damaged) in
+        [("truncated", &whole[..whole.len() / 2]), ("garbage", &b"no zstd at all"[..]), ("greedy", &greedy[..])]
+    {
+        let world = World::new();
+        let packed = rollout(&world, CODEX).with_extension("jsonl.zst");
+        fs::write(&packed, damaged).unwrap();
+        let missed = world.search("harbour");
+        assert_eq!(missed["freshness"]["failed"], serde_json::json!([CODEX]), "{what}: {missed}");
+        let shown = row(&world, CODEX);
+        assert_eq!((shown["state"].as_str(), shown["message_count"].as_u64()), (Some("failed"), Some(0)), "{what}");
+        assert!(world.problems().contains(CODEX), "{what}: {}", world.problems());
+        let position = world.search("harbour")["freshness"]["position"].clone();
+        for _ in 0..3 {
+            assert_eq!(world.search("harbour")["freshness"]["position"], position, "{what}: asking leaves no trace");
+        }
+        let closed = world.close_fails(&[CODEX]);
+        assert!(closed["message"].as_str().unwrap().contains("damaged"), "{what}: {closed}");
+        fs::write(&packed, &whole).unwrap();
+        assert_eq!(world.found("harbour"), [CODEX], "{what}");
+        assert_eq!(world.problems(), "[]", "{what}");
+    }
+}
+
+#[test]
 fn sessions_of_two_agents_with_one_id_are_told_apart_and_named() {
     let world = World::new();
     world.transcript("-one", CODEX).prompt("the pilot boat").reply("yes");

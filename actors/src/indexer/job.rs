@@ -173,7 +173,7 @@ fn read(request: &JobRequest, items: &mut Vec<Item>, start: &Start) -> Result<Do
         Pass::Read(done) => Ok(*done),
         Pass::Rewritten { identity } => Err(Stop::Rewritten(identity)),
         Pass::Gone => Err(Stop::Failed(FailureWhy::Gone, format!("{} is gone", start.path))),
-        Pass::Unreadable { reason } => Err(Stop::Failed(FailureWhy::Unreadable, reason)),
+        Pass::Unreadable { reason, .. } => Err(Stop::Failed(FailureWhy::Unreadable, reason)),
     }
 }
 
@@ -184,19 +184,23 @@ fn write(
     new: &[Item],
     header: Header,
 ) -> Result<ContentHash, Stop> {
-    let not_stored = |error: String| Stop::Failed(FailureWhy::NotStored, error);
-    let lines = encoded(new).map_err(not_stored)?;
-    batch.append(&request.session, prior, &lines, header).map_err(|error| not_stored(error.to_string()))
+    // One after the other: a long conversation would else be in memory twice.
+    let lines = new.iter().enumerate().map(|(index, item)| {
+        line(item).map_err(|_| chunks::Error::BadLine { index, what: "it cannot be written as JSON" })
+    });
+    let appended = batch.append_each(&request.session, prior, lines, header);
+    appended.map_err(|error| Stop::Failed(FailureWhy::NotStored, error.to_string()))
 }
 
 /// Items as lines, without their line breaks.
 fn encoded(items: &[Item]) -> Result<Vec<Vec<u8>>, String> {
-    let mut lines = Vec::with_capacity(items.len());
-    for item in items {
-        let mut line = Vec::new();
-        item::encode(item, &mut line).map_err(|error| error.to_string())?;
-        line.pop();
-        lines.push(line);
-    }
-    Ok(lines)
+    items.iter().map(|item| line(item).map_err(|error| error.to_string())).collect()
+}
+
+/// An item as a line, without its line break.
+fn line(item: &Item) -> Result<Vec<u8>, item::Error> {
+    let mut line = Vec::new();
+    item::encode(item, &mut line)?;
+    line.pop();
+    Ok(line)
 }

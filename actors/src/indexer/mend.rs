@@ -78,7 +78,7 @@ fn read(state: &State, path: &str, agent: Agent, to: u64) -> Result<(Vec<Item>, 
         Pass::Read(done) => Ok((items, *done)),
         Pass::Rewritten { .. } => Err(format!("{path} was rewritten since")),
         Pass::Gone => Err(format!("{path} is gone")),
-        Pass::Unreadable { reason } => Err(reason),
+        Pass::Unreadable { reason, .. } => Err(reason),
     }
 }
 

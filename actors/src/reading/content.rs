@@ -80,7 +80,8 @@ impl Content {
 
     fn stream(&mut self) -> io::Result<impl Read + '_> {
         self.file.seek(SeekFrom::Start(0))?;
-        let mut decoder = zstd::Decoder::with_buffer(BufReader::with_capacity(limits::READ_BLOCK_BYTES, &self.file))?;
+        let file = BufReader::with_capacity(limits::READ_BLOCK_BYTES, &self.file);
+        let mut decoder = zstd::Decoder::with_buffer(file).map_err(broken)?;
         decoder.window_log_max(limits::COMPRESSED_WINDOW_LOG)?;
         let most = self.metadata.len().saturating_mul(limits::COMPRESSED_RATIO).max(limits::COMPRESSED_ALWAYS_BYTES);
         Ok(Bounded { inner: decoder, left: most })
@@ -123,12 +124,21 @@ struct Bounded<R> {
 
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buffer)?;
+        let read = self.inner.read(buffer).map_err(broken)?;
         self.left = self.left.checked_sub(read as u64).ok_or_else(|| {
             let ratio = limits::COMPRESSED_RATIO;
-            io::Error::other(format!("it comes to more than {ratio} times its compressed size: no transcript does"))
+            let what = format!("it comes to more than {ratio} times its compressed size: no transcript does");
+            io::Error::new(io::ErrorKind::InvalidData, what)
         })?;
         Ok(read)
+    }
+}
+
+/// What is wrong with a stream itself, and stays so until somebody writes to the file; what the system says is left as it is.
+fn broken(error: io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(_) => error,
+        None => io::Error::new(io::ErrorKind::InvalidData, format!("it is compressed, and damaged: {error}")),
     }
 }
 
@@ -196,11 +206,14 @@ mod tests {
         assert!(error.to_string().contains("times its compressed size"), "{error}");
         let (_folder, path) = content(true, b"whole\n");
         let bytes = std::fs::read(&path).unwrap();
-        std::fs::write(&path, &bytes[..bytes.len() - 3]).unwrap();
-        let mut torn = Content::open(Agent::Codex, &path).unwrap();
-        assert!(io::copy(&mut torn.from(0).unwrap(), &mut io::sink()).is_err());
-        std::fs::write(&path, b"no zstd at all").unwrap();
-        let mut other = Content::open(Agent::Codex, &path).unwrap();
-        assert!(io::copy(&mut other.from(0).unwrap(), &mut io::sink()).is_err());
+        let refused = |what: &[u8]| {
+            std::fs::write(&path, what).unwrap();
+            let mut content = Content::open(Agent::Codex, &path).unwrap();
+            let error = io::copy(&mut content.from(0).unwrap(), &mut io::sink()).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
+            assert!(error.to_string().contains("damaged"), "{error}");
+        };
+        refused(&bytes[..bytes.len() - 3]);
+        refused(b"no zstd at all");
     }
 }

@@ -164,11 +164,15 @@ impl State {
                     let _ = self.submit(&Command::Vanish, None).await?;
                     return Ok(void);
                 }
-                Pass::Unreadable { reason } => {
+                Pass::Unreadable { reason, lasting } => {
                     if self.unreadable.as_ref() != Some(&reason) {
                         tracing::warn!(session = %self.id, path = %redact(&start.path), %reason, "transcript not readable");
                     }
                     self.unreadable = Some(reason);
+                    if lasting && self.aggregate().state().phase == Phase::Failed {
+                        // It is known to fail, and until it is written to it is read again in its time, not for each query.
+                        self.checked(seen);
+                    }
                     return Ok(void);
                 }
             }
