@@ -40,6 +40,7 @@ use crate::journal::Journal;
 use crate::limits;
 use crate::outage::Outage;
 use crate::pace::Pace;
+use crate::remains::Remains;
 use crate::roots::Roots;
 use crate::settings::SettingsReader;
 use crate::slot::Slot;
@@ -106,6 +107,8 @@ pub struct Services {
     pub scale: Arc<Scale>,
     /// Held while everything is verified: two at once would only be in each other's way.
     pub verifying: Arc<Semaphore>,
+    /// What copies of forgotten sessions are known by.
+    pub remains: Arc<Remains>,
     /// What is ready to be handed over.
     pub handoffs: Arc<handoff::Handoffs>,
     /// Set to `true` to stop the daemon.

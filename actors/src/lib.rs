@@ -25,6 +25,7 @@ pub mod outage;
 pub mod pace;
 pub mod place;
 pub mod reading;
+pub mod remains;
 pub mod repair;
 pub mod restart;
 pub mod roots;

@@ -49,6 +49,9 @@ pub const LINE_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes at the head of a transcript in which its working directory is looked for: the first typed prompt names it.
 pub const PEEK_BYTES: u64 = 8 * 1024 * 1024;
 
+/// Of a new transcript, how much is compared with what is known of forgotten sessions: a copy begins as its original did.
+pub const COPY_HEAD_BYTES: u64 = 8 * 1024 * 1024;
+
 /// Largest window that a compressed transcript may ask for, as a power of two: 32 MB. Codex' own take 2 MB.
 pub const COMPRESSED_WINDOW_LOG: u32 = 25;
 

@@ -35,6 +35,7 @@ use crate::indexer::{self, JobOutcome};
 use crate::journal::{AppendError, Journal};
 use crate::outage::Outage;
 use crate::pace::{Pace, Urgency};
+use crate::remains::Remains;
 use crate::settings::SettingsReader;
 use crate::slot::{self, CallError};
 use crate::stream::{self, SessionStream};
@@ -65,6 +66,8 @@ pub struct Options {
     pub outage: Outage,
     /// What has become of other sessions: a subagent is forgotten with its own.
     pub table: TableReader,
+    /// What copies of forgotten sessions are known by.
+    pub remains: Arc<Remains>,
 }
 
 /// Reaches one incarnation of a session.

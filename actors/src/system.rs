@@ -22,6 +22,7 @@ use crate::lock::{self, HomeLock, LockError};
 use crate::obstacle::Obstacle;
 use crate::outage::Outage;
 use crate::pace::Pace;
+use crate::remains::Remains;
 use crate::roots::Roots;
 use crate::session;
 use crate::settings::{Settings, SettingsReader};
@@ -153,6 +154,7 @@ impl System {
         let (pace, outage) = (Pace::new(processors), Outage::default());
         let socket_path = settings.borrow().hooks.socket_path.clone();
         let stop = watch::Sender::new(false);
+        let remains = Arc::new(Remains::open(&home.join("log")));
         let hooks = Arc::new(Hooks::open(hooks::Options {
             home: home.clone(),
             roots: roots.clone(),
@@ -188,6 +190,7 @@ impl System {
             exporting: Arc::new(Trouble::new(export::TROUBLE)),
             scale: Arc::default(),
             verifying: Arc::new(Semaphore::new(1)),
+            remains: remains.clone(),
             handoffs: Arc::default(),
             stop,
         };
@@ -202,6 +205,7 @@ impl System {
             supervisor: supervisor.clone(),
             outage,
             table: table.clone(),
+            remains,
         };
         let memory = indexer::Options {
             journal: journal.clone(),

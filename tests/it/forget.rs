@@ -252,6 +252,42 @@ fn forks_and_copies_go_too_unless_they_are_to_stay() {
 }
 
 #[test]
+fn a_copy_that_is_made_later_brings_nothing_back() {
+    let world = World::new();
+    let mut original = world.transcript("-work-one", &id(1));
+    original.prompt("the quokkaprompt").reply("the bilbyreply");
+    let read = std::fs::read_to_string(original.path()).unwrap();
+    let copied = |number: u32| {
+        let mut copy = world.transcript("-work-one", &id(number));
+        let other = format!("\"sessionId\":\"{}\"", id(number));
+        copy.write(read.replace(&format!("\"sessionId\":\"{}\"", id(1)), &other).as_bytes());
+        copy.prompt("and the fork goes on with the numbatinput");
+    };
+    assert_eq!(world.found("quokkaprompt"), [id(1)]);
+    forget(&world, &[&id(1)]);
+    copied(2);
+    world.transcript("-work-one", &id(3)).prompt("the platypus").reply("stays");
+    let found = |word: &str| world.found(word);
+    assert_eq!((found("quokkaprompt"), found("numbatinput"), found("platypus")), (vec![], vec![], vec![id(3)]));
+    assert_eq!(world.show(&id(2))["state"], "forgotten");
+    let told = world.ok(&["explain", &id(2)]).out;
+    assert!(told.contains("a copy of a forgotten session") && told.contains(&id(1)), "{told}");
+    world.kill();
+    assert_eq!(found_in(world.home(), &["quokkaprompt", "bilbyreply", "numbatinput"]), [""; 0]);
+
+    // A daemon that comes later knows it as well.
+    copied(4);
+    assert_eq!((found("quokkaprompt").len(), found("platypus")), (0, vec![id(3)]));
+    // It is taken back like any other, and what is taken back is no secret of the others either.
+    world.ok(&["forget", "--undo", &id(2)]);
+    assert_eq!(found("numbatinput"), [id(2)]);
+    world.ok(&["forget", "--undo", &id(1)]);
+    copied(5);
+    assert!(found("quokkaprompt").contains(&id(1)), "{:?}", found("quokkaprompt"));
+    assert!(found("numbatinput").contains(&id(5)), "{:?}", found("numbatinput"));
+}
+
+#[test]
 fn a_person_takes_it_back() {
     let world = World::new();
     let transcript = planted(&world, 1);

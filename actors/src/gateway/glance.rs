@@ -66,7 +66,8 @@ pub(super) fn file_of(id: &SessionId, state: &State) -> Option<FileSeen> {
     })
 }
 
-fn beginning(file: &FileSeen) -> Start {
+/// Where reading a file begins.
+pub(super) fn beginning(file: &FileSeen) -> Start {
     Start {
         source: Source { agent: file.agent, subagent: matches!(file.kind, Kind::Subagent { .. }) },
         path: file.path.clone(),

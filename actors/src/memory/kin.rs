@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use baton_events::conversation::Link;
+use baton_events::hash::Mark;
 use baton_events::record::SessionId;
-use sha2::{Digest, Sha256};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, TERMINATED, Term};
 
@@ -25,8 +25,7 @@ pub struct Kin {
 
 /// What the index keeps of a record's id: the first 64 bits of its SHA-256, so that ids of any shape take the same room.
 pub(super) fn key(uuid: &str) -> u64 {
-    let digest = Sha256::digest(uuid.as_bytes());
-    digest.iter().take(8).fold(0, |key, byte| key << 8 | u64::from(*byte))
+    Mark::of(uuid.as_bytes()).0
 }
 
 /// What the index keeps of a session that another's transcript names.
@@ -102,6 +101,15 @@ fn sample(keys: &[u64]) -> Vec<u64> {
 }
 
 impl Searcher {
+    /// Fingerprints of a session's records, in their order, as [`Mark::of`] makes them. Only what is indexed is known.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn marks(&self, session: &SessionId) -> Result<Vec<u64>, Error> {
+        self.snapshot().records(session.as_str())
+    }
+
     /// The sessions that hold a record of this id, by id. Only what is indexed is known.
     ///
     /// # Errors

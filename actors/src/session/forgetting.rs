@@ -1,11 +1,15 @@
 //! Tombstones: set, lifted, and handed on to subagents. What is stored is deleted by whoever asked, see [`crate::indexer`]
 //! and the gateway's `forget`; if that is interrupted, by the next start.
 
-use baton_events::session::{Command, Phase};
+use baton_events::session::{Command, Phase, TailDigest};
+use baton_events::transcript::{Cursor, Source};
 
 use super::{State, Switched};
 use crate::files::FileSeen;
 use crate::journal::AppendError;
+use crate::limits;
+use crate::reading::{self, Start};
+use crate::remains::Marks;
 
 impl State {
     /// Sets the tombstone. A job of the session is void from now on.
@@ -47,6 +51,37 @@ impl State {
         let is_forgotten = |phase| phase == Phase::Forgotten;
         let parent = self.options.table.borrow().get(parent).map(|row| row.state.phase);
         if parent.is_some_and(is_forgotten) && self.submit(&Command::Forget, None).await?.is_ok() {
+            self.let_everything_go();
+        }
+        Ok(())
+    }
+
+    /// A transcript that begins with records of a forgotten session is a copy of it, and forgotten before anything of it is
+    /// stored. Only one of which nothing was read yet: a copy that a person has left, or taken back, stays.
+    pub(super) async fn forget_copy(&mut self) -> Result<(), AppendError> {
+        let (state, remains) = (self.aggregate().state(), self.options.remains.clone());
+        let is_new = state.read.offset == 0 && state.generation <= 1 && state.phase != Phase::Forgotten;
+        let Some(transcript) = state.transcript.as_ref().filter(|_| is_new && !remains.is_empty()) else {
+            return Ok(());
+        };
+        let source = Source { agent: transcript.agent, subagent: state.is_subagent() };
+        let start =
+            Start { source, path: transcript.path.clone(), cursor: Cursor::default(), tail: TailDigest::default() };
+        let (id, room) = (self.id.clone(), self.options.pace.reading(self.urgency).await);
+        let looking = tokio::task::spawn_blocking(move || {
+            let _room = room;
+            let mut records = Marks::default();
+            // One that cannot be read is not read.
+            reading::look(&start, limits::COPY_HEAD_BYTES, &mut records);
+            let of = remains.copied_by(&id, records.0.into_iter())?;
+            if let Err(error) = remains.keep_copy(id, of.clone()) {
+                tracing::warn!(%error, "of which session this one is a copy is not kept");
+            }
+            Some(of)
+        });
+        let Some(of) = looking.await.ok().flatten() else { return Ok(()) };
+        tracing::info!(session = %self.id, %of, "a copy of a forgotten session");
+        if self.submit(&Command::Forget, None).await?.is_ok() {
             self.let_everything_go();
         }
         Ok(())

@@ -101,6 +101,11 @@ impl State {
             }
             return Ok(void);
         }
+        self.forget_copy().await?;
+        if self.is_at_rest() {
+            self.checked(seen);
+            return Ok(void);
+        }
         loop {
             let state = self.aggregate().state();
             let Some(transcript) = &state.transcript else { return Ok(void) };

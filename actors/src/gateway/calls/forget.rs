@@ -7,6 +7,7 @@
 mod aside;
 mod chosen;
 mod family;
+mod remains;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -56,7 +57,13 @@ pub(in crate::gateway) async fn forget(
     let carried_out = tokio::spawn(async move {
         match asked.undo {
             true => restore(&services_then, targets, &working).await,
-            false => carry_out(&services_then, targets, &working).await,
+            false => {
+                let unkept = if asked.only { None } else { remains::keep(&services_then, &targets).await.err() };
+                let mut done = carry_out(&services_then, targets, &working).await;
+                done.problems
+                    .extend(unkept.map(|why| format!("copies that are made later will not be known as such: {why}")));
+                done
+            }
         }
     });
     let done = told_of(services, out, || work.progress(), carried_out).await?;
@@ -165,6 +172,7 @@ async fn carry_out(services: &Arc<Services>, targets: Vec<Target>, work: &Work) 
 async fn restore(services: &Arc<Services>, targets: Vec<Target>, work: &Work) -> Done {
     let mut done = Done::default();
     work.begin(targets.len());
+    let ids: Vec<SessionId> = targets.iter().map(|target| target.id.clone()).collect();
     // Parents before their subagents, which would be forgotten with them again.
     for target in targets {
         done.gone += u64::from(target.file.is_none());
@@ -174,6 +182,9 @@ async fn restore(services: &Arc<Services>, targets: Vec<Target>, work: &Work) ->
             switched => done.problems.push(not_done(&target.id, switched)),
         }
         work.step();
+    }
+    if let Err(problem) = remains::lift(services, ids).await {
+        done.problems.push(format!("copies of it are still forgotten when they are found: {problem}; call again"));
     }
     if let Err(problem) = export_again(services).await {
         tracing::warn!(%problem, "session table not exported");

@@ -75,6 +75,10 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         what: format!("the stored conversation of session {session} cannot be read, so searches do not find it: {why}"),
         fix: "put that file back from a backup, or the transcript as it was; `baton show` then restores it".to_owned(),
     }));
+    problems.extend(services.remains.problem().map(|why| answer::Problem {
+        what: format!("log/forgotten-records.json cannot be read, so new copies of forgotten sessions are not known as such: {why}"),
+        fix: "put it back from a backup, or remove it, and run `baton stop`; the next command starts anew".to_owned(),
+    }));
     problems.extend(memory_problem.map(|why| lasting(format!("the searchable memory does not follow the log: {why}"))));
     problems.extend(services.indexer.not_storing().map(lasting));
     problems.extend(services.exporting.told().map(lasting));
