@@ -7,8 +7,23 @@ use crate::conversation::{Body, Item, Meta, Usage};
 /// The model's name where no model answered: errors, limits, the harness' own words.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// A message of a model and the request that brought it. Gateways name no request.
-type Key = (Box<str>, Option<Box<str>>);
+/// Most tokens that one count of a request is believed to be: hundreds of times the largest context there is.
+const COUNT_MAX: u64 = 1_000_000_000;
+
+/// What tells a message of a model from others: its id, which the service gives once; where a gateway gives none, the request
+/// that brought it. Not all lines of a message name its request.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Message(Box<str>),
+    Request(Box<str>),
+}
+
+impl Key {
+    fn of(item: &Item, usage: &Usage) -> Option<Self> {
+        let message = item.message.clone().filter(|id| !id.is_empty()).map(Self::Message);
+        message.or_else(|| usage.request.clone().map(Self::Request))
+    }
+}
 
 /// The requests of a conversation, each with the most that was said of it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,20 +51,28 @@ pub struct ModelUsage {
 }
 
 impl Requests {
-    /// The requests of a conversation; linear in the items. Said of one request is the usage with the greatest output, of
-    /// equals the last. What nobody's model wrote is left out, and so is what names no message and no request.
+    /// The requests of a conversation; linear in the items, but for a logarithm. Said of one message is the usage with the
+    /// greatest output, of equals the last. What nobody's model wrote is left out, and so is what names no message and no
+    /// request, and what subagents took inside of the conversation.
     pub fn of(items: &[Item]) -> Self {
+        Self::where_aside(items, false)
+    }
+
+    /// The same of the subagents whose conversations stand inside of this one, as the first versions wrote them.
+    pub fn of_subagents_inside(items: &[Item]) -> Self {
+        Self::where_aside(items, true)
+    }
+
+    fn where_aside(items: &[Item], aside: bool) -> Self {
         let mut requests: BTreeMap<Key, Usage> = BTreeMap::new();
-        for item in items {
+        for item in items.iter().filter(|item| item.sidechain == aside) {
             let Body::Meta(Meta::Usage(usage)) = &item.body else { continue };
-            if usage.model == SYNTHETIC || (item.message.is_none() && usage.request.is_none()) {
-                continue;
-            }
-            let key = (item.message.clone().unwrap_or_default(), usage.request.clone());
+            let Some(key) = Key::of(item, usage).filter(|_| usage.model != SYNTHETIC) else { continue };
+            let usage = bounded(usage.clone());
             match requests.get_mut(&key) {
                 Some(known) if known.output > usage.output => {}
-                Some(known) => known.clone_from(usage),
-                None => drop(requests.insert(key, usage.clone())),
+                Some(known) => *known = usage,
+                None => drop(requests.insert(key, usage)),
             }
         }
         Self(requests)
@@ -96,6 +119,15 @@ impl Requests {
     }
 }
 
+/// What no request can have taken is not believed beyond what any can.
+fn bounded(mut usage: Usage) -> Usage {
+    let Usage { input, output, cache_read, cache_creation, cache_creation_1h, .. } = &mut usage;
+    for count in [input, output, cache_read, cache_creation, cache_creation_1h] {
+        *count = (*count).min(COUNT_MAX);
+    }
+    usage
+}
+
 impl ModelUsage {
     fn named(model: &str) -> Self {
         Self { model: model.to_owned(), ..Self::default() }
@@ -121,8 +153,9 @@ impl ModelUsage {
 mod tests {
     use super::*;
 
-    /// `message request model output`; `-` is none. Input is ten times the output.
+    /// `message request model output`; `-` is none, `~` before it a subagent's. Input is ten times the output.
     fn item(text: &str) -> Item {
+        let (text, sidechain) = text.strip_prefix('~').map_or((text, false), |text| (text, true));
         let words: Vec<&str> = text.split_whitespace().collect();
         let [message, request, model, output] = words[..] else { panic!("{text}") };
         let id = |word: &str| (word != "-").then(|| word.into());
@@ -136,7 +169,7 @@ mod tests {
             ..Usage::default()
         };
         let body = Body::Meta(Meta::Usage(usage));
-        Item { line: 1, at: None, uuid: None, message: id(message), sidechain: false, body }
+        Item { line: 1, at: None, uuid: None, message: id(message), sidechain, body }
     }
 
     fn requests(lines: &[&str]) -> Requests {
@@ -159,7 +192,9 @@ mod tests {
             (&["m1 r1 opus 10", "m1 r1 opus 10"], "opus:1x10"),
             (&["m1 r1 opus 5", "m2 r2 haiku 10", "m1 r1 opus 631"], "haiku:1x10 opus:1x631"),
             (&["m1 r1 opus 631", "m1 r1 opus 5"], "opus:1x631"),
-            (&["m1 r1 opus 10", "m1 r2 opus 10"], "opus:2x20"),
+            (&["m1 r1 opus 10", "m1 r2 opus 10"], "opus:1x10"),
+            (&["m1 - opus 10", "m1 r1 opus 10", "m1 - opus 10", "m2 r2 opus 15"], "opus:2x25"),
+            (&["~m1 r1 opus 10", "m2 r2 opus 20"], "opus:1x20"),
             (&["m1 - opus 10", "m1 - opus 20"], "opus:1x20"),
             (&["- r1 opus 10", "- r2 opus 20"], "opus:2x30"),
             (&["- - opus 10"], ""),
@@ -167,6 +202,13 @@ mod tests {
         ] {
             assert_eq!(told(&requests(lines)), expected, "{lines:?}");
         }
+    }
+
+    #[test]
+    fn what_subagents_took_inside_of_a_conversation_is_told_apart() {
+        let items = ["~s1 r1 haiku 10", "m2 r2 opus 20", "~s1 r1 haiku 30"].map(item);
+        assert_eq!(told(&Requests::of(&items)), "opus:1x20");
+        assert_eq!(told(&Requests::of_subagents_inside(&items)), "haiku:1x30");
     }
 
     #[test]
@@ -180,6 +222,15 @@ mod tests {
         family.join(fork);
         family.join(base);
         assert_eq!(told(&family), "opus:3x60");
+    }
+
+    #[test]
+    fn a_count_is_believed_up_to_a_bound() {
+        let mut item = item("m1 r1 opus 10");
+        if let Body::Meta(Meta::Usage(usage)) = &mut item.body {
+            usage.cache_read = u64::MAX;
+        }
+        assert_eq!(Requests::of(&[item]).by_model()[0].cache_read, COUNT_MAX);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) fn of(services: &Services, table: &SessionTable, family: Option<&Fami
     let prices = services.settings.borrow().prices.clone();
     let own = Requests::of(items);
     let mut elders = Requests::default();
-    let mut children = Requests::default();
+    let mut children = Requests::of_subagents_inside(items);
     let mut told = SubagentUsage::default();
     if let Some(family) = family {
         if !own.is_empty() {
@@ -92,7 +92,13 @@ fn sum(models: &[usage::ModelUsage], prices: &Prices) -> Tokens {
     models.iter().for_each(|model| all.add(model));
     let costs: Vec<f64> = models.iter().filter_map(|model| Some(prices.of(&model.model)?.of(model))).collect();
     let known = !costs.is_empty() || models.is_empty();
-    tokens(&all, known.then(|| (costs.iter().sum::<f64>() * 1e6).round() / 1e6))
+    tokens(&all, known.then(|| dollars(&costs)))
+}
+
+/// The sum of costs, rounded. Never `-0.0`, as the sum of none is by itself.
+fn dollars(costs: &[f64]) -> f64 {
+    let sum = costs.iter().fold(0.0, |sum, cost| sum + cost);
+    (sum * 1e6).round() / 1e6
 }
 
 fn tokens(usage: &usage::ModelUsage, cost_usd: Option<f64>) -> Tokens {
@@ -105,5 +111,17 @@ fn tokens(usage: &usage::ModelUsage, cost_usd: Option<f64>) -> Tokens {
         cache_creation_1h_input_tokens: usage.cache_creation_1h,
         output_is_lower_bound: usage.output_is_lower_bound,
         cost_usd,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_costs_nothing() {
+        for (costs, expected) in [(&[][..], "0.0"), (&[0.0], "0.0"), (&[0.000_000_4, 0.25], "0.25")] {
+            assert_eq!(format!("{:?}", dollars(costs)), expected);
+        }
     }
 }
