@@ -107,7 +107,11 @@ pub(super) fn say<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, scribe: &mut S
         },
         b"exec_command_end" => command_end(call_id, payload, stamp, scribe),
         b"patch_apply_end" => patch_end(call_id, payload, stamp, scribe),
-        b"mcp_tool_call_end" => server_end(call_id, payload, stamp, scribe),
+        b"mcp_tool_call_end" => {
+            // Some files have no call of it but this.
+            payload.get(b"invocation").into_iter().for_each(|told| item::server_call(call_id, told, stamp, scribe));
+            server_end(call_id, payload, stamp, scribe);
+        }
         b"item_completed" => item.into_iter().for_each(|it| item::say(it, stamp, scribe)),
         b"error" | b"stream_error" => {
             message

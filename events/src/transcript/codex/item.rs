@@ -64,16 +64,7 @@ pub(super) fn say<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scri
         }
         "filechange" => file_change(id, item, stamp, scribe),
         "mcptoolcall" | "dynamictoolcall" => {
-            let [server, namespace, tool, arguments] = pick(item, [b"server", b"namespace", b"tool", b"arguments"]);
-            let namespace = match text(server) {
-                Some(server) => Some(format!("mcp__{}", server.decode())),
-                None => text(namespace).map(|namespace| namespace.decode().into_owned()),
-            };
-            let tool = text(tool).map(Text::decode).unwrap_or_default();
-            let name = call::full_name(namespace.as_deref(), &tool);
-            if is_called(id, &name, scribe) && S::TEXT {
-                scribe.say_call(stamp, id, &name, arguments.unwrap_or(Value::Null), None);
-            }
+            server_call(id, item, stamp, scribe);
             event::server_end(id, item, stamp, scribe);
         }
         "websearch" => {
@@ -90,6 +81,25 @@ pub(super) fn say<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, scribe: &mut Scri
         }
         silent if SILENT.contains(&silent) => {}
         other => scribe.seen.count_unknown(&format!("item_completed:{other}"), 1),
+    }
+}
+
+/// A tool of an MCP server was called, if that was not told before.
+pub(super) fn server_call<S: Sink>(
+    id: Option<Text<'_>>,
+    told: Value<'_>,
+    stamp: &Stamp<'_>,
+    scribe: &mut Scribe<'_, S>,
+) {
+    let [server, namespace, tool, arguments] = pick(told, [b"server", b"namespace", b"tool", b"arguments"]);
+    let namespace = match text(server) {
+        Some(server) => Some(format!("mcp__{}", server.decode())),
+        None => text(namespace).map(|namespace| namespace.decode().into_owned()),
+    };
+    let tool = text(tool).map(Text::decode).unwrap_or_default();
+    let name = call::full_name(namespace.as_deref(), &tool);
+    if is_called(id, &name, scribe) && S::TEXT {
+        scribe.say_call(stamp, id, &name, arguments.unwrap_or(Value::Null), None);
     }
 }
 

@@ -147,3 +147,19 @@ fn nothing_that_is_cut_or_odd_is_too_much() {
         assert_eq!((seen.records, seen.malformed), (1, 0), "{odd}");
     }
 }
+
+#[test]
+fn an_answer_of_a_server_names_the_tool_that_no_call_names() {
+    let end = r#"{"type":"event_msg","payload":{"type":"mcp_tool_call_end","call_id":"c1","invocation":{"server":"tracker","tool":"close","arguments":{"id":7}},"result":{"Ok":{"content":[{"type":"text","text":"closed"}],"isError":false}}}}"#;
+    let call = r#"{"type":"response_item","payload":{"type":"function_call","call_id":"c1","name":"mcp__tracker__close","arguments":"{}"}}"#;
+    for (lines, expected) in [
+        (vec![end], vec![r#"call c1 mcp__tracker__close {"id":7}"#, "result c1 Ok: mcp__tracker__close: 1 line, 6 B"]),
+        (vec![call, end], vec!["call c1 mcp__tracker__close {}", "result c1 Ok: mcp__tracker__close: 1 line, 6 B"]),
+    ] {
+        let (cursor, _, items) = read((lines.join("\n") + "\n").as_bytes());
+        let told: Vec<String> = items.iter().map(|item| shown(item)[4..].to_owned()).collect();
+        assert_eq!((told.iter().map(String::as_str).collect::<Vec<_>>(), cursor.calls_in_flight()), (expected, 0));
+    }
+    let own = end.replace("tracker", "baton");
+    assert_eq!(read(format!("{own}\n").as_bytes()).2, []);
+}
