@@ -2,7 +2,8 @@
 //! what came between stays in the transcript, above.
 //!
 //! Only typed prompts make branches. Parallel calls of tools, their results and the harness' progress hang several
-//! records on one too, and are no branches.
+//! records on one too, and are no branches. A conversation's first prompt hangs on nothing, told as the empty name; so does
+//! a second one when somebody went back to the very beginning, unless the conversation was cut down in between.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,9 +21,13 @@ impl Abandoned {
         let mut last: BTreeMap<&str, u64> = BTreeMap::new();
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for item in items.iter().filter(|item| !item.sidechain) {
-            let Body::Meta(Meta::Below(parent)) = &item.body else { continue };
-            match last.insert(parent, item.line) {
-                Some(earlier) if earlier < item.line => ranges.push(earlier..item.line),
+            match &item.body {
+                Body::Meta(Meta::Below(parent)) => match last.insert(parent, item.line) {
+                    Some(earlier) if earlier < item.line => ranges.push(earlier..item.line),
+                    _ => {}
+                },
+                // What comes behind may hang on nothing, without anything given up.
+                Body::Meta(Meta::Compaction(_)) | Body::Summary { .. } => drop(last.remove("")),
                 _ => {}
             }
         }
@@ -52,19 +57,25 @@ impl Abandoned {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conversation::Compaction;
 
-    /// Words: `line` a reply, `line<parent` a typed prompt, with `~` inside a subagent's conversation.
+    /// Words: `line` a reply, `line<parent` a typed prompt, with `~` inside a subagent's conversation, `line!` a compaction.
     fn check(story: &str, expected: &str) {
         let mut items = Vec::new();
         for word in story.split_whitespace() {
             let (word, sidechain) = word.strip_prefix('~').map_or((word, false), |word| (word, true));
             let (line, parent) = word.split_once('<').map_or((word, None), |(line, parent)| (line, Some(parent)));
+            let (line, compaction) = line.strip_suffix('!').map_or((line, false), |line| (line, true));
             let line = line.parse().unwrap();
             let item = |body| Item { line, at: None, uuid: None, message: None, sidechain, body };
             match parent {
                 Some(parent) => {
                     items.push(item(Body::Meta(Meta::Below(parent.into()))));
                     items.push(item(Body::Prompt { text: "do".into() }));
+                }
+                None if compaction => {
+                    let compaction = Compaction { trigger: "auto".into(), tokens_before: None, tokens_after: None };
+                    items.push(item(Body::Meta(Meta::Compaction(compaction))));
                 }
                 None => items.push(item(Body::Reply { text: "done".into() })),
             }
@@ -89,6 +100,15 @@ mod tests {
         check("1<a 2 3<b 4 5<c 6 7<b 8 9<d 10 11<c 12", "3-11");
         check("1<a 2<a 3 4<b 5<c 6<b 7", "1-2 4-6");
         check("2<a 2<a 3", "");
+    }
+
+    #[test]
+    fn going_back_to_the_beginning_gives_up_everything_since() {
+        check("1< 2 3<b 4 5< 6", "1-5");
+        check("1< 2 3! 4< 5", "");
+        check("1< 2 3! 4< 5 6< 7", "4-6");
+        check("1<a 2 3! 4<a 5", "1-4");
+        check("1< 2 ~3< 4 ~5< 6", "");
     }
 
     #[test]

@@ -175,11 +175,11 @@ pub enum Meta {
     Branch(String),
     /// The working directory from here on.
     Cwd(String),
-    /// The typed prompt of the same line hangs on the record of this id. Two prompts below one record: a person went back,
-    /// and what came between is an abandoned branch.
+    /// The typed prompt of the same line hangs on the record of this id; on none, if it is empty. Two prompts below one record:
+    /// a person went back, and what came between is an abandoned branch.
     Below(Box<str>),
     /// What the service counted for the model's message ([`Item::message`]). Said again when it has grown: the largest
-    /// [`Usage::output`] of one message and request holds.
+    /// [`Usage::output`] of one message holds.
     Usage(Usage),
     /// The harness cut the conversation down here and went on with a summary.
     Compaction(Compaction),

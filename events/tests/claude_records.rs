@@ -85,6 +85,7 @@ fn item_line(item: &Item) -> String {
         Body::Meta(Meta::Title { source, text }) => ("title", format!("{source:?} {}", shown(text))),
         Body::Meta(Meta::Branch(text)) => ("branch", text.clone()),
         Body::Meta(Meta::Cwd(text)) => ("cwd", text.clone()),
+        Body::Meta(Meta::Below(parent)) if parent.is_empty() => ("below", "nothing".to_owned()),
         Body::Meta(Meta::Below(parent)) => ("below", parent.to_string()),
         Body::Meta(Meta::Usage(usage)) => {
             let counts = format!(

@@ -123,7 +123,7 @@ impl<'r> Record<'r> {
                 b"promptSource" => record.prompt_source = value.text(),
                 b"operation" => record.operation = value.text(),
                 b"customTitle" | b"aiTitle" | b"summary" | b"lastPrompt" => record.title = value.text(),
-                b"parentUuid" => record.parent = value.text(),
+                b"parentUuid" => record.parent = parent(value),
                 b"requestId" => record.request = value.text(),
                 b"toolUseResult" => record.copy = Some(value),
                 b"data" => record.data = Some(value),
@@ -171,7 +171,8 @@ fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option
     match kind {
         b"user" => {
             place(&record, &stamp, scribe);
-            stamp.below = record.parent;
+            // The nameless hang on nothing that could tell a branch.
+            stamp.below = record.parent.filter(|parent| !parent.is_blank() || record.uuid.is_some());
             user(&record, &stamp, scribe);
         }
         b"assistant" => {
@@ -262,6 +263,14 @@ fn version_of(text: &[u8]) -> [u32; 3] {
 
 fn title<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, source: TitleSource, scribe: &mut Scribe<'_, S>) {
     record.title.into_iter().for_each(|title| scribe.title(stamp, source, &title.decode()));
+}
+
+/// The record on which another hangs; the empty name when it says that there is none.
+fn parent(value: Value<'_>) -> Option<Text<'_>> {
+    match value {
+        Value::Null => Some(Text::of(b"")),
+        other => other.text().filter(|text| !text.is_blank()),
+    }
 }
 
 /// A content block, as far as it matters.

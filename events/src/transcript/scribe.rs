@@ -38,7 +38,7 @@ pub(crate) struct Stamp<'r> {
     pub(crate) at: Option<Timestamp>,
     pub(crate) uuid: Option<Text<'r>>,
     pub(crate) message: Option<Text<'r>>,
-    /// The record on which a prompt of this one hangs.
+    /// The record on which a prompt of this one hangs; blank when it says that it hangs on none.
     pub(crate) below: Option<Text<'r>>,
     /// Whether the record is marked as a subagent's.
     pub(crate) sidechain: bool,
@@ -182,7 +182,7 @@ impl<'a, S: Sink> Scribe<'a, S> {
         let first = !std::mem::replace(&mut self.holds.prompt, true);
         self.holds.conversation = true;
         self.cursor.working = true;
-        if let Some(parent) = stamp.below.filter(|parent| first && !self.aside(stamp) && !parent.is_blank()) {
+        if let Some(parent) = stamp.below.filter(|_| first && !self.aside(stamp)) {
             self.say(stamp, || Some(Body::Meta(Meta::Below(bounded_id(parent)))));
         }
     }
