@@ -342,9 +342,11 @@ fn assistant<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scrib
     match content {
         Some(Value::Text(whole)) => text(whole, scribe),
         Some(array) => {
-            for block in array.elements().map(Block::read) {
-                match block.kind {
-                    b"text" => block.text.into_iter().for_each(|part| text(part, scribe)),
+            for value in array.elements() {
+                let block = Block::read(value);
+                match (value, block.kind) {
+                    (Value::Text(bare), _) => text(bare, scribe),
+                    (_, b"text") => block.text.into_iter().for_each(|part| text(part, scribe)),
                     _ => assistant_block(record, &block, stamp, scribe),
                 }
             }
@@ -388,10 +390,10 @@ fn user<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_,
         array => {
             for value in array.elements() {
                 let block = Block::read(value);
-                match block.kind {
-                    b"text" | b"image" | b"document" => typed.block(value, &block),
-                    kind if kind.ends_with(b"tool_result") => result(record, &block, stamp, scribe),
-                    kind => other_block(kind, scribe),
+                match (value, block.kind) {
+                    (Value::Text(_), _) | (_, b"text" | b"image" | b"document") => typed.block(value, &block),
+                    (_, kind) if kind.ends_with(b"tool_result") => result(record, &block, stamp, scribe),
+                    (_, kind) => other_block(kind, scribe),
                 }
             }
         }

@@ -61,10 +61,11 @@ impl<'r> Typed<'r> {
         typed
     }
 
-    /// Takes a block of an array, if it can be a person's.
+    /// Takes a block of an array, if it can be a person's; some tools write nothing but a text in its place.
     pub(super) fn block(&mut self, value: Value<'r>, block: &Block<'r>) {
-        match block.kind {
-            b"image" | b"document" => self.media.push(value),
+        match (value, block.kind) {
+            (Value::Text(bare), _) => self.text(bare),
+            (_, b"image" | b"document") => self.media.push(value),
             _ => block.text.into_iter().for_each(|text| self.text(text)),
         }
     }

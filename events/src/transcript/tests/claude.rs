@@ -97,6 +97,34 @@ fn a_prompt_says_on_what_it_hangs_and_nothing_else_does() {
 }
 
 #[test]
+fn a_first_prompt_says_that_it_hangs_on_nothing() {
+    let first = |text: &str, fields: &str| user(text).replacen('{', &format!("{{{fields},"), 1);
+    check(
+        &[
+            &first(r#""a""#, r#""parentUuid":null"#),
+            &first(r#""b""#, r#""parentUuid":null"#).replace(r#""uuid":"u","#, ""),
+            &user(r#""c""#),
+            &first(r#""d""#, r#""parentUuid":" ""#),
+            &first(r#""e""#, r#""parentUuid":null,"isSidechain":true"#),
+        ],
+        &["1 below ", "1 prompt a", "2 prompt b", "3 prompt c", "4 prompt d", "5~ prompt e"],
+    );
+}
+
+#[test]
+fn bare_strings_among_blocks_are_texts() {
+    check(
+        &[
+            &user(r#"["a",{"type":"text","text":"b"}]"#),
+            &assistant("m1", r#""c",{"type":"text","text":"d"}"#),
+            r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":["e"]}}"#,
+        ],
+        &["1 prompt a", "1 prompt b", "2 reply c", "2 reply d", "3 prompt e"],
+    );
+    assert_eq!(kinds(&[user(r#"["a"]"#)]), []);
+}
+
+#[test]
 fn what_is_given_beside_words_is_no_prompt_of_its_own() {
     let image = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}"#;
     let prompts = |line: &str, expected: &[&str]| check(&[line], expected).1.prompts;
