@@ -77,6 +77,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     match &shown.episode {
         Some(episode) => output.line(print::plain(&episode.content).trim_end()),
         None if shown.row.why.as_deref() == Some("empty") => output.line("Nothing was said in it."),
+        None if shown.row.state == "forgotten" => {}
         None => output.line("No episode yet: `baton close` or any search indexes it."),
     }
     Ok(ExitCode::SUCCESS)

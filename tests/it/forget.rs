@@ -329,6 +329,12 @@ fn it_is_asked_for_in_so_many_words() {
         assert_eq!(world.run(wrong).code, 2, "{wrong:?}");
     }
     assert_eq!(world.run(&["forget", "--yes", "ffffffff"]).code, 1);
+    // A directory above a project is not the project, and an empty name is none.
+    for wrong in ["/srv", "/", "", " "] {
+        let told = world.run(&["forget", "--yes", "--project", wrong]);
+        assert_ne!(told.code, 0, "{wrong:?}: {}", told.out);
+    }
+    assert_eq!((world.found("quokkaprompt"), world.found("bilbyreply")), (vec![id(1)], vec![id(2)]));
     let would = world.json(&["forget", "--before", "1d", "--dry-run"]);
     let ids: Vec<String> = list(&would["sessions"]).iter().map(|row| text(&row["session_id"])).collect();
     assert_eq!((ids, &would["dry_run"]), (vec![id(1)], &true.into()), "{would}");

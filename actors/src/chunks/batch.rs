@@ -196,7 +196,7 @@ struct Open {
 
 fn check(index: usize, line: &[u8]) -> Result<(), Error> {
     let what = match line {
-        line if line.is_empty() => "it is empty",
+        [] => "it is empty",
         line if line.len() > LINE_MAX_BYTES => "it is too long",
         line if line.contains(&b'\n') => "it has a line break in it",
         _ => return Ok(()),

@@ -7,6 +7,7 @@ use baton_events::messages::{self, Content, Message, Part};
 use baton_events::protocol::{Failure, MessagesParams, answer};
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
+use baton_events::session::Phase;
 use serde_json::Value;
 
 use super::{Ended, internal};
@@ -31,7 +32,10 @@ pub(in crate::gateway) async fn messages(
     let (from, limit) = (asked.from, asked.limit.map_or(MESSAGES_MAX, |limit| (limit as usize).clamp(1, MESSAGES_MAX)));
     let read = tokio::task::spawn_blocking(move || {
         let Some(current) = row.state.episode.clone() else {
-            let note = "it is not indexed yet: `baton close` or any search indexes it".to_owned();
+            let note = match row.state.phase {
+                Phase::Forgotten => format!("it is forgotten; `baton forget --undo {id}` lifts that"),
+                _ => "it is not indexed yet: `baton close` or any search indexes it".to_owned(),
+            };
             return Ok(answer::Messages { session_id: id.to_string(), note: Some(note), ..Default::default() });
         };
         let (current, items) = conversation::of(&services, &id, current)

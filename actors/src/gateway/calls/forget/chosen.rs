@@ -128,6 +128,12 @@ pub(super) async fn forgotten(asked: &ForgetParams, services: &Arc<Services>) ->
 }
 
 fn check(asked: &ForgetParams) -> Result<(), Failure> {
+    if asked.project.as_deref().is_some_and(|project| project.trim().is_empty()) {
+        return Err(failure(
+            code::INVALID_PARAMS,
+            "an empty name is no project's; `baton sessions` lists those there are",
+        ));
+    }
     let is_range = asked.project.is_some() || asked.before.is_some();
     match (asked.sessions.is_empty(), is_range) {
         (true, false) => {
@@ -172,7 +178,14 @@ async fn fitting(
     let place = project.as_ref().map(|project| {
         known(project).unwrap_or_else(|| crate::place::of(asked.project.as_deref().unwrap_or_default()).project)
     });
-    let is_in = |state: &State| place.as_deref().is_none_or(|project| resolve::is_in(state, project));
+    // What is no known project names one only by all of its path: what lies below a directory is not meant by it.
+    let is_known = project.as_ref().is_none_or(Result::is_ok);
+    let is_in = |state: &State| {
+        place.as_deref().is_none_or(|project| match is_known {
+            true => resolve::is_in(state, project),
+            false => !project.is_empty() && state.place.as_ref().is_some_and(|place| place.project == project),
+        })
+    };
     let rows = table.iter().filter(|(_, row)| is_wanted(row.state.phase));
     let rows = rows.filter(|(_, row)| is_in(&row.state) && is_before(asked, row.state.last_activity()));
     let mut found: Vec<Target> = rows.map(|(id, _)| Target::of(id.clone())).collect();
@@ -221,7 +234,8 @@ fn project(table: &SessionTable, settings: &Settings, name: &str) -> Result<Stri
 fn is_called(state: &State, name: &str) -> bool {
     let name = if name.len() > 1 { name.trim_end_matches('/') } else { name };
     let last = |project: &str| project.rsplit(['/', '\\']).next() == Some(name);
-    resolve::is_in(state, name) || state.place.as_ref().is_some_and(|place| last(&place.project))
+    let of_place = state.place.as_ref().is_some_and(|place| place.project == name || last(&place.project));
+    !name.is_empty() && (state.group_id() == Some(name) || of_place)
 }
 
 fn is_before(asked: &ForgetParams, at: Timestamp) -> bool {
