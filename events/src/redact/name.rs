@@ -50,6 +50,7 @@ pub(super) struct Name {
 }
 
 /// Ends of names, without their separators and in small letters, and what they tell. The first that fits holds.
+/// `session` and `session_id` are none: what they hold names a conversation, and whoever reads it must find it again.
 const ENDS: &[(&str, Sign)] = &[
     ("proxyauthorization", Sign::Authorization),
     ("authorization", Sign::Authorization),
@@ -106,7 +107,8 @@ const ENDS: &[(&str, Sign)] = &[
     ("idtoken", Sign::Weak),
     ("token", Sign::Weak),
     ("jwt", Sign::Weak),
-    ("sessionid", Sign::Faint),
+    ("jsessionid", Sign::Weak),
+    ("aspnetsessionid", Sign::Weak),
     ("phpsessid", Sign::Weak),
     ("connectsid", Sign::Weak),
     ("bearer", Sign::Weak),
@@ -142,7 +144,6 @@ const WORDS: &[(&str, Sign)] = &[
     ("sid", Sign::Weak),
     ("sig", Sign::Signed),
     ("signature", Sign::Signed),
-    ("session", Sign::Faint),
     ("credential", Sign::Signed),
     ("key", Sign::Faint),
     ("pat", Sign::Faint),
@@ -212,7 +213,7 @@ const DATA: &[&str] = &[
 static TREE: Tree = Tree::of_all();
 
 /// Most places in the tree, as many as the ends have letters. Building it fails when there are more.
-const MAX_PLACES: usize = 640;
+const MAX_PLACES: usize = 720;
 /// No end is complete here.
 const NONE: u8 = u8::MAX;
 

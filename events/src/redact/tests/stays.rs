@@ -135,3 +135,38 @@ fn hashes_ids_and_data_stay() {
         "<<<<<<< HEAD\n=======\n>>>>>>> 3f785c3a9f0e4d1b8a7c6e5d4f3b2a1908070605",
     ]);
 }
+
+#[test]
+fn ids_of_sessions_stay_behind_whatever_name() {
+    let ids = [
+        "agent-a36efb2",
+        "agent-a36efb2a1231c41e2",
+        "agent-0f9e8d7c6b5a4",
+        "7acd37a8-2745-4b58-a8a9-46164b22ad9e",
+        "019efedf-a8dc-7b20-ba1d-f1c6ff7ea96e",
+        "rollout-2026-03-14T09-26-53-019efedf-a8dc-7b20-ba1d-f1c6ff7ea96e",
+        "3f785c3a9f0e4d1b8a7c6e5d4f3b2a19",
+    ];
+    let places = [
+        "\"stream\":\"session:§\"",
+        "{\"stream\":\"session:§\",\"seq\":1}",
+        "session=§",
+        "session: §",
+        "session §",
+        "/sessions/x?session=§&n=1",
+        "/x?session_id=§",
+        "\"session\": \"§\"",
+        "\"sessionId\":\"§\"",
+        "\\\"sessionId\\\":\\\"§\\\"",
+        "session_id: §",
+        "session_id = \"§\"",
+        "SESSION_ID=§",
+        "CLAUDE_SESSION_ID=§",
+        "--session-id §",
+        "--session=§",
+        "the session id is §",
+        "parent_session_id=§, parentSessionId: §",
+    ];
+    let texts: Vec<String> = places.iter().flat_map(|place| ids.map(|id| place.replace('§', id))).collect();
+    stays(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+}
