@@ -2,9 +2,9 @@
 
 use super::Cut;
 use super::alphabet::{DIGIT, LOWER, UPPER, is};
-use super::chance::{is_random, is_uuid};
+use super::chance::{is_random, is_uuid, is_words};
 use super::name::{Name, Sign};
-use super::placeholder::is_placeholder;
+use super::placeholder::{Held, is_placeholder};
 
 /// Shortest value of letters alone that counts as a secret, in characters.
 const MIN_WORD_CHARS: usize = 8;
@@ -12,6 +12,8 @@ const MIN_WORD_CHARS: usize = 8;
 const MIN_VALUE_CHARS: usize = 6;
 /// Shortest value where the name is a weak sign (`token`), in characters.
 const MIN_WEAK_CHARS: usize = 16;
+/// The same right behind `=`, where two digits and more are in it, in characters.
+const MIN_TIGHT_CHARS: usize = 8;
 /// Shortest value where the name is a faint sign (`key`), in characters.
 const MIN_FAINT_CHARS: usize = 20;
 /// How much of a value is looked at to judge it, in bytes; a longer one is cut whole.
@@ -28,6 +30,8 @@ pub(super) enum Join {
     Tight,
     /// `=` or `:` as programs and settings have it.
     Loose,
+    /// A blank behind an option: `--password x`, which sentences have too.
+    Option,
     /// A part of a URL's query.
     Query,
 }
@@ -44,9 +48,10 @@ pub(super) fn value(text: &str, from: usize, name: Name, join: Join) -> Option<C
         return (name.sign != Sign::Faint).then_some(cut);
     }
     let word = &text[name.start..from];
-    let set = name.screams && join == Join::Tight;
-    let likely = !value.called && is_secret(secret, name, join, value.quoted);
-    (likely && !is_placeholder(secret, word, value.quoted, set)).then_some(cut)
+    let quoted = value.quoted;
+    let held = Held { quoted, joined: quoted || join != Join::Loose, set: name.screams && join == Join::Tight };
+    let likely = !value.called && (is_secret(secret, name, join, quoted) || is_line(text, &value, name, join));
+    (likely && !is_placeholder(secret, word, held)).then_some(cut)
 }
 
 /// Past blanks and colours.
@@ -174,28 +179,57 @@ fn is_secret(value: &str, name: Name, join: Join, quoted: bool) -> bool {
     let bytes = value.as_bytes();
     let length = bytes.len();
     match name.sign {
-        Sign::Strong => is_chosen(bytes, join, quoted),
+        Sign::Strong => is_chosen(bytes, name, join, quoted),
+        Sign::Weak | Sign::Pass if name.screams && join == Join::Tight => is_chosen(bytes, name, join, quoted),
+        Sign::Pass if quoted => is_chosen(bytes, name, join, quoted) && !is_words(bytes),
         Sign::Weak | Sign::Signed if join == Join::Query => {
             length >= MIN_WORD_CHARS && bytes.iter().any(|byte| is(*byte, DIGIT))
         }
-        Sign::Weak => length >= MIN_WEAK_CHARS && is_random(bytes),
+        Sign::Weak | Sign::Pass => {
+            (length >= MIN_WEAK_CHARS && is_random(bytes)) || (join == Join::Tight && is_tight(bytes, quoted))
+        }
         Sign::Faint => length >= MIN_FAINT_CHARS && is_random(bytes) && !is_uuid(bytes),
         Sign::Account => {
             value.contains('@') || (length >= MIN_FAINT_CHARS && bytes.iter().any(|byte| is(*byte, DIGIT)))
         }
-        Sign::Signed | Sign::Authorization | Sign::Cookie | Sign::Putty | Sign::Open => false,
+        Sign::Auth | Sign::Signed | Sign::Authorization | Sign::Cookie | Sign::Putty | Sign::Open => false,
     }
 }
 
+/// Whether a value behind `token=` is one that somebody chose: letters, and digits that number nothing.
+fn is_tight(value: &[u8], quoted: bool) -> bool {
+    let digits = value.iter().filter(|byte| is(**byte, DIGIT)).count();
+    let letters = value.iter().any(|byte| is(*byte, LOWER | UPPER));
+    value.len() >= MIN_TIGHT_CHARS && digits >= 2 && letters && !is_words(value) && (quoted || !is_code(value))
+}
+
+/// Whether a value is one small word alone at the end of a line of settings: `KEYSTORE_PASSWORD: abcdefgh`.
+fn is_line(text: &str, value: &Value, name: Name, join: Join) -> bool {
+    let secret = &text.as_bytes()[value.start..value.end];
+    let ends = |rest: &str| rest.is_empty() || rest.starts_with(['\n', '\r', '"']) || rest.starts_with("\\n");
+    name.sign == Sign::Strong
+        && name.screams
+        && name.spoken
+        && join == Join::Loose
+        && secret.len() >= MIN_WORD_CHARS
+        && secret.iter().all(|byte| is(*byte, LOWER))
+        && ends(&text[value.end..])
+}
+
 /// Whether a value can be what somebody chose for a password or was given for a key: no name of a variable.
-fn is_chosen(value: &[u8], join: Join, quoted: bool) -> bool {
+fn is_chosen(value: &[u8], name: Name, join: Join, quoted: bool) -> bool {
+    let joined = matches!(join, Join::Tight | Join::Query);
     let letters = value.iter().all(|byte| is(*byte, LOWER | UPPER) || matches!(byte, b'_' | b'.' | b':' | b'-'));
     let word = value.iter().all(|byte| is(*byte, LOWER));
     let number = value.iter().all(|byte| is(*byte, DIGIT) || *byte == b'.');
-    if letters {
-        return value.len() >= MIN_WORD_CHARS && (quoted || (join != Join::Loose && word));
+    // As environments are set: no code is there.
+    if letters && name.screams && join == Join::Tight {
+        return value.len() >= MIN_VALUE_CHARS;
     }
-    value.len() >= MIN_VALUE_CHARS && (!number || quoted || join != Join::Loose) && (quoted || !is_code(value))
+    if letters {
+        return value.len() >= MIN_WORD_CHARS && (quoted || (joined && word));
+    }
+    value.len() >= MIN_VALUE_CHARS && (!number || quoted || joined) && (quoted || !is_code(value))
 }
 
 /// Whether a value without quotes reads as code: `user.password2`, `a?.b1`, `Kind::A1`.

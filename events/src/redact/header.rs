@@ -4,7 +4,7 @@ use super::Cut;
 use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, LOWER, PLUS, TOKEN, UNDERSCORE, UPPER, is, run_end};
 use super::assignment::past_blanks;
 use super::chance::is_random;
-use super::placeholder::is_placeholder;
+use super::placeholder::{Held, is_placeholder};
 use super::{MIN_KEY_CHARS, past_word};
 
 /// Ways to say who asks, in small letters.
@@ -51,7 +51,7 @@ pub(super) fn authorization(text: &str, from: usize) -> Option<Cut> {
     let end = credential_end(bytes, start);
     let told = &bytes[start..end];
     let plausible = if known { !is_word(told) } else { is_random(told) };
-    (told.len() >= least && plausible && !is_placeholder(&text[start..end], "", true, true)).then(|| Cut {
+    (told.len() >= least && plausible && !is_placeholder(&text[start..end], "", Held::FIRMLY)).then(|| Cut {
         start,
         end: past_word(text, end),
         kind: "authorization",

@@ -21,6 +21,10 @@ pub(super) enum Sign {
     Strong,
     /// The value must look drawn by lot: `token`, `auth`.
     Weak,
+    /// A short word for a password that other things are called too: `pass`, `pw`. What stands before it makes it strong.
+    Pass,
+    /// The same of what proves who asks, where it is in capitals: `NPM_AUTH`.
+    Auth,
     /// The value must look drawn by lot, be long, and no UUID: `key`.
     Faint,
     /// Only in a URL's query: elsewhere it proves something and gives nothing.
@@ -138,9 +142,9 @@ const ENDS: &[(&str, Sign)] = &[
 ];
 /// The same, where the end must be a word of its own: `MYSQL_PASS`, not `bypass`.
 const WORDS: &[(&str, Sign)] = &[
-    ("pass", Sign::Weak),
-    ("pw", Sign::Weak),
-    ("auth", Sign::Weak),
+    ("pass", Sign::Pass),
+    ("pw", Sign::Pass),
+    ("auth", Sign::Auth),
     ("sid", Sign::Weak),
     ("sig", Sign::Signed),
     ("signature", Sign::Signed),
@@ -333,6 +337,14 @@ pub(super) fn before(text: &str, end: usize) -> Option<Name> {
     }
     let name = &bytes[start..letters];
     let screams = name.iter().all(|byte| !is(*byte, LOWER)) && name.iter().any(|byte| is(*byte, UPPER));
+    // `DB_PASS` and `smtpPass` say more than `pass`.
+    let prefixed = || !matches!(name.iter().filter(|byte| is(**byte, ALNUM)).count(), 2 | 4);
+    let sign = match sign {
+        Sign::Pass if prefixed() => Sign::Strong,
+        Sign::Auth if screams && prefixed() => Sign::Strong,
+        Sign::Auth => Sign::Weak,
+        sign => sign,
+    };
     Some(Name { start, sign, screams, spoken })
 }
 

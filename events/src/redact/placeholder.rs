@@ -85,17 +85,32 @@ const STARTS: &[&str] = &[
     "~/",
 ];
 /// Beginnings of values in tests, where the rest is words too: `test-key`.
-const MADE_UP: &[&str] =
-    &["test-", "test_", "fake", "mock", "my-", "my_", "some-", "some_", "foo", "a-", "the-", "no-"];
+const MADE_UP: &[&str] = &["test-", "test_", "fake", "mock", "foo"];
+/// The same, where the rest has no digit: `my-key`, but `my-very-own-key-2024` may be one that somebody uses.
+const SPOKEN: &[&str] = &["my-", "my_", "some-", "some_", "a-", "the-", "no-"];
 /// Words that no secret has in it, whatever the language: they name the field.
 const INSIDE: &[&str] =
     &["passw", "kennw", "geheim", "contrase", "senha", "secret", "token", "api_key", "api-key", "apikey", "credential"];
 /// Beginnings of password hashes: they are kept in place of passwords, and can be broken.
 const HASHES: &[&str] = &["$2a$", "$2b$", "$2y$", "$argon2", "$6$", "$5$", "$1$", "$y$", "$scrypt", "$pbkdf2"];
 
-/// Whether a value stands in a secret's place. `name` is what stands before it; `set` tells that it is set for good, as
-/// in `.env`, where no names of fields stand.
-pub(super) fn is_placeholder(value: &str, name: &str, quoted: bool, set: bool) -> bool {
+/// How a value is held by what stands before it.
+#[derive(Clone, Copy)]
+pub(super) struct Held {
+    pub(super) quoted: bool,
+    /// In quotes, right behind `=`, or behind an option: no code stands there, so that a digit in it is a value's.
+    pub(super) joined: bool,
+    /// Set for good, as in `.env`, where no names of fields stand.
+    pub(super) set: bool,
+}
+
+impl Held {
+    /// By a place where nothing but a secret stands.
+    pub(super) const FIRMLY: Self = Self { quoted: true, joined: true, set: true };
+}
+
+/// Whether a value stands in a secret's place. `name` is what stands before it.
+pub(super) fn is_placeholder(value: &str, name: &str, held: Held) -> bool {
     let bytes = value.as_bytes();
     let Some(first) = bytes.first() else { return true };
     if HASHES.iter().any(|start| value.starts_with(start)) {
@@ -117,23 +132,28 @@ pub(super) fn is_placeholder(value: &str, name: &str, quoted: bool, set: bool) -
         || (bytes[0] == b'[' && value.ends_with(']'))
         || (bytes[0] == b'<' && value.ends_with('>'))
         || (bytes[0] == b'!' && bytes.get(1).is_some_and(|byte| is(*byte, UPPER)))
-        || (bytes[0] == b'@' && !quoted)
+        || (bytes[0] == b'@' && !held.quoted)
         || (has_letters && starts())
         || (MADE_UP.iter().any(|start| value.starts_with(start)) && is_words(bytes))
-        || is_named_after(value, name, set)
+        || (SPOKEN.iter().any(|start| value.starts_with(start))
+            && is_words(bytes)
+            && !(held.joined && bytes.iter().any(u8::is_ascii_digit)))
+        || is_named_after(value, name, held)
         || is_path(value, name)
         || is_masked(bytes)
 }
 
-/// Whether a value is the name of a field, or of a variable that holds it: `password1`, `userPassword`, `X-Auth-Token`.
-fn is_named_after(value: &str, name: &str, set: bool) -> bool {
+/// Whether a value is the name of a field, or of a variable that holds it: `userPassword`, `X-Auth-Token`, in code
+/// `password1` too.
+fn is_named_after(value: &str, name: &str, held: Held) -> bool {
     let plain = value.bytes().all(|byte| is(byte, ALNUM) || matches!(byte, b'_' | b'-' | b'.' | b' ' | b':'));
-    let digits = || value.bytes().filter(u8::is_ascii_digit).count();
-    if !plain || digits() > 2 {
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    if !plain || digits > 2 || (digits > 0 && held.joined) {
         return false;
     }
     let lower = value.to_ascii_lowercase();
-    if !set && INSIDE.iter().any(|word| lower.contains(word)) {
+    let chosen = digits > 0 && value.starts_with(|first: char| first.is_ascii_uppercase());
+    if !held.set && !chosen && INSIDE.iter().any(|word| lower.contains(word)) {
         return true;
     }
     let letters = |text: &str| -> String {

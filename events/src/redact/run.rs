@@ -183,7 +183,7 @@ fn told(text: &str, start: usize, piece: &[u8]) -> bool {
     let uniform = piece.iter().all(|byte| is(*byte, HEX | HYPHEN));
     match name::before(text, end).map(|name| name.sign) {
         Some(name::Sign::Strong) => true,
-        Some(name::Sign::Weak) => !uniform,
+        Some(name::Sign::Weak | name::Sign::Pass) => !uniform,
         // `the API key is …`
         Some(name::Sign::Faint) => !uniform && bytes[floor..end].to_ascii_lowercase().ends_with(b"api key"),
         _ => false,

@@ -2,7 +2,7 @@
 
 use super::alphabet::{ALNUM, HYPHEN, PLUS, UNDERSCORE, is, run_end, run_start};
 use super::chance::is_random;
-use super::placeholder::is_placeholder;
+use super::placeholder::{Held, is_placeholder};
 use super::{Cut, MIN_KEY_CHARS};
 
 /// Longest user name, password or host that is looked at, in bytes.
@@ -74,7 +74,7 @@ fn user(text: &str, start: usize, end: usize) -> Option<Cut> {
         || EXAMPLES.contains(&password)
         || password.contains(['{', '}', '[', ']', '$'])
         || (password.starts_with('%') && password.ends_with('%'))
-        || is_placeholder(password, "", true, true);
+        || is_placeholder(password, "", Held::FIRMLY);
     (!stays && named(&bytes[..colon])).then_some(Cut { start: start + colon + 1, end, kind: "password" })
 }
 

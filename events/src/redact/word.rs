@@ -9,12 +9,14 @@ use super::alphabet::{ALNUM, DIGIT, HYPHEN, LOWER, UNDERSCORE, UPPER, is, run_en
 use super::assignment::{self, Join, past_blanks};
 use super::chance::is_random;
 use super::name::{self, Name, Sign};
-use super::placeholder::is_placeholder;
+use super::placeholder::{Held, is_placeholder};
 use super::span::{self, NextEnd};
 use super::{Cut, header};
 
 /// How far behind `mysql` its option may stand, in bytes.
 const MAX_COMMAND_BYTES: usize = 200;
+/// Shortest password that is told by `login` alone, in bytes.
+const MIN_LOGIN_CHARS: usize = 8;
 /// Longest word that is read, in bytes.
 const MAX_WORD_BYTES: usize = 256;
 
@@ -29,6 +31,8 @@ enum Announces {
     Set,
     Identified,
     Command,
+    /// `docker login -u x -p …`, and what asks for a password in the same way.
+    Login,
     Tag,
     Attribute,
     Email,
@@ -50,6 +54,7 @@ const WORDS: &[(&str, Announces)] = &[
     ("identified by ", Announces::Identified),
     ("mysql", Announces::Command),
     ("sshpass ", Announces::Command),
+    ("login -", Announces::Login),
     ("assword>", Announces::Tag),
     ("assphrase>", Announces::Tag),
     ("ecret>", Announces::Tag),
@@ -90,7 +95,8 @@ impl Words {
                 Announces::Spoken => spoken(text, end),
                 Announces::Set => set(text, end),
                 Announces::Identified => chosen(text, end),
-                Announces::Command => command(text, end),
+                Announces::Command => command(text, end - 1, text[..end].ends_with(' ')),
+                Announces::Login => login(text, end - 2),
                 Announces::Tag => tag(text, end),
                 Announces::Attribute => {
                     name::before(text, start).and_then(|name| assignment::value(text, end - 1, name, Join::Loose))
@@ -136,7 +142,7 @@ fn option(text: &str, start: usize) -> Option<Cut> {
     }
     let next = past_blanks(bytes, value);
     let dashed = bytes.get(next) == Some(&b'-');
-    (next > end && !dashed).then(|| assignment::value(text, next, name, Join::Loose)).flatten()
+    (next > end && !dashed).then(|| assignment::value(text, next, name, Join::Option)).flatten()
 }
 
 /// `my password is …`, `login x password …`, `WITH PASSWORD '…'`.
@@ -175,13 +181,17 @@ fn chosen(text: &str, from: usize) -> Option<Cut> {
     assignment::value(text, from, name, Join::Tight)
 }
 
-/// `mysql -u root -pX`, `sshpass -p X`.
-fn command(text: &str, end: usize) -> Option<Cut> {
+/// `docker login -u x -p X`; `-p` is something else to some programs, but none of it is as long as a password.
+fn login(text: &str, from: usize) -> Option<Cut> {
+    command(text, from, true).filter(|cut| cut.end - cut.start >= MIN_LOGIN_CHARS)
+}
+
+/// `mysql -u root -pX`, and `sshpass -p X` where the value stands apart.
+fn command(text: &str, from: usize, apart: bool) -> Option<Cut> {
     let bytes = text.as_bytes();
-    let window = &bytes[end - 1..bytes.len().min(end + MAX_COMMAND_BYTES)];
+    let window = &bytes[from..bytes.len().min(from + MAX_COMMAND_BYTES)];
     let line = window.split(|byte| matches!(byte, b'\n' | b';' | b'|' | b'&')).next().unwrap_or_default();
-    let option = end - 1 + memchr::memmem::find(line, b" -p")? + 3;
-    let apart = bytes[..end].ends_with(b"sshpass ");
+    let option = from + memchr::memmem::find(line, if apart { &b" -p "[..] } else { b" -p" })? + 3;
     let start = if apart { past_blanks(bytes, option) } else { option };
     let quote = bytes.get(start).copied().filter(|byte| matches!(byte, b'"' | b'\''));
     let start = start + usize::from(quote.is_some());
@@ -196,7 +206,7 @@ fn command(text: &str, end: usize) -> Option<Cut> {
     let last = start + bytes[start..].iter().take(MAX_WORD_BYTES).take_while(part).count();
     let value = &text[start..last];
     let ports = value.bytes().all(|byte| is(byte, DIGIT) || byte == b':');
-    let stays = value.len() < 3 || ports || value.starts_with('-') || is_placeholder(value, "password", true, true);
+    let stays = value.len() < 3 || ports || value.starts_with('-') || is_placeholder(value, "password", Held::FIRMLY);
     (!stays).then_some(Cut { start, end: last, kind: "password" })
 }
 
@@ -214,7 +224,8 @@ fn tag(text: &str, end: usize) -> Option<Cut> {
     let value = &text[end..last];
     let least = if name.sign == Sign::Strong { 6 } else { 16 };
     let likely = name.sign == Sign::Strong || is_random(value.as_bytes());
-    let stays = value.len() < least || is_placeholder(value, &text[name.start..end], true, false);
+    let stays =
+        value.len() < least || is_placeholder(value, &text[name.start..end], Held { set: false, ..Held::FIRMLY });
     (opens && closes && likely && !stays).then_some(Cut { start: end, end: last, kind: "secret" })
 }
 

@@ -64,6 +64,16 @@ fn prose_and_code_stay() {
         "const { token, secret } = await getCredentials();",
         "key = lambda x: x.password",
         "secrets: inherit",
+        "password = get_password()\nsecret = secret_manager\nself.token = token2, secret: secret1,",
+        "password: get_password2(), secret = secret_manager.get1(), token: &str, password: String",
+        "f(password=get_password, token=user_token, secret=secret_manager, token=None)",
+        "let render_pass = RenderPass::new(); first_pass: true, bypass=12345678x, passes = 3",
+        "PASS: tests/unit/test_a1.py\nPASS src/app1.test.js\nPASS=12 FAIL=0",
+        "\"pass\": \"verified\", \"pass\": true, auth: oauth2, \"auth\": \"none-v2\"",
+        "DB_PASSWORD=$OTHER API_TOKEN=${TOKEN} DB_PASS=$(pass show db) MYSQL_PWD=\"$DB_PASS\"",
+        "API_SECRET: required for everything, MISSING_PASSWORD: resource is absent",
+        "docker login -u $USER -p $PASS && docker login --password-stdin && gh auth login -p https -w",
+        "use --password together with --token something",
         "secretName: my-tls-secret\nsecretKeyRef: {name: db, key: password}",
     ]);
 }
