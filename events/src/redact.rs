@@ -1,7 +1,7 @@
 //! What must never be kept: text in, the same text without secrets out.
 //!
 //! Two things are cut. What a person marked with `<private>…</private>` (an unclosed mark reaches to
-//! the end), and what looks like a credential. A cut leaves `[redacted:<kind>]` in its place. Credentials are told
+//! the end, one that was never opened to the beginning), and what looks like a credential. A cut leaves `[redacted:<kind>]` in its place. Credentials are told
 //!
 //! - by how they begin ([`rules`]: one table), or by their form ([`shape`]);
 //! - by the name of what holds them ([`name`], [`assignment`]): `password=…`, `"api_key": "…"`, `DB_SECRET: …`;
@@ -98,7 +98,7 @@ pub fn redact_owned(text: String) -> String {
 /// The text without private passages, if it has any. They go before everything else, so that nothing that begins
 /// before a mark can hide it.
 fn without_private(text: &str) -> Option<String> {
-    let mut passages = span::private(text);
+    let mut passages = span::private(text).into_iter();
     without(text, |_| passages.next())
 }
 

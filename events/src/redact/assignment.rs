@@ -192,7 +192,9 @@ fn is_secret(value: &str, name: Name, join: Join, quoted: bool) -> bool {
         Sign::Account => {
             value.contains('@') || (length >= MIN_FAINT_CHARS && bytes.iter().any(|byte| is(*byte, DIGIT)))
         }
-        Sign::Auth | Sign::Signed | Sign::Authorization | Sign::Cookie | Sign::Putty | Sign::Open => false,
+        Sign::Auth | Sign::Email | Sign::Signed | Sign::Authorization | Sign::Cookie | Sign::Putty | Sign::Open => {
+            false
+        }
     }
 }
 

@@ -30,6 +30,10 @@ const SCHEMES: &[&str] = &[
 const MIN_CREDENTIAL_CHARS: usize = 6;
 /// Shortest value of a cookie that may be a secret, in characters.
 const MIN_COOKIE_CHARS: usize = 8;
+/// What a cookie may have that is no pair.
+const FLAGS: &[&str] = &["HttpOnly", "Secure", "Partitioned"];
+/// Longest date at which a cookie ends, in bytes.
+const MAX_DATE_BYTES: usize = 32;
 /// How much of a header is looked at to find such a cookie, in bytes.
 const MAX_JUDGED_BYTES: usize = 512;
 
@@ -70,7 +74,8 @@ pub(super) fn bearer(text: &str, start: usize, end: usize) -> Option<Cut> {
     plausible.then(|| Cut { start: value, end: past_word(text, end), kind: "authorization" })
 }
 
-/// What follows `Cookie:` or `Set-Cookie:`: all pairs of the one, the first value of the other.
+/// What follows `Cookie:` or `Set-Cookie:`: pairs joined by `;`, with what the latter says of them. The sentence that may
+/// stand behind is not one of them.
 pub(super) fn cookie(text: &str, from: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     let start = past_quotes(bytes, from);
@@ -78,16 +83,48 @@ pub(super) fn cookie(text: &str, from: usize) -> Option<Cut> {
     if name == start || bytes.get(name) != Some(&b'=') || bytes.get(name + 1) == Some(&b'=') {
         return None;
     }
-    let ends =
-        |byte: u8| matches!(byte, b'"' | b'\'' | b'`' | b'\n' | b'\r' | b'\\' | b'<' | b'{' | b'[' | b'$' | b'(');
-    let part = |window: &[u8]| start + window.iter().take_while(|byte| !ends(**byte)).count();
-    let judged = floor(text, part(&bytes[start..bytes.len().min(start + MAX_JUDGED_BYTES)]));
-    let values = text[start..judged].split(';').filter_map(|pair| pair.split_once('='));
-    if !values.map(|(_, value)| value.trim().len()).any(|chars| chars >= MIN_COOKIE_CHARS) {
+    let mut end = start;
+    let mut judged = false;
+    let mut next = start;
+    while let Some((value, last)) = pair(bytes, next) {
+        judged |= last - value >= MIN_COOKIE_CHARS && value - start < MAX_JUDGED_BYTES;
+        end = last;
+        let joint = past_blanks(bytes, last);
+        if bytes.get(joint) != Some(&b';') {
+            break;
+        }
+        next = past_blanks(bytes, joint + 1);
+    }
+    judged.then_some(Cut { start, end, kind: "cookie" })
+}
+
+/// Where the value of the pair that begins at `from` begins, and where it ends: `sid=x`, `HttpOnly`, `Expires=` a date.
+fn pair(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
+    let name = run_end(bytes, from, ALNUM | UNDERSCORE | HYPHEN | DOT);
+    let is = |known: &str| bytes[from..name].eq_ignore_ascii_case(known.as_bytes());
+    if bytes.get(name) != Some(&b'=') {
+        return FLAGS.iter().any(|flag| is(flag)).then_some((name, name));
+    }
+    if name == from {
         return None;
     }
-    let pairs = text[start..part(&bytes[start..])].trim_end();
-    Some(Cut { start, end: start + pairs.len(), kind: "cookie" })
+    let value = name + 1;
+    let part = |byte: &&u8| {
+        !byte.is_ascii_whitespace()
+            && !matches!(**byte, b'"' | b'\'' | b'`' | b'\\' | b'<' | b'{' | b'[' | b'$' | b'(' | b';')
+    };
+    let date = is("expires").then(|| {
+        let window = &bytes[value..bytes.len().min(value + MAX_DATE_BYTES)];
+        memchr::memmem::find(window, b" GMT").map(|length| value + length + 4)
+    });
+    let mut end = match date.flatten() {
+        Some(end) => end,
+        None => value + bytes[value..].iter().take_while(part).count(),
+    };
+    while end > value && matches!(bytes[end - 1], b'.' | b',' | b')') {
+        end -= 1;
+    }
+    Some((value, end))
 }
 
 /// Over blanks, quotes and backslashes.
@@ -118,9 +155,4 @@ fn is_word(told: &[u8]) -> bool {
     let rest = told.get(1..).unwrap_or_default();
     told.iter().all(|byte| is(*byte, LOWER | UPPER | HYPHEN | PLUS))
         && rest.iter().all(|byte| is(*byte, LOWER | HYPHEN))
-}
-
-/// The last boundary of a character at or before a place.
-fn floor(text: &str, at: usize) -> usize {
-    (0..=at).rev().take(4).find(|at| text.is_char_boundary(*at)).unwrap_or(at)
 }

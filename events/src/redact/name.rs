@@ -35,6 +35,8 @@ pub(super) enum Sign {
     Cookie,
     /// Which account a person has with whoever runs the model.
     Account,
+    /// An address, which is an account's where one is named beside it.
+    Email,
     /// A part of a key file of PuTTY.
     Putty,
     /// Nothing: what such a name holds may be seen by all.
@@ -66,7 +68,7 @@ const ENDS: &[(&str, Sign)] = &[
     ("useremail", Sign::Account),
     ("accountemail", Sign::Account),
     ("useremailaddress", Sign::Account),
-    ("emailaddress", Sign::Open),
+    ("emailaddress", Sign::Email),
     ("privatelines", Sign::Putty),
     ("privatemac", Sign::Putty),
     ("password", Sign::Strong),

@@ -10,6 +10,19 @@ const TYPES: &[&str] =
 /// Longest of them, in bytes, and a blank on either side.
 const MAX_TYPE_BYTES: usize = 18;
 
+/// Names of accounts beside which an address is the person's who uses it.
+const ACCOUNTS: &[&str] = &[
+    "accountUuid",
+    "account_uuid",
+    "organizationUuid",
+    "organization_uuid",
+    "oauthAccount",
+    "accountId",
+    "account_id",
+];
+/// How far from an address they may stand, in bytes.
+const MAX_ACCOUNT_BYTES: usize = 400;
+
 /// The first secret at a separator from `from` on.
 pub(super) fn find(text: &str, from: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
@@ -93,8 +106,16 @@ fn told(text: &str, from: usize, name: Name, join: Join) -> Option<Cut> {
         Sign::Authorization => header::authorization(text, from),
         Sign::Cookie => header::cookie(text, from),
         Sign::Putty => span::putty(text, from),
+        Sign::Email if !is_beside_account(text.as_bytes(), name.start) => None,
+        Sign::Email => told(text, from, Name { sign: Sign::Account, ..name }, join),
         _ => assignment::value(text, from, name, join).filter(|cut| !run::in_mark(text, cut.start)),
     }
+}
+
+/// Whether an account is named near a place, as programs that sign in write it down.
+fn is_beside_account(bytes: &[u8], at: usize) -> bool {
+    let near = &bytes[at.saturating_sub(MAX_ACCOUNT_BYTES)..bytes.len().min(at + MAX_ACCOUNT_BYTES)];
+    ACCOUNTS.iter().any(|name| memchr::memmem::find(near, name.as_bytes()).is_some())
 }
 
 fn blank(bytes: &[u8], from: usize) -> bool {

@@ -20,21 +20,31 @@ const CLOSES: &[&str] = &[">", "\\u003e", "\\u003E", "&gt;"];
 /// How far behind a closing tag's name its end may stand, in bytes.
 const MAX_TAG_BYTES: usize = 64;
 
-/// Every passage that a person marked private. Nested marks are closed one by one; an unclosed one reaches to the end.
-pub(super) fn private(text: &str) -> impl Iterator<Item = Cut> {
+/// Every passage that a person marked private. Nested marks are closed one by one; an unclosed one reaches to the end,
+/// and one that was never opened to the beginning: its other half was in a text before this one, or was mistyped.
+pub(super) fn private(text: &str) -> Vec<Cut> {
     let bytes = text.as_bytes();
-    let mut tags = tags(bytes);
-    std::iter::from_fn(move || {
-        let (start, _) = tags.find(|(_, tag)| !tag.closes)?;
-        let mut depth = 1_u32;
-        for (_, tag) in tags.by_ref() {
-            depth = if tag.closes { depth - 1 } else { depth + 1 };
-            if depth == 0 {
-                return Some(Cut { start, end: tag_end(bytes, tag.end), kind: "private" });
+    let mut passages = Vec::new();
+    let (mut depth, mut start) = (0_u32, 0);
+    for (at, tag) in tags(bytes) {
+        match (depth, tag.closes) {
+            (0, true) => {
+                passages.clear();
+                passages.push(Cut { start: 0, end: tag_end(bytes, tag.end), kind: "private" });
             }
+            (1, true) => {
+                depth = 0;
+                passages.push(Cut { start, end: tag_end(bytes, tag.end), kind: "private" });
+            }
+            (_, true) => depth -= 1,
+            (0, false) => (depth, start) = (1, at),
+            (_, false) => depth += 1,
         }
-        Some(Cut { start, end: text.len(), kind: "private" })
-    })
+    }
+    if depth > 0 {
+        passages.push(Cut { start, end: text.len(), kind: "private" });
+    }
+    passages
 }
 
 /// A tag of that name, up to the name's end.

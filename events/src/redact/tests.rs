@@ -28,6 +28,11 @@ fn private_passages_are_cut_before_everything_else() {
     check("pass<private>x</private>word=abcdefgh1", "pass[redacted:private]word=abcdefgh1");
     check("<private>password=abcdefgh1", "[redacted:private]");
     check("é<private>ü", "é[redacted:private]");
+    // An end without a beginning.
+    check("a\nb</private> c", "[redacted:private] c");
+    check("a <private>b</private> c </private> d", "[redacted:private] d");
+    check("a </private> b <private>c</private> d", "[redacted:private] b [redacted:private] d");
+    check(r"a <\/private> b", "[redacted:private] b");
     // As JSON and HTML write it.
     check(r"a \u003cprivate\u003eb\u003c/private\u003e c", "a [redacted:private] c");
     check(r"a \u003cprivate\u003eb<\/private> c", "a [redacted:private] c");
@@ -43,7 +48,7 @@ fn private_passages_are_cut_before_everything_else() {
 #[test]
 fn what_is_no_tag_of_privacy_stays() {
     for clean in
-        ["<privateer> is a ship, </private> closes nothing", "List<private_int> and &lt;privates&gt;", "private <b>"]
+        ["<privateer> is a ship, </privateer> is none", "List<private_int> and &lt;privates&gt;", "private <b>"]
     {
         check(clean, clean);
     }

@@ -65,17 +65,23 @@ fn user(text: &str, start: usize, end: usize) -> Option<Cut> {
             .iter()
             .any(|byte| matches!(byte, b'{' | b'}' | b'[' | b']' | b'(' | b')' | b',' | b'*' | b'?' | b'#' | b'$'))
     };
-    let Some(colon) = memchr::memchr(b':', bytes) else {
-        let token = bytes.len() >= MIN_KEY_CHARS && is_random(bytes) && named(bytes);
-        return token.then_some(Cut { start, end, kind: "password" });
-    };
-    let password = &text[start + colon + 1..end];
+    let colon = memchr::memchr(b':', bytes);
+    let user = &bytes[..colon.unwrap_or(bytes.len())];
+    // Who asks with a key may give it as the user, and nothing or anything as the password.
+    let token = user.len() >= MIN_KEY_CHARS && is_random(user) && named(user);
+    let password = &text[start + colon.map_or(bytes.len(), |colon| colon + 1)..end];
     let stays = password.is_empty()
         || EXAMPLES.contains(&password)
         || password.contains(['{', '}', '[', ']', '$'])
         || (password.starts_with('%') && password.ends_with('%'))
         || is_placeholder(password, "", Held::FIRMLY);
-    (!stays && named(&bytes[..colon])).then_some(Cut { start: start + colon + 1, end, kind: "password" })
+    let (start, end) = match (token, stays) {
+        (true, true) => (start, start + user.len()),
+        (true, false) => (start, end),
+        (false, false) if named(user) => (end - password.len(), end),
+        (false, _) => return None,
+    };
+    Some(Cut { start, end, kind: "password" })
 }
 
 /// The part of a secret address behind what all such addresses have.

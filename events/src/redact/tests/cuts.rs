@@ -249,6 +249,16 @@ fn headers_are_cut() {
         ("curl -u admin:¶ https://x.example", "curl -u admin:[redacted:password] https://x.example"),
         ("curl --user 'admin:¶' https://x.example", "curl --user 'admin:[redacted:password]' https://x.example"),
         ("JSESSIONID=§", "JSESSIONID=[redacted:secret]"),
+        ("Cookie: sid=§; a=b and then it works again", "Cookie: [redacted:cookie] and then it works again"),
+        (
+            "sends `Cookie: sid=§`, and the rest; of it = x",
+            "sends `Cookie: [redacted:cookie]`, and the rest; of it = x",
+        ),
+        ("Cookie: sid=§. Then, a=b", "Cookie: [redacted:cookie]. Then, a=b"),
+        (
+            "Set-Cookie: sid=§; Expires=Wed, 21 Oct 2026 07:28:00 GMT; Secure; HttpOnly; SameSite=Lax\n",
+            "Set-Cookie: [redacted:cookie]\n",
+        ),
         ("PHPSESSID=§; a", "PHPSESSID=[redacted:secret]; a"),
     ]);
 }
@@ -268,6 +278,17 @@ fn urls_are_cut() {
             "\"url\":\"https:\\/\\/me:[redacted:password]@example.com\\/x\"",
         ),
         ("https://§@example.com/x.git", "https://[redacted:password]@example.com/x.git"),
+        (
+            "https://3f785c3a9f0e4d1b8a7c6e5d4f3b2a1908070605:@api.example/v1",
+            "https://[redacted:password]:@api.example/v1",
+        ),
+        (
+            "https://3f785c3a9f0e4d1b8a7c6e5d4f3b2a1908070605@api.example/v1",
+            "https://[redacted:password]@api.example/v1",
+        ),
+        ("https://§:x-oauth-basic@github.com/a/b", "https://[redacted:password]@github.com/a/b"),
+        ("https://§:¶@github.com/a/b", "https://[redacted:password]@github.com/a/b"),
+        ("https://§:$PASS@github.com/a/b", "https://[redacted:password]:$PASS@github.com/a/b"),
         ("https://x-access-token:§@github.com/a/b", "https://x-access-token:[redacted:password]@github.com/a/b"),
         ("url%3Dpostgres%3A%2F%2Fapp%3A¶%40db", "url%3Dpostgres%3A%2F%2Fapp%3A[redacted:password]%40db"),
         ("jdbc:postgresql://db/x?user=app&password=¶", "jdbc:postgresql://db/x?user=app&password=[redacted:secret]"),
@@ -470,5 +491,14 @@ fn accounts_are_cut() {
         ("The user's email address is me@example.com.", "The user's email address is [redacted:account]."),
         ("write to me@example.com", "write to me@example.com"),
         ("\"emailAddress\": \"me@example.com\"", "\"emailAddress\": \"me@example.com\""),
+        (
+            "{\"oauthAccount\":{\"emailAddress\":\"me@example.com\",\"n\":1}}",
+            "{\"oauthAccount\":{\"emailAddress\":\"[redacted:account]\",\"n\":1}}",
+        ),
+        (
+            "account_uuid: 7acd37a8-2745-4b58-a8a9-46164b22ad9e\nemail_address: me@example.com",
+            "account_uuid: [redacted:account]\nemail_address: [redacted:account]",
+        ),
+        ("account_email=me@example.com", "account_email=[redacted:account]"),
     ]);
 }
