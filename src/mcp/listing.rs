@@ -1,6 +1,6 @@
 //! The table of tools, as MCP lists it, and what an agent is told at the beginning.
 
-use baton_events::protocol::tool::{Effect, TOOLS};
+use baton_events::protocol::tool::{self, Effect};
 use rmcp::model::{Tool, ToolAnnotations};
 
 /// When to search, when to close, what results are.
@@ -23,9 +23,9 @@ A group is a project's directory (its last part is enough where that fits one) u
 another. Without group_ids all groups are searched, your own project first. freshness.pending in an answer counts sessions \
 that are still being read; wait=true waits for them. Where an answer has next_cursor, give it as cursor to go on.";
 
-/// All tools, in the order of the table.
+/// The tools that are listed, in the order of the table.
 pub(super) fn tools() -> Vec<Tool> {
-    let tool = |tool: &'static baton_events::protocol::tool::Tool| {
+    let listed = |tool: &'static tool::Tool| {
         let annotations = ToolAnnotations::with_title(tool.title)
             .read_only(tool.effect == Effect::Reads)
             .destructive(tool.effect == Effect::TakesAway)
@@ -33,5 +33,5 @@ pub(super) fn tools() -> Vec<Tool> {
             .open_world(false);
         Tool::new(tool.name, tool.description, tool.input_schema()).with_title(tool.title).with_annotations(annotations)
     };
-    TOOLS.iter().map(tool).collect()
+    tool::all().filter(|tool| tool.listed).map(listed).collect()
 }

@@ -29,8 +29,7 @@ fn the_tools_are_those_of_the_contract() {
             Kind::Flag { default } => format!("{name}={default}"),
         }
     };
-    let table: Vec<String> = TOOLS
-        .iter()
+    let table: Vec<String> = all()
         .map(|tool| {
             let names = std::iter::once(&tool.name).chain(tool.aliases).copied().collect::<Vec<_>>().join(" ");
             format!("{names} | {}", tool.arguments.iter().map(shown).collect::<Vec<_>>().join(" "))
@@ -42,12 +41,12 @@ fn the_tools_are_those_of_the_contract() {
 #[test]
 fn every_name_means_one_thing() {
     let mut names: Vec<&str> =
-        TOOLS.iter().flat_map(|tool| std::iter::once(&tool.name).chain(tool.aliases)).copied().collect();
-    let all = names.len();
+        all().flat_map(|tool| std::iter::once(&tool.name).chain(tool.aliases)).copied().collect();
+    let count = names.len();
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), all);
-    for tool in TOOLS {
+    assert_eq!(names.len(), count);
+    for tool in all() {
         assert!(tool.description.len() > 80 && tool.description.len() < 700, "{}", tool.name);
         let mut names: Vec<&str> =
             tool.arguments.iter().flat_map(|it| std::iter::once(&it.name).chain(it.aliases)).copied().collect();
@@ -65,7 +64,7 @@ fn every_name_means_one_thing() {
 
 #[test]
 fn schemas_are_plain_and_closed() {
-    for tool in TOOLS {
+    for tool in all() {
         let schema = Value::Object(tool.input_schema());
         assert_eq!(schema["type"], "object");
         assert_eq!(schema["additionalProperties"], false);
