@@ -243,7 +243,11 @@ impl ChunkStore {
             // A name that is no text was not given by us, and nothing names it.
             if entry.file_name().to_str().is_none_or(&unwanted) {
                 let size = entry.metadata().map_or(0, |metadata| metadata.len());
-                fs::remove_file(entry.path()).map_err(io_error("remove", &entry.path()))?;
+                match fs::remove_file(entry.path()) {
+                    // Whoever had begun it has taken it back.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    other => other.map_err(io_error("remove", &entry.path()))?,
+                }
                 removed = Removed { files: removed.files + 1, bytes: removed.bytes + size };
             }
         }

@@ -332,13 +332,14 @@ impl Actor for IndexerActor {
         if let Some(port) = former {
             port.close().await;
         }
-        let left_out = handle.left_out.clone();
+        let (left_out, mender) = (handle.left_out.clone(), handle.mender());
         let for_thread = (options.clone(), fresh.clone(), myself.clone());
         let port = tokio::task::spawn_blocking(move || {
             let (options, fresh, indexer) = for_thread;
             let broken = indexer.clone();
             let collect = move |session| drop(indexer.send_message(Msg::Collect(session)));
-            Projector::start(options, fresh, left_out, collect, move || drop(broken.send_message(Msg::MemoryBroke)))
+            let broke = move || drop(broken.send_message(Msg::MemoryBroke));
+            Projector::start(options, fresh, left_out, mender, collect, broke)
         })
         .await??;
         projector::follow(options.table.clone(), port.clone());

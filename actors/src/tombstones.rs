@@ -76,6 +76,9 @@ pub(crate) async fn set_again(services: Arc<Services>) {
     }
     let position = services.table.borrow().position();
     let purged = services.indexer.purge(&forgotten, position, || {}).await;
+    if let Err(problem) = &purged {
+        tracing::error!(%problem, "what a repair brought back of forgotten sessions is not deleted; the next start tries it");
+    }
     if purged.is_ok() && forgotten.len() == sessions.len() {
         let removed = tokio::task::spawn_blocking(move || fs::remove_file(log.join(FILE))).await;
         tracing::info!(sessions = sessions.len(), removed = removed.is_ok(), "forgotten again after a repair");

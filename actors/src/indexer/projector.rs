@@ -30,7 +30,8 @@ use tokio::sync::oneshot;
 
 use super::fresh::Fresh;
 use super::left_out::LeftOut;
-use super::{Options, episode, mend};
+use super::mend::{self, Mender};
+use super::{Options, episode};
 use crate::limits;
 use crate::memory::{Checkpoint, Entry, Error as MemoryError, MAX_LINKS, Searcher, Store};
 use crate::obstacle;
@@ -142,6 +143,7 @@ pub(super) struct Projector<C> {
     /// Sessions whose older chunks are superseded once the commit is through.
     superseded: Vec<SessionId>,
     left_out: Arc<LeftOut>,
+    mender: Mender,
     nudged: Arc<AtomicBool>,
     covered: Arc<Mutex<Position>>,
     trouble: Arc<Trouble>,
@@ -166,6 +168,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         options: Options,
         fresh: Arc<Fresh>,
         left_out: Arc<LeftOut>,
+        mender: Mender,
         collect: C,
         broke: impl FnOnce() + Send + 'static,
     ) -> Result<Port, MemoryError> {
@@ -190,7 +193,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                     Err(error) => shared.trouble.met(&obstacle::brief(&error.to_string())),
                 }
                 tries += 1;
-                if !wait_to_open(&inbox, pause(tries, false)) {
+                if !wait_to_open(&inbox, &shared.nudged, pause(tries, false)) {
                     return false;
                 }
                 opened = open(&options, &shared);
@@ -210,6 +213,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 put: BTreeMap::new(),
                 superseded: Vec::new(),
                 left_out,
+                mender,
                 nudged: shared.nudged,
                 covered: shared.covered,
                 trouble: shared.trouble,
@@ -341,7 +345,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             self.applied = record.position;
             self.reached.store(record.position.0, Ordering::Relaxed);
         }
-        Ok(records.len() == limits::MEMORY_STEP && self.applied < known)
+        // A read may stop short of what it was asked for, but for the end it is never empty.
+        Ok(!records.is_empty() && self.applied < known)
     }
 
     /// Takes in the sessions that the memory should hold and does not, because their conversations could not be read when
@@ -411,11 +416,13 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             Some(items) => items,
             None => match episode::conversation(&self.options.chunks, session, current) {
                 Ok(items) => Arc::new(items),
-                Err(error) => match mend::mend(&self.options.chunks, session, &row.state, current) {
+                Err(error) => match self.mender.mend(&self.options.table, session, current) {
                     Ok(items) => {
                         tracing::warn!(%session, %error, "stored conversation restored from its transcript");
                         Arc::new(items)
                     }
+                    // Forgotten or superseded while we looked: what comes next in the log sees to it.
+                    Err(_) if !self.is_current(session, current) => return Ok(()),
                     // One damaged conversation must not hold up all others. It is named, and the next index mends it.
                     Err(why) => {
                         if self.left_out.unreadable(session, format!("{error}; {why}")) {
@@ -471,6 +478,10 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let put = Put { generation: current.generation, filter_version: current.filter_version, items: items.len() };
         self.put.insert(session.clone(), put);
         Ok(())
+    }
+
+    fn is_current(&self, session: &SessionId, episode: &EpisodeRef) -> bool {
+        self.options.table.borrow().get(session).is_some_and(|row| mend::is_current(&row.state, episode))
     }
 
     /// The items that the memory already has of this very conversation, a prefix of the present ones.
@@ -577,3 +588,6 @@ enum Error {
     #[error(transparent)]
     Memory(#[from] MemoryError),
 }
+
+#[cfg(test)]
+mod tests;

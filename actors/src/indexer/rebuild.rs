@@ -7,10 +7,10 @@ use std::time::Duration;
 use baton_events::record::Position;
 use tokio::sync::oneshot;
 
-use super::Options;
 use super::fresh::Fresh;
 use super::left_out::LeftOut;
 use super::projector::{self, Port, Projector};
+use super::{Handle, Options};
 use crate::memory::Searcher;
 
 /// How often whoever waits is asked whether to go on.
@@ -20,11 +20,12 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(crate) struct Rebuilt(Port);
 
 impl Rebuilt {
-    /// Begins one in `folder`, which must be empty or missing.
-    pub(crate) fn begin(options: &Options, folder: &Path) -> Result<Self, String> {
+    /// Begins one in `folder`, which must be empty or missing, beside the work of an indexer.
+    pub(crate) fn begin(options: &Options, indexer: &Handle, folder: &Path) -> Result<Self, String> {
         let options = Options { memory: folder.to_owned(), ..options.clone() };
         // Nothing is collected for a memory that nobody searches.
-        let port = Projector::start(options, Arc::new(Fresh::default()), Arc::new(LeftOut::default()), |_| {}, || {});
+        let (fresh, left_out) = (Arc::new(Fresh::default()), Arc::new(LeftOut::default()));
+        let port = Projector::start(options, fresh, left_out, indexer.mender(), |_| {}, || {});
         port.map(Self).map_err(|error| error.to_string())
     }
 

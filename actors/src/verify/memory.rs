@@ -47,7 +47,12 @@ pub(super) fn verify(
     report: &mut Report,
     go_on: &mut GoOn<'_>,
 ) -> Result<(), String> {
-    let rebuilt = Rebuilt::begin(made_of, folder)?;
+    let indexer = match live {
+        Live::Running(indexer) => (*indexer).clone(),
+        // One that nobody has started.
+        Live::Copied(_) => indexer::Handle::new(made_of.chunks.clone()),
+    };
+    let rebuilt = Rebuilt::begin(made_of, &indexer, folder)?;
     for _ in 0..TRIES {
         let at = made_of.journal.tail().position;
         let Some(fresh) = rebuilt.at(at, &mut |reached| go_on("building the memory anew", reached.0, at.0))? else {
