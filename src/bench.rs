@@ -19,6 +19,7 @@ mod log;
 mod mcp;
 mod process;
 mod read;
+mod recall;
 mod report;
 mod sample;
 mod searching;
@@ -42,6 +43,7 @@ pub use log::{Appends, Log, Resting};
 pub use mcp::Mcp;
 pub use process::Memory;
 pub use read::{Huge, Kept, Options as ReadOptions, Read, Speed, Tail};
+pub use recall::{Figures, Level as RecallLevel, Options as RecallOptions, Ranking, Recall, measure as recall};
 pub use report::{Outcome, Report};
 pub use sample::Spread;
 pub use searching::{Query, Searching};
@@ -126,6 +128,14 @@ pub enum Error {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// A set of questions that cannot be used.
+    #[error("cannot use {}: {what}", path.display())]
+    Data {
+        /// The file.
+        path: PathBuf,
+        /// Where in it is what mistake.
+        what: String,
     },
     /// The daemon.
     #[error(transparent)]

@@ -245,6 +245,9 @@ pub struct SearchParams {
     /// How many sessions to answer with.
     #[serde(default = "ten")]
     pub limit: u32,
+    /// How many turns of each; three unless told, at most 20.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u32>,
     /// Whether to wait until all history is read.
     #[serde(default)]
     pub wait: bool,

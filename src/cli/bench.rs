@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::Error;
-use crate::bench::{self, Corpus, CorpusOptions, CrashOptions, HookOptions, Part, ReadOptions, Table};
+use crate::bench::{self, Corpus, CorpusOptions, CrashOptions, HookOptions, Part, ReadOptions, RecallOptions, Table};
 use crate::print::{self, Output, Style};
 
 #[derive(Debug, Args)]
@@ -50,6 +50,15 @@ enum What {
     /// In this process, without a daemon. Counting lines and parsing the same bytes to JSON values are measured beside it, in
     /// the same turns.
     Read(ReadTyped),
+    /// Whether what is there is found: hit@1/5/10, MRR and nDCG@10 of a set of sessions and questions
+    ///
+    /// Writes the set's sessions as transcripts into a temporary directory, starts this very program as a throwaway daemon
+    /// over them, and asks each question as `baton search` does. DATA is one JSON object:
+    /// {"sessions":[{"id","project","turns":[{"role":"user"|"assistant"|"thinking"|"tool","speaker"?,"time"?,"text","failed"?}]}],
+    /// "questions":[{"id","category","text","expected_sessions":[ID…],"expected_turns":[[ID, index of the turn, from 0]…]}]}.
+    /// What a speaker says is written as `Name: text`; of a tool's text the first line is the command, and the rest is
+    /// its output, of which an index keeps one line, and only where it `failed`.
+    Recall(RecallTyped),
     /// What a hook costs the agent that waits for it: daemon up, down, stopped; each event; with a handoff out of many
     ///
     /// Starts this very program as throwaway daemons over transcripts in temporary directories, and calls `baton-hook`, which
@@ -76,6 +85,22 @@ struct ReadTyped {
     #[arg(long)]
     huge: bool,
     /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct RecallTyped {
+    /// The set
+    #[arg(value_name = "DATA.json")]
+    data: PathBuf,
+    /// Sessions to ask for
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
+    limit: u32,
+    /// Turns of each session to ask for
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=20))]
+    turns: u32,
+    /// Print one JSON object, with the ranking of each question
     #[arg(long)]
     json: bool,
 }
@@ -164,6 +189,7 @@ pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
         What::Crash(typed) => return crash(typed),
         What::Hook(typed) => return hook(typed),
         What::Read(typed) => return read(typed),
+        What::Recall(typed) => return recall(typed),
         What::All(typed) => (Part::ALL.to_vec(), typed),
         What::Index(typed) => (vec![Part::Index], typed),
         What::Latency(typed) => (vec![Part::Latency], typed),
@@ -203,6 +229,12 @@ fn read(typed: &ReadTyped) -> Result<ExitCode, Error> {
     let options = ReadOptions { files: typed.files.clone(), bytes: typed.megabytes * 1_000_000, huge: typed.huge };
     let read = bench::read(&options, tell)?;
     show(&read, &read.tables(), typed.json)
+}
+
+fn recall(typed: &RecallTyped) -> Result<ExitCode, Error> {
+    let options = RecallOptions { data: typed.data.clone(), limit: typed.limit, turns: typed.turns };
+    let recall = bench::recall(&options, &tell)?;
+    show(&recall, &recall.tables(), typed.json)
 }
 
 /// Says what is being done to whoever looks on.

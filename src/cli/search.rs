@@ -63,6 +63,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         query: words(&typed.query)?,
         project: typed.project.as_deref().map(super::project),
         limit: typed.limit,
+        turns: None,
         wait: !typed.no_wait,
         caller: environment::caller(),
     };

@@ -75,3 +75,32 @@ fn an_interrupted_measurement_leaves_nothing() {
     assert!(wait(|| entries(&world.path("tmp")).is_empty() && processes_of(&world).is_empty()));
     nothing_is_left(&world);
 }
+
+/// What the set in the repository must give at least. It is easy for whole sessions and harder for turns; each figure is
+/// what the ranking gives, less a question or two.
+#[test]
+fn what_is_asked_for_is_found() {
+    let world = World::new();
+    let set = concat!(env!("CARGO_MANIFEST_DIR"), "/replay-fixtures/recall/team.json");
+    let recall = world.ok(&["bench", "recall", set, "--json"]).json();
+    let figure = |level: &str, name: &str| recall[level]["total"][name].as_f64().unwrap();
+    for (level, name, floor) in [
+        ("session_level", "hit_at_1", 95.0),
+        ("session_level", "hit_at_5", 97.5),
+        ("session_level", "mrr", 96.0),
+        ("turn_level", "hit_at_1", 52.5),
+        ("turn_level", "hit_at_5", 82.5),
+        ("turn_level", "mrr", 66.0),
+    ] {
+        assert!(figure(level, name) >= floor, "{level} {name}: {} is below {floor}", figure(level, name));
+    }
+    assert_eq!(recall["rankings"].as_array().unwrap().len(), 40);
+    assert_eq!(recall["session_level"]["categories"]["why"]["questions"], 7);
+
+    let bad = world.path("bad.json");
+    std::fs::write(&bad, r#"{"sessions":[],"questions":[{"id":1,"text":"x","expected_sessions":["s"]}]}"#).unwrap();
+    let refused = world.run(&["bench", "recall", bad.to_str().unwrap()]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.err.contains("questions[0] (1): there is no session \"s\""), "{}", refused.err);
+    nothing_is_left(&world);
+}

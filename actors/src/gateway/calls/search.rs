@@ -16,6 +16,9 @@ use crate::obstacle::Obstacle;
 /// Most sessions that a search answers with.
 const SEARCH_LIMIT: u32 = 100;
 
+/// Turns of each session in an answer, unless it is said.
+const TURNS_EACH: usize = 3;
+
 /// A memory that covers what was asked for, and how fresh it is.
 pub(in crate::gateway) struct Ready {
     pub(in crate::gateway) searcher: Searcher,
@@ -92,6 +95,7 @@ pub(in crate::gateway) async fn search(
     let table = services.table.borrow().clone();
     let settings = services.settings.borrow().clone();
     let (query, limit) = (asked.query, asked.limit.min(SEARCH_LIMIT) as usize);
+    let turns = asked.turns.map_or(TURNS_EACH, |turns| turns as usize);
     let directory = asked.caller.directory.filter(|_| project.is_none());
     let found = tokio::task::spawn_blocking(move || {
         let hidden = |id: &str| {
@@ -102,8 +106,16 @@ pub(in crate::gateway) async fn search(
         let (project, favour) = (project.as_deref(), own.as_deref());
         let last = asking.as_ref();
         let elder = |one: &str, other: &str| family::elder(&table, one, other);
-        let query =
-            Query { project, sessions: limit, exclude: &hidden, elder: &elder, favour, last, ..Query::new(&query) };
+        let query = Query {
+            project,
+            sessions: limit,
+            turns_per_session: turns,
+            exclude: &hidden,
+            elder: &elder,
+            favour,
+            last,
+            ..Query::new(&query)
+        };
         let hits = searcher.search(&query).map_err(|error| internal("the search failed", error))?;
         Ok::<_, Failure>(hits.into_iter().map(|hit| answers::hit(&table, hit)).collect())
     });

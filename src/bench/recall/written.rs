@@ -1,0 +1,171 @@
+//! A set's sessions as an agent's transcripts, and the way back from what is found in them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use baton_events::record::Timestamp;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::super::{Error, io_error};
+use super::set::{Role, Session, Set, Turn, moment};
+
+/// Where sessions take place whose project is not told.
+const PROJECT: &str = "set";
+/// When a session begins whose first turn has no time: 2026-01-01.
+const BEGINNING: Timestamp = Timestamp(1_767_225_600_000);
+/// How long after the one before a turn without a time comes.
+const PACE_MS: i64 = 1000;
+
+/// What was written: transcripts whose every line is known.
+pub(super) struct Written {
+    /// By the transcript's id: which session of the set, and the turn of each line.
+    sessions: BTreeMap<String, (usize, Vec<usize>)>,
+}
+
+impl Written {
+    /// Writes all sessions below `claude`, as Claude Code does: a file each, a record for each turn, two for a tool's.
+    ///
+    /// A transcript knows roles and no names, so what a named speaker says begins with `Name: `.
+    pub(super) fn write(set: &Set, claude: &Path) -> Result<Self, Error> {
+        let mut sessions = BTreeMap::new();
+        for (number, session) in set.sessions.iter().enumerate() {
+            let id = id_of(&session.id);
+            let directory = directory(session.project.as_deref().unwrap_or(PROJECT));
+            let folder = claude.join("projects").join(directory.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
+            fs::create_dir_all(&folder).map_err(io_error("create", &folder))?;
+            let mut lines = Lines { id: &id, directory: &directory, text: String::new(), turns: Vec::new() };
+            lines.session(session);
+            let path = folder.join(format!("{id}.jsonl"));
+            fs::write(&path, &lines.text).map_err(io_error("write", &path))?;
+            let turns = lines.turns;
+            sessions.insert(id, (number, turns));
+        }
+        Ok(Self { sessions })
+    }
+
+    /// How many transcripts there are.
+    pub(super) fn count(&self) -> u64 {
+        self.sessions.len() as u64
+    }
+
+    /// Which session of the set a transcript is.
+    pub(super) fn session(&self, id: &str) -> Option<usize> {
+        self.sessions.get(id).map(|(number, _)| *number)
+    }
+
+    /// Which turn of it a line is, from 1.
+    pub(super) fn turn(&self, id: &str, line: u64) -> Option<usize> {
+        let turns = &self.sessions.get(id)?.1;
+        turns.get(usize::try_from(line).ok()?.checked_sub(1)?).copied()
+    }
+}
+
+/// An id that an agent would give: the session's own if it is one.
+fn id_of(id: &str) -> String {
+    let own = Uuid::parse_str(id).ok().filter(|uuid| uuid.to_string() == id);
+    own.unwrap_or_else(|| Uuid::new_v5(&Uuid::NAMESPACE_OID, id.as_bytes())).to_string()
+}
+
+/// The directory of a project: itself when it is one.
+fn directory(project: &str) -> String {
+    if Path::new(project).is_absolute() { project.to_owned() } else { format!("/home/dev/{project}") }
+}
+
+/// A transcript on its way.
+struct Lines<'a> {
+    id: &'a str,
+    directory: &'a str,
+    text: String,
+    /// The turn of each line.
+    turns: Vec<usize>,
+}
+
+impl Lines<'_> {
+    fn session(&mut self, session: &Session) {
+        let mut at = BEGINNING.0 - PACE_MS;
+        for (number, turn) in session.turns.iter().enumerate() {
+            at = turn.time.as_deref().and_then(moment).map_or(at + PACE_MS, |at| at.0);
+            let text = match &turn.speaker {
+                Some(speaker) => format!("{speaker}: {}", turn.text),
+                None => turn.text.clone(),
+            };
+            self.turn(number, turn, &text, Timestamp(at));
+        }
+    }
+
+    fn turn(&mut self, number: usize, turn: &Turn, text: &str, at: Timestamp) {
+        match turn.role {
+            Role::User => self.record(number, at, "user", &json!({ "role": "user", "content": text })),
+            Role::Assistant => self.block(number, at, json!({ "type": "text", "text": text })),
+            Role::Thinking => self.block(number, at, json!({ "type": "thinking", "thinking": text, "signature": "" })),
+            Role::Tool => {
+                let (command, result) = text.split_once('\n').unwrap_or((text, ""));
+                let call = format!("toolu_{number:08x}");
+                let input = json!({ "command": command });
+                self.block(number, at, json!({ "type": "tool_use", "id": call, "name": "Bash", "input": input }));
+                let result =
+                    json!([{ "type": "tool_result", "tool_use_id": call, "content": result, "is_error": turn.failed }]);
+                self.record(number, at, "user", &json!({ "role": "user", "content": result }));
+            }
+        }
+    }
+
+    /// A message of the agent with one block.
+    fn block(&mut self, number: usize, at: Timestamp, block: Value) {
+        let message = json!({
+            "id": format!("msg_{number:08x}"), "type": "message", "role": "assistant", "model": "set",
+            "content": [block], "stop_reason": "end_turn", "usage": { "input_tokens": 1, "output_tokens": 1 },
+        });
+        self.record(number, at, "assistant", &message);
+    }
+
+    fn record(&mut self, number: usize, at: Timestamp, kind: &str, message: &Value) {
+        let uuid = Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{}:{}", self.id, self.turns.len()).as_bytes());
+        let record = json!({
+            "parentUuid": null, "isSidechain": false, "userType": "external", "cwd": self.directory,
+            "sessionId": self.id, "version": "2.1.219", "gitBranch": "main", "type": kind, "message": message,
+            "uuid": uuid.to_string(), "timestamp": at.to_string(),
+        });
+        self.text.push_str(&record.to_string());
+        self.text.push('\n');
+        self.turns.push(number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_knows_its_turn() {
+        let set = r#"{"sessions":[{"id":"one","project":"p","turns":[
+            {"role":"user","speaker":"Ann","text":"run it"},
+            {"role":"tool","time":"2026-03-04T05:06:07Z","text":"cargo test\nok"},
+            {"role":"assistant","text":"done"}]}],"questions":[]}"#;
+        let set: Set = serde_json::from_str(set).unwrap();
+        let claude = tempfile::tempdir().unwrap();
+        let written = Written::write(&set, claude.path()).unwrap();
+        let id = id_of("one");
+        assert_eq!((written.count(), written.session(&id), written.session("one")), (1, Some(0), None));
+        let turns: Vec<_> = (0..6).map(|line| written.turn(&id, line)).collect();
+        assert_eq!(turns, [None, Some(0), Some(1), Some(1), Some(2), None]);
+        let path = claude.path().join(format!("projects/-home-dev-p/{id}.jsonl"));
+        let text = fs::read_to_string(path).unwrap();
+        let records: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(records[0]["message"]["content"], "Ann: run it");
+        assert_eq!(records[0]["timestamp"], BEGINNING.to_string());
+        assert_eq!(records[1]["message"]["content"][0]["input"]["command"], "cargo test");
+        assert_eq!(records[2]["message"]["content"][0]["content"], "ok");
+        assert_eq!(records[3]["timestamp"], "2026-03-04T05:06:08Z");
+    }
+
+    #[test]
+    fn an_id_that_an_agent_may_give_is_kept() {
+        let own = "0198c5a2-1111-4222-8333-123456789abc";
+        assert_eq!(id_of(own), own);
+        assert_ne!(id_of("0198C5A2-1111-4222-8333-123456789ABC"), own);
+        assert_eq!(id_of("conv-26/1"), id_of("conv-26/1"));
+    }
+}
