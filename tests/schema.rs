@@ -14,7 +14,8 @@ use std::process::Command;
 
 use baton_events::envelope::{self, ChainHash};
 use baton_events::hash::canonical_json;
-use baton_events::schema::{export, hex, home, item, session};
+use baton_events::memo::Source;
+use baton_events::schema::{export, hex, home, item, memo, session};
 use baton_events::session::{Agent, CloseReason, FailureWhy, Tier, Why};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -50,12 +51,17 @@ type Codec = fn(&str, u32, &str) -> Result<(u32, Value), String>;
 
 /// Every event type there is.
 fn kinds() -> impl Iterator<Item = &'static str> {
-    session::KINDS.into_iter().chain(home::KINDS)
+    session::KINDS.into_iter().chain(home::KINDS).chain(memo::KINDS)
 }
 
 fn todays(kind: &str, v: u32, data: &str) -> Result<(u32, Value), String> {
     if home::KINDS.contains(&kind) {
         let encoded = home::encode(&home::decode(kind, v, data).map_err(|error| error.to_string())?);
+        assert_eq!(encoded.kind, kind, "an event keeps its type");
+        return Ok((encoded.v, json(&encoded.data)));
+    }
+    if memo::KINDS.contains(&kind) {
+        let encoded = memo::encode(&memo::decode(kind, v, data).map_err(|error| error.to_string())?);
         assert_eq!(encoded.kind, kind, "an event keeps its type");
         return Ok((encoded.v, json(&encoded.data)));
     }
@@ -320,6 +326,7 @@ fn every_word_in_an_event_stays_readable() {
     });
     known("close_reason", &texts(CloseReason::ALL, CloseReason::as_str), &|word| CloseReason::parse(word).is_some());
     known("failure_why", &texts(FailureWhy::ALL, FailureWhy::as_str), &|word| FailureWhy::parse(word).is_some());
+    known("memo_source", &texts(&Source::ALL, Source::as_str), &|word| Source::parse(word).is_some());
     known("why", &texts(Why::ALL, Why::as_str), &|word| Why::parse(word).is_some());
 }
 

@@ -25,6 +25,7 @@ use baton_events::record::Position;
 use crate::chunks;
 use crate::journal::offline;
 
+pub(crate) use export::note_notes;
 pub use export::{Exported, Wanted, export};
 pub use import::{Built, clear, import};
 pub use source::{Offline, Source};

@@ -11,10 +11,12 @@ use std::path::{Path, PathBuf};
 
 use baton_events::envelope::{StoredRecord, Tail};
 use baton_events::hash::ContentHash;
+use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::{self, Lost};
 use baton_events::record::{Position, SessionId, Timestamp};
 use baton_events::redact::redact;
+use baton_events::schema;
 use baton_events::session::Event;
 
 use crate::chunks::{self, ChunkStore};
@@ -193,6 +195,13 @@ struct Names {
 }
 
 fn named(record: &StoredRecord) -> Option<(SessionId, Names)> {
+    if let Some(uuid) = record.stream.memo_uuid() {
+        let note = match schema::memo::decode(&record.kind, record.v, &record.data).ok()? {
+            memo::Event::Added(memo) | memo::Event::Replaced(memo) => Some(memo.words),
+            memo::Event::Deleted => None,
+        };
+        return Some((memo::key(uuid), Names { manifest: None, note }));
+    }
     let session = record.stream.session_id()?;
     let names = match stream::decode(record).ok()?.event {
         Event::Indexed { episode, .. } => Names { manifest: Some(episode.manifest), note: None },

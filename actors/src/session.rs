@@ -374,6 +374,9 @@ impl State {
                 tracing::debug!(%session, %episode, %from, "handoff offered");
             }
             Event::HandoffClaimed { episode } => tracing::debug!(%session, %episode, "handoff claimed"),
+            Event::EpisodeDeleted { .. } => {
+                tracing::info!(%session, reason = "asked for", hash = %hash_of(before), %old, "episode deleted");
+            }
             Event::IndexingStarted { reason, .. } => {
                 if let Some(attempts) = failed {
                     tracing::info!(%session, %reason, attempts, hash = %hash_of(before), %old, "index retried");

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::{Part, Storage};
 
@@ -107,7 +108,7 @@ pub(crate) fn index(log: &Path, journal: &dyn Journal) -> Part {
     Part { bytes: folder_bytes(&log.join("sled")), live_bytes: journal.stats().index_live_bytes }
 }
 
-/// Bytes of the files that current conversations name, and of notes.
+/// Bytes of the files that current conversations name, of notes and of memos' words.
 fn conversations(table: &SessionTable, chunks: &ChunkStore) -> u64 {
     let size = |path: &std::path::PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
     let of = |session, manifest| -> u64 {
@@ -118,7 +119,11 @@ fn conversations(table: &SessionTable, chunks: &ChunkStore) -> u64 {
         table.iter().filter_map(|(session, row)| Some(of(session, &row.state.episode.as_ref()?.manifest))).sum();
     let notes: u64 =
         table.iter().filter_map(|(session, row)| Some(size(&chunks.note_path(session, &row.state.close_note?)))).sum();
-    conversations + notes
+    let words: u64 = table
+        .memos()
+        .filter_map(|(uuid, row)| Some(size(&chunks.note_path(&memo::key(uuid), &row.state.memo.as_ref()?.words))))
+        .sum();
+    conversations + notes + words
 }
 
 /// What lies in the folder of a log and is no part of it any more.

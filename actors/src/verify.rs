@@ -22,16 +22,18 @@ use std::time::Instant;
 
 use baton_events::envelope::{StoredRecord, Tail};
 use baton_events::hash::ContentHash;
+use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::{self, Checked};
 use baton_events::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::redact::redact;
-use baton_events::schema::state;
-use baton_events::session::Event;
+use baton_events::schema::kept::Kept;
+use baton_events::session::Phase;
+use uuid::Uuid;
 
+use crate::archive::note_notes;
 use crate::indexer;
 use crate::journal::{self, Auditor, Finding, Fold, Journal, Rows, Verified};
-use crate::stream;
 use crate::table::{TableFold, TableReader};
 
 pub(crate) use home::index_beyond;
@@ -39,6 +41,9 @@ pub use home::of_home;
 
 /// Findings that are told one by one.
 const FINDINGS: usize = 100;
+
+/// Which notes the current state names, by the id that their folder has.
+type Notes = BTreeMap<SessionId, BTreeSet<ContentHash>>;
 
 /// Told how far it is: what is done, how much of how much (0: not known). `false`: nobody waits for it any more.
 pub type GoOn<'a> = dyn FnMut(&str, u64, u64) -> bool + 'a;
@@ -67,7 +72,8 @@ pub fn of_daemon(open: &Open, quick: bool, go_on: &mut GoOn<'_>) -> answer::Veri
     }
     let (folded, notes) = folding.end(is_measure, &mut report);
     let named = |session: &SessionId| named_now(&open.made_of.table, session);
-    conversations::verify(&open.made_of.chunks, &folded, &notes, &named, &mut report, go_on);
+    let is_named = |owner: &SessionId, note: &ContentHash| is_named_now(&open.made_of.table, owner, note);
+    conversations::verify(&open.made_of.chunks, &folded, &notes, &named, &is_named, &mut report, go_on);
     if quick {
         report.left_out.push("the memory: without --quick it is compared with one built anew".to_owned());
     } else if report.is_going_on {
@@ -85,6 +91,14 @@ pub fn of_daemon(open: &Open, quick: bool, go_on: &mut GoOn<'_>) -> answer::Veri
 fn named_now(table: &TableReader, session: &SessionId) -> Option<ContentHash> {
     let table = table.borrow();
     table.get(session)?.state.episode.as_ref().map(|episode| episode.manifest)
+}
+
+fn is_named_now(table: &TableReader, owner: &SessionId, note: &ContentHash) -> bool {
+    let table = table.borrow();
+    match memo::of_key(owner.as_str()) {
+        Some(uuid) => table.memo_row(uuid).and_then(|row| row.state.memo.as_ref()).is_some_and(|it| it.words == *note),
+        None => table.get(owner).is_none_or(|row| row.state.phase != Phase::Forgotten),
+    }
 }
 
 /// A folder for what is built to be compared. It goes when this does; one that was left by a crash goes first.
@@ -181,7 +195,7 @@ struct Folding<'a, 'g> {
     folded: TableReader,
     tail: Tail,
     in_use: Option<&'a SessionTable>,
-    notes: BTreeSet<(SessionId, ContentHash)>,
+    notes: Notes,
     differing: Option<Vec<String>>,
     /// Rows of the checkpoint that the fold has not come to yet, as they are stored.
     stored: BTreeMap<StreamId, (SequenceNumber, String)>,
@@ -195,14 +209,14 @@ struct Folding<'a, 'g> {
 impl<'a, 'g> Folding<'a, 'g> {
     fn new(in_use: Option<&'a SessionTable>, go_on: &'a mut GoOn<'g>) -> Self {
         let (fold, folded) = TableFold::new();
-        let (notes, stored, wrong_rows) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
+        let (notes, stored, wrong_rows) = (Notes::new(), BTreeMap::new(), BTreeSet::new());
         let (tail, stored_at) = (Tail::default(), Position(0));
         Self { fold, folded, tail, in_use, notes, differing: None, stored, stored_at, wrong_rows, compared: 0, go_on }
     }
 
     /// `is_measure`: the fold has come to the end of the log, and the index has nothing that it has not. Only then is the
     /// checkpoint judged: its way out is to delete the index.
-    fn end(mut self, is_measure: bool, report: &mut Report) -> (SessionTable, BTreeSet<(SessionId, ContentHash)>) {
+    fn end(mut self, is_measure: bool, report: &mut Report) -> (SessionTable, Notes) {
         self.fold.publish(self.tail);
         let table = self.folded.borrow().clone();
         report.checked().sessions = self.compared;
@@ -241,7 +255,7 @@ impl Folding<'_, '_> {
         let name = || record.stream.to_string();
         match self.stored.get(&record.stream) {
             Some((sequence, row)) if *sequence == record.sequence => {
-                self.compared += 1;
+                self.compared += u64::from(record.stream.session_id().is_some());
                 if self.fold.row(&record.stream).as_ref() != Some(row) {
                     self.wrong_rows.insert(name());
                 }
@@ -249,7 +263,7 @@ impl Folding<'_, '_> {
             }
             None if record.sequence == SequenceNumber(1)
                 && record.position <= self.stored_at
-                && record.stream.session_id().is_some() =>
+                && self.fold.row(&record.stream).is_some() =>
             {
                 self.wrong_rows.insert(name());
             }
@@ -273,8 +287,8 @@ impl Rows for Folding<'_, '_> {
     }
 
     fn restore(&mut self, stream: &StreamId, row: &str) -> bool {
-        let read = state::decode(row);
-        self.stored.extend(read.as_ref().map(|read| (stream.clone(), (read.version, row.to_owned()))));
+        let read = Kept::read(stream, row);
+        self.stored.extend(read.as_ref().map(|read| (stream.clone(), (read.version(), row.to_owned()))));
         read.is_some()
     }
 
@@ -296,17 +310,7 @@ impl Auditor for Folding<'_, '_> {
         self.fold.apply(record);
         self.tail.position = record.position;
         self.compare_row(record);
-        if let Some(session) = record.stream.session_id()
-            && let Ok(recorded) = stream::decode(record)
-        {
-            match recorded.event {
-                Event::CloseRequested { note: Some(note), .. } => {
-                    self.notes.insert((session, note));
-                }
-                Event::Forgotten => self.notes.retain(|(of, _)| *of != session),
-                _ => {}
-            }
-        }
+        note_notes(&mut self.notes, record);
         if let Some(in_use) = self.in_use
             && in_use.position() == record.position
         {
@@ -326,7 +330,11 @@ fn differing(one: &SessionTable, other: &SessionTable) -> Vec<String> {
         return Vec::new();
     }
     let ids: BTreeSet<&SessionId> = one.iter().chain(other.iter()).map(|(id, _)| id).collect();
-    ids.into_iter().filter(|id| one.get(id) != other.get(id)).take(FINDINGS).map(ToString::to_string).collect()
+    let sessions = ids.into_iter().filter(|id| one.get(id) != other.get(id)).map(ToString::to_string);
+    let uuids: BTreeSet<Uuid> = one.memos().chain(other.memos()).map(|(uuid, _)| uuid).collect();
+    let memos = uuids.into_iter().filter(|uuid| one.memo_row(*uuid) != other.memo_row(*uuid));
+    let home = (one.home() != other.home()).then(|| "home".to_owned());
+    sessions.chain(memos.map(|uuid| memo::key(uuid).to_string())).chain(home).take(FINDINGS).collect()
 }
 
 /// What a journal that was opened for this is made of, for the memory.

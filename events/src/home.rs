@@ -1,18 +1,48 @@
-//! What concerns the whole home and no session: the directories that clients have named.
+//! What concerns the whole home and no session: the directories that clients have named, and what was deleted of
+//! everything.
 //!
 //! Decided and folded like a session, only smaller. Whether a directory may be read is for the shell to find out first;
-//! here it is only told once, and counted.
+//! here it is only told once, and counted. Nothing that was deleted is ever dropped to make room: at a bound the next
+//! wish is refused.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+
+use uuid::Uuid;
+
+use crate::record::Position;
 
 /// Roots that clients may name: their agents' settings are not ours to trust without a bound.
 pub const ROOTS_MAX: usize = 8;
+/// Groups that may be cleared one by one, and all bytes of their names: they are one row of a checkpoint.
+pub const CLEARED_MAX: usize = 256;
+/// See [`CLEARED_MAX`].
+pub const CLEARED_MAX_BYTES: usize = 16 * 1024;
+/// Facts that may be deleted one by one.
+pub const DELETED_FACTS_MAX: usize = 2_000;
 
 /// Something that happened to the home.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A client named a directory whose transcripts are read from now on.
     RootAdded(NamedRoot),
+    /// What had come into a group, or into any, by then is found and shown no more.
+    GroupCleared {
+        /// The group; `None` for all.
+        group: Option<String>,
+        /// Up to which position of the log.
+        up_to: Position,
+    },
+    /// A fact is found no more, whoever supports it.
+    FactDeleted {
+        /// Which.
+        fact: Uuid,
+    },
+    /// Somebody has told it anew.
+    FactRestored {
+        /// Which.
+        fact: Uuid,
+    },
 }
 
 /// A directory that a client named.
@@ -25,10 +55,21 @@ pub struct NamedRoot {
 }
 
 impl fmt::Display for Event {
-    /// One line; the path as it was recorded.
+    /// One line; paths as they were recorded.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::RootAdded(root) = self;
-        write!(f, "transcripts below {} are read too, named by {}", root.config_dir, root.named_by)
+        match self {
+            Self::RootAdded(root) => {
+                write!(f, "transcripts below {} are read too, named by {}", root.config_dir, root.named_by)
+            }
+            Self::GroupCleared { group: Some(group), up_to } => {
+                write!(f, "group {group} cleared: what it held at position {up_to} is found no more")
+            }
+            Self::GroupCleared { group: None, up_to } => {
+                write!(f, "all groups cleared: what they held at position {up_to} is found no more")
+            }
+            Self::FactDeleted { fact } => write!(f, "fact {fact} deleted"),
+            Self::FactRestored { fact } => write!(f, "fact {fact} told anew"),
+        }
     }
 }
 
@@ -37,14 +78,31 @@ impl fmt::Display for Event {
 pub struct State {
     /// In the order in which they were named.
     pub roots: Vec<NamedRoot>,
+    /// Up to where everything was cleared; 0 for never.
+    pub cleared_all: Position,
+    /// Groups that were cleared since, each up to where.
+    pub cleared: BTreeMap<String, Position>,
+    /// Facts that are found no more.
+    pub deleted_facts: BTreeSet<Uuid>,
 }
 
-/// Why a directory was not added.
+/// Why something was not recorded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
     /// There are [`ROOTS_MAX`] already.
     #[error("{ROOTS_MAX} directories were named by clients already")]
     TooManyRoots,
+    /// There are [`CLEARED_MAX`] already, or their names are too long.
+    #[error(
+        "{CLEARED_MAX} groups, or {CLEARED_MAX_BYTES} bytes of their names, are the most that can be cleared one by one; \
+         clearing all groups makes room"
+    )]
+    TooManyCleared,
+    /// There are [`DELETED_FACTS_MAX`] already.
+    #[error(
+        "{DELETED_FACTS_MAX} facts are the most that can be deleted one by one; delete the episodes that support them"
+    )]
+    TooManyFacts,
 }
 
 /// What follows when a client names a directory; nothing when it is known.
@@ -58,10 +116,62 @@ pub fn add_root(state: &State, root: NamedRoot) -> Result<Vec<Event>, Rejection>
     }
 }
 
+/// What follows when groups, or all where none is named, are cleared of what came into them up to a position.
+pub fn clear(state: &State, groups: &[String], up_to: Position) -> Result<Vec<Event>, Rejection> {
+    if groups.is_empty() {
+        let is_news = state.cleared_all < up_to;
+        return Ok(is_news.then_some(Event::GroupCleared { group: None, up_to }).into_iter().collect());
+    }
+    let wanted: BTreeSet<&String> = groups.iter().filter(|group| !state.clears(Some(group), up_to)).collect();
+    let names: BTreeSet<&String> = state.cleared.keys().chain(wanted.iter().copied()).collect();
+    if names.len() > CLEARED_MAX || names.iter().map(|name| name.len()).sum::<usize>() > CLEARED_MAX_BYTES {
+        return Err(Rejection::TooManyCleared);
+    }
+    Ok(wanted.into_iter().map(|group| Event::GroupCleared { group: Some(group.clone()), up_to }).collect())
+}
+
+/// What follows when a fact is deleted.
+pub fn delete_fact(state: &State, fact: Uuid) -> Result<Vec<Event>, Rejection> {
+    match (state.deleted_facts.contains(&fact), state.deleted_facts.len() < DELETED_FACTS_MAX) {
+        (true, _) => Ok(Vec::new()),
+        (false, true) => Ok(vec![Event::FactDeleted { fact }]),
+        (false, false) => Err(Rejection::TooManyFacts),
+    }
+}
+
+/// What follows when a fact is told anew; nothing unless it is deleted.
+pub fn restore_fact(state: &State, fact: Uuid) -> Vec<Event> {
+    state.deleted_facts.contains(&fact).then_some(Event::FactRestored { fact }).into_iter().collect()
+}
+
+impl State {
+    /// Whether what came into a group at a position was cleared since. Something of no group is of all.
+    pub fn clears(&self, group: Option<&str>, since: Position) -> bool {
+        let of_group = group.and_then(|group| self.cleared.get(group));
+        since <= self.cleared_all.max(of_group.copied().unwrap_or_default())
+    }
+
+    /// Whether anything was ever deleted in it: a home in which nothing was is told by its sessions alone.
+    pub fn deletes(&self) -> bool {
+        self.cleared_all > Position(0) || !self.cleared.is_empty() || !self.deleted_facts.is_empty()
+    }
+}
+
 /// Folds one event in. Total.
 pub fn evolve(mut state: State, event: Event) -> State {
     match event {
         Event::RootAdded(root) => state.roots.push(root),
+        Event::GroupCleared { group: Some(group), up_to } => {
+            let known = state.cleared.entry(group).or_default();
+            *known = up_to.max(*known);
+        }
+        Event::GroupCleared { group: None, up_to } => {
+            state.cleared_all = up_to.max(state.cleared_all);
+            let all = state.cleared_all;
+            state.cleared.retain(|_, known| *known > all);
+        }
+        Event::FactDeleted { fact } => drop(state.deleted_facts.insert(fact)),
+        Event::FactRestored { fact } => drop(state.deleted_facts.remove(&fact)),
     }
     state
 }
@@ -85,5 +195,57 @@ mod tests {
         }
         assert_eq!(add_root(&state, root(ROOTS_MAX)), Err(Rejection::TooManyRoots));
         assert_eq!(add_root(&state, root(0)), Ok(Vec::new()), "a known one is no news at the bound either");
+    }
+
+    fn groups(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn told(state: State, events: Result<Vec<Event>, Rejection>) -> State {
+        events.unwrap().into_iter().fold(state, evolve)
+    }
+
+    #[test]
+    fn what_is_cleared_is_what_was_there() {
+        let mut state = State::default();
+        let clears = |state: &State, group, since| state.clears(group, Position(since));
+        assert!(!clears(&state, Some("a"), 1));
+        state = told(state.clone(), clear(&state, &groups(&["a"]), Position(5)));
+        assert_eq!([1, 5, 6].map(|at| clears(&state, Some("a"), at)), [true, true, false]);
+        assert_eq!([Some("b"), None].map(|group| clears(&state, group, 1)), [false, false]);
+        assert_eq!(clear(&state, &groups(&["a"]), Position(4)), Ok(Vec::new()), "no news");
+        state = told(state.clone(), clear(&state, &[], Position(7)));
+        assert_eq!(state.cleared.len(), 0, "all is more than one");
+        assert_eq!([Some("a"), Some("b"), None].map(|group| clears(&state, group, 7)), [true; 3]);
+        assert_eq!(clear(&state, &[], Position(7)), Ok(Vec::new()));
+        assert_eq!(clear(&state, &groups(&["b"]), Position(7)), Ok(Vec::new()));
+        state = told(state.clone(), clear(&state, &groups(&["b", "b"]), Position(9)));
+        assert_eq!([Some("a"), Some("b")].map(|group| clears(&state, group, 9)), [false, true]);
+        assert!(state.deletes() && !State::default().deletes());
+    }
+
+    #[test]
+    fn at_a_bound_a_wish_is_refused_and_nothing_is_dropped() {
+        let names: Vec<String> = (0..CLEARED_MAX).map(|number| format!("g{number}")).collect();
+        let state = told(State::default(), clear(&State::default(), &names, Position(1)));
+        assert_eq!(clear(&state, &groups(&["one-more"]), Position(2)), Err(Rejection::TooManyCleared));
+        assert_eq!(clear(&state, &groups(&["g3"]), Position(2)).map(|events| events.len()), Ok(1), "a known one fits");
+        let long = vec!["x".repeat(CLEARED_MAX_BYTES + 1)];
+        assert_eq!(clear(&State::default(), &long, Position(2)), Err(Rejection::TooManyCleared));
+        let deleted_facts = (0..DELETED_FACTS_MAX as u128).map(Uuid::from_u128).collect();
+        let state = State { deleted_facts, ..State::default() };
+        assert_eq!(delete_fact(&state, Uuid::max()), Err(Rejection::TooManyFacts));
+        assert_eq!(delete_fact(&state, Uuid::from_u128(3)), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn a_fact_is_deleted_until_it_is_told_anew() {
+        let (fact, mut state) = (Uuid::from_u128(7), State::default());
+        assert_eq!(restore_fact(&state, fact), []);
+        state = told(state.clone(), delete_fact(&state, fact));
+        assert_eq!(delete_fact(&state, fact), Ok(Vec::new()));
+        let events = restore_fact(&state, fact);
+        assert_eq!(events, [Event::FactRestored { fact }]);
+        assert_eq!(told(state, Ok(events)), State::default());
     }
 }

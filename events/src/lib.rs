@@ -22,6 +22,7 @@
 //! | episode, tier | what a session comes to; `extractive` (by rules) or `enriched` (by a model) |
 //! | mention, entity | an entity as one session has it; the group of its mentions ([`graph`]) |
 //! | assertion, fact | a fact as one session supports it; the group of its assertions |
+//! | memo, words | what an agent told the memory itself, in no session; what it says, which lies outside of the log ([`memo`]) |
 //! | generation | how often a transcript file was begun anew |
 
 pub mod branches;
@@ -33,6 +34,7 @@ pub mod graph;
 pub mod handoff;
 pub mod hash;
 pub mod home;
+pub mod memo;
 pub mod messages;
 pub mod prices;
 pub mod projection;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use uuid::Uuid;
 
 /// Longest accepted session id, in bytes. Real ids are 36; the rest is room for odd file names.
 pub const MAX_SESSION_ID_BYTES: usize = 200;
@@ -65,6 +66,11 @@ impl SessionId {
         usable.then(|| Self(text.into()))
     }
 
+    /// What stands in a session's place for a memo, see [`crate::memo::key`].
+    pub(crate) fn memo(uuid: Uuid) -> Self {
+        Self(format!("memory:{uuid}").into())
+    }
+
     /// The first 8 characters: how an episode is named (`session_<short>`).
     pub fn short(&self) -> &str {
         let end = self.0.char_indices().nth(8).map_or(self.0.len(), |(at, _)| at);
@@ -76,6 +82,11 @@ impl StreamId {
     /// The stream of one session.
     pub fn session(id: &SessionId) -> Self {
         Self(format!("session:{id}").into())
+    }
+
+    /// The stream of one memo.
+    pub fn memo(uuid: Uuid) -> Self {
+        Self(format!("memory:{uuid}").into())
     }
 
     /// The stream of what concerns the whole home and no session.
@@ -91,6 +102,16 @@ impl StreamId {
     /// The session this stream belongs to, if it is a session's.
     pub fn session_id(&self) -> Option<SessionId> {
         self.0.strip_prefix("session:").and_then(SessionId::new)
+    }
+
+    /// The memo this stream belongs to, if it is a memo's.
+    pub fn memo_uuid(&self) -> Option<Uuid> {
+        self.0.strip_prefix("memory:").and_then(|uuid| Uuid::try_parse(uuid).ok())
+    }
+
+    /// Whether this is the stream of the whole home.
+    pub fn is_home(&self) -> bool {
+        &*self.0 == "home"
     }
 }
 

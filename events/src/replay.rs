@@ -22,7 +22,7 @@ pub use owed::owed;
 pub use section::{Entry, Link, Section};
 
 use crate::envelope::{self, ChainHash, Tail, chain};
-use crate::projection::table::{self, Row, SessionTable};
+use crate::projection::table::{self, HomeRow, MemoRow, Row, SessionTable};
 use crate::protocol::answer::{Happened, Replayed, ReplayedSession};
 use crate::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use crate::schema::export::{self, EXPORT_FORMAT, End, Header};
@@ -317,10 +317,16 @@ impl Replay {
     /// The sessions that were wanted, as they stand.
     pub fn table(&self) -> SessionTable {
         let mut table = SessionTable::default();
-        for stream in self.streams.values().filter(|stream| stream.wanted && stream.history.version.0 > 0) {
+        for (name, stream) in self.streams.iter().filter(|(_, stream)| stream.wanted && stream.history.version.0 > 0) {
+            let History { version, state, memo, home, .. } = &stream.history;
+            // Where something stands in the log is no part of what it is.
+            let (version, since) = (*version, Position::default());
             if let Some(id) = &stream.id {
-                let row = Row { version: stream.history.version, state: stream.history.state.clone() };
-                table.restore(id.clone(), row);
+                table.restore(id.clone(), Row { version, state: state.clone(), since });
+            } else if let Some(uuid) = name.memo_uuid() {
+                table.restore_memo(uuid, MemoRow { version, state: memo.clone(), since });
+            } else if name.is_home() {
+                table.restore_home(HomeRow { version, state: home.clone() });
             }
         }
         table.restored(self.tail.position, self.unreadable);

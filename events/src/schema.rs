@@ -5,6 +5,8 @@ pub mod export;
 pub mod hex;
 pub mod home;
 pub mod item;
+pub mod kept;
+pub mod memo;
 pub mod session;
 pub mod state;
 

@@ -11,10 +11,12 @@ use std::io::Write;
 
 use baton_events::envelope::{self, ChainHash, StoredRecord, Tail};
 use baton_events::hash::ContentHash;
+use baton_events::memo;
 use baton_events::projection::table::{self, SessionTable};
 use baton_events::protocol::Progress;
 use baton_events::record::{Position, SessionId};
 use baton_events::redact::json::redact_json;
+use baton_events::schema;
 use baton_events::schema::export::{EXPORT_FORMAT, End, Header, Line, Record, write};
 use baton_events::session::Event;
 
@@ -172,7 +174,7 @@ pub(super) fn tell(progress: &mut dyn FnMut(&Progress), what: &str, done: u64, t
 struct Survey {
     fold: TableFold,
     table: TableReader,
-    /// The notes that closes were given, of sessions that were not forgotten.
+    /// The notes that closes were given, of sessions that were not forgotten, and the words of memos that stand.
     notes: BTreeMap<SessionId, BTreeSet<ContentHash>>,
     unredacted: bool,
     records: u64,
@@ -221,8 +223,18 @@ impl Survey {
     }
 }
 
-/// Keeps which notes an event names.
-pub(super) fn note_notes(notes: &mut BTreeMap<SessionId, BTreeSet<ContentHash>>, record: &StoredRecord) {
+/// Keeps which notes events name: those of closes, and the words of memos, each under the id that its folder has.
+pub(crate) fn note_notes(notes: &mut BTreeMap<SessionId, BTreeSet<ContentHash>>, record: &StoredRecord) {
+    if let Some(uuid) = record.stream.memo_uuid() {
+        match schema::memo::decode(&record.kind, record.v, &record.data) {
+            Ok(memo::Event::Added(memo) | memo::Event::Replaced(memo)) => {
+                notes.insert(memo::key(uuid), BTreeSet::from([memo.words]));
+            }
+            Ok(memo::Event::Deleted) => drop(notes.remove(&memo::key(uuid))),
+            Err(_) => {}
+        }
+        return;
+    }
     if !matches!(record.kind.as_str(), "close_requested" | "forgotten") {
         return;
     }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use baton_events::envelope::{StoredRecord, Tail};
 use baton_events::hash::ContentHash;
+use baton_events::memo;
 use baton_events::projection::table::{self, SessionTable};
 use baton_events::protocol::Progress;
 use baton_events::record::SessionId;
@@ -451,7 +452,8 @@ impl Building {
             return Err(Refusal::Ends(format!("the conversation of session {session} is not in it")).into());
         }
         if let Some((session, _)) = expected.notes.iter().next() {
-            return Err(Refusal::Ends(format!("a note of session {session} is not in it")).into());
+            let whose = if memo::is_key(session.as_str()) { "" } else { "session " };
+            return Err(Refusal::Ends(format!("a note of {whose}{session} is not in it")).into());
         }
         let state_hash = match end.state_version {
             table::VERSION => expected.table.state_hash(),
@@ -484,6 +486,7 @@ fn check_known(record: &StoredRecord) -> Result<(), Refusal> {
     let StoredRecord { kind, v, data, stream, .. } = record;
     let decoded = match stream.as_str() {
         "home" => schema::home::decode(kind, *v, data).map(drop),
+        _ if stream.memo_uuid().is_some() => schema::memo::decode(kind, *v, data).map(drop),
         other if other.starts_with("session:") => schema::session::decode(kind, *v, data).map(drop),
         other => return Err(Refusal::Newer(format!("events of stream {other:?}"))),
     };

@@ -1,16 +1,19 @@
 //! The conversations of an export, ready to be written: read and redacted once, session by session, and kept in a file until
 //! it is known what stands before them.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
 use baton_events::hash::ContentHash;
+use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::Progress;
 use baton_events::record::SessionId;
 use baton_events::redact::json::redact_json;
 use baton_events::redact::redact;
+use baton_events::schema;
 use baton_events::schema::export::{Line, write};
 use serde_json::value::RawValue;
 
@@ -31,7 +34,7 @@ pub(super) struct Spool {
 #[derive(Default)]
 struct Kept {
     manifest: Option<ManifestId>,
-    notes: usize,
+    notes: BTreeSet<ContentHash>,
     at: u64,
     bytes: u64,
     items: u64,
@@ -61,10 +64,14 @@ impl Spool {
                 wanted.insert(id, (manifest, notes));
             }
         }
+        // A memo has nothing but its words.
+        for (id, notes) in notes.iter().filter(|(id, notes)| memo::is_key(id.as_str()) && !notes.is_empty()) {
+            wanted.insert(id, (None, notes));
+        }
         self.sessions.retain(|id, _| wanted.contains_key(id));
         let total = wanted.len() as u64;
         for (done, (id, (manifest, notes))) in (1..).zip(wanted) {
-            let is_there = |kept: &Kept| kept.manifest == manifest && kept.notes == notes.len() && kept.lost.is_empty();
+            let is_there = |kept: &Kept| kept.manifest == manifest && kept.notes == *notes && kept.lost.is_empty();
             if !self.sessions.get(id).is_some_and(is_there) {
                 let kept = self.session(store, id, manifest, notes)?;
                 self.sessions.insert(id.clone(), kept);
@@ -81,7 +88,7 @@ impl Spool {
         manifest: Option<ManifestId>,
         notes: &BTreeSet<ContentHash>,
     ) -> Result<Kept, Error> {
-        let mut kept = Kept { manifest, notes: notes.len(), at: self.written, ..Kept::default() };
+        let mut kept = Kept { manifest, notes: notes.clone(), at: self.written, ..Kept::default() };
         if let Some(manifest) = manifest {
             match self.conversation(store, id, &manifest) {
                 Ok((items, redacted)) => (kept.items, kept.redacted) = (items, redacted),
@@ -97,7 +104,7 @@ impl Spool {
         for note in notes {
             match store.note(id, note) {
                 Ok(text) => {
-                    let redacted = if self.unredacted { (&*text).into() } else { redact(&text) };
+                    let redacted = if self.unredacted { (&*text).into() } else { redacted(id, &text) };
                     kept.redacted += u64::from(redacted != text);
                     let text = redacted.into_owned();
                     self.put(&Line::Note { session: id.clone(), id: *note, text })?;
@@ -219,6 +226,15 @@ impl From<chunks::Error> for Broken {
 impl From<Error> for Broken {
     fn from(error: Error) -> Self {
         Self::Spool(error)
+    }
+}
+
+/// A note as today's rules leave it; of the words of a memo each part for itself, so that they stay words.
+fn redacted<'a>(id: &SessionId, text: &'a str) -> Cow<'a, str> {
+    let words = memo::is_key(id.as_str()).then(|| schema::memo::decode_words(text).ok()).flatten();
+    match words {
+        Some(words) => Cow::Owned(schema::memo::encode_words(&words.redacted())),
+        None => redact(text),
     }
 }
 

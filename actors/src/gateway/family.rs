@@ -279,7 +279,7 @@ fn agent_meta(path: &Path) -> Option<AgentMeta> {
 
 #[cfg(test)]
 mod tests {
-    use baton_events::record::{SequenceNumber, Timestamp};
+    use baton_events::record::{Position, SequenceNumber, Timestamp};
     use baton_events::session::State;
 
     use super::*;
@@ -296,7 +296,7 @@ mod tests {
                 last_conversation_at: Some(Timestamp(last * MINUTE)),
                 ..State::default()
             };
-            table.restore(SessionId::new(id).unwrap(), Row { version: SequenceNumber(1), state });
+            table.restore(SessionId::new(id).unwrap(), Row { version: SequenceNumber(1), state, since: Position(1) });
         }
         assert_eq!(elder(&table, "one", "other"), expected, "{one:?} {other:?}");
         assert_eq!(elder(&table, "other", "one"), expected.reverse(), "{one:?} {other:?}");

@@ -1,21 +1,21 @@
 //! Conversations and notes that the current state of sessions names: there, and as their names promise.
 
-use std::collections::BTreeSet;
-
 use baton_events::hash::ContentHash;
+use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::record::SessionId;
 
-use super::{GoOn, Report};
+use super::{GoOn, Notes, Report};
 use crate::chunks::{ChunkStore, Error};
 
-/// Verifies what the sessions of `table` name. `named` tells what a session names by now: what was replaced meanwhile may be
-/// gone.
+/// Verifies what the sessions of `table` name, and `notes`. `named` tells what a session names by now, `is_named` whether a
+/// note still is: what was replaced meanwhile may be gone.
 pub(super) fn verify(
     chunks: &ChunkStore,
     table: &SessionTable,
-    notes: &BTreeSet<(SessionId, ContentHash)>,
+    notes: &Notes,
     named: &dyn Fn(&SessionId) -> Option<ContentHash>,
+    is_named: &dyn Fn(&SessionId, &ContentHash) -> bool,
     report: &mut Report,
     go_on: &mut GoOn<'_>,
 ) {
@@ -53,14 +53,22 @@ pub(super) fn verify(
             ),
         }
     }
-    for (session, note) in notes {
-        match chunks.note(session, note) {
+    for (owner, note) in notes.iter().flat_map(|(owner, notes)| notes.iter().map(move |note| (owner, note))) {
+        let (place, whose) = match memo::of_key(owner.as_str()) {
+            Some(_) => (owner.to_string(), "what was added with it"),
+            None => (format!("session {owner}"), "the words of that close"),
+        };
+        match chunks.note(owner, note) {
             Ok(_) => report.checked().notes += 1,
-            Err(error) => report.find(
-                error.to_string(),
-                format!("session {session}"),
-                "put `blobs/` back from a backup; nothing else has the words of that close".to_owned(),
-            ),
+            // Deleted or told anew meanwhile.
+            Err(Error::Missing { .. }) if !is_named(owner, note) => {}
+            Err(error) => {
+                report.find(
+                    error.to_string(),
+                    place,
+                    format!("put `blobs/` back from a backup; nothing else has {whose}"),
+                );
+            }
         }
     }
 }

@@ -42,7 +42,7 @@ pub fn of_home(
     // Where the folder is gone, so is all that is named in it.
     let chunks = ChunkStore::at(home.join("blobs"));
     let named = |session: &_| folded.get(session)?.state.episode.as_ref().map(|episode| episode.manifest);
-    conversations::verify(&chunks, &folded, &notes, &named, &mut report, go_on);
+    conversations::verify(&chunks, &folded, &notes, &named, &|_, _| true, &mut report, go_on);
     if quick {
         report.left_out.push("the memory: without --quick it is compared with one built anew".to_owned());
     } else if !is_whole {
@@ -101,6 +101,9 @@ fn compare(
 /// Whether anything from a position on may change what the memory holds.
 fn concerns_the_memory(journal: &DiskJournal, mut from: Position) -> Result<bool, String> {
     let concerns = |record: &StoredRecord| {
+        if record.stream.memo_uuid().is_some() || record.kind == "group_cleared" {
+            return true;
+        }
         let event = stream::decode(record).map(|recorded| recorded.event);
         matches!(
             event,
@@ -109,6 +112,7 @@ fn concerns_the_memory(journal: &DiskJournal, mut from: Position) -> Result<bool
                 | Event::GroupAssigned { .. }
                 | Event::ParentFound { .. }
                 | Event::Moved { .. }
+                | Event::EpisodeDeleted { .. }
                 | Event::Restored { .. })
         )
     };

@@ -1,18 +1,21 @@
-//! The session table: the state of every session, as of a position.
+//! The session table: the state of every session, and beside it that of every memo and of the home, as of a position.
 //!
-//! A [`SessionTable`] is a persistent map: a snapshot costs nothing and shares what did not change.
+//! A [`SessionTable`] is made of persistent maps: a snapshot costs nothing and shares what did not change. What somebody
+//! has deleted or cleared is still in it, and [`SessionTable::shown`] and [`SessionTable::memo`] do not give it.
 
 use std::sync::Arc;
 
 use rpds::RedBlackTreeMapSync;
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 use crate::hash::ContentHash;
+use crate::memo::{self, Memo};
 use crate::record::{Position, SequenceNumber, SessionId, Timestamp};
-use crate::schema;
-use crate::session::{Event, Policy, State, evolve, wake_at};
+use crate::session::{EpisodeRef, Event, Policy, State, evolve, wake_at};
+use crate::{home, schema};
 
-/// Bumped when the fold changes; a saved table of another version is folded anew.
+/// Bumped when the fold changes in what [`SessionTable::state_hash`] counts.
 pub const VERSION: u32 = 3;
 
 /// One session as the table knows it.
@@ -22,12 +25,36 @@ pub struct Row {
     pub version: SequenceNumber,
     /// The state after them.
     pub state: State,
+    /// The position at which the content of its episode came into its group.
+    pub since: Position,
+}
+
+/// One memo as the table knows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemoRow {
+    /// How many of its events are folded in.
+    pub version: SequenceNumber,
+    /// The state after them.
+    pub state: memo::State,
+    /// The position at which its words came into its group.
+    pub since: Position,
+}
+
+/// The home as the table knows it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HomeRow {
+    /// How many of its events are folded in.
+    pub version: SequenceNumber,
+    /// The state after them.
+    pub state: home::State,
 }
 
 /// Every session, in the order of their ids.
 #[derive(Clone, Debug, Default)]
 pub struct SessionTable {
     rows: RedBlackTreeMapSync<SessionId, Arc<Row>>,
+    memos: RedBlackTreeMapSync<Uuid, Arc<MemoRow>>,
+    home: Arc<HomeRow>,
     position: Position,
     skipped: u64,
 }
@@ -35,13 +62,35 @@ pub struct SessionTable {
 impl SessionTable {
     /// Folds one event in.
     pub fn apply(&mut self, position: Position, id: &SessionId, sequence: SequenceNumber, event: &Event) {
-        let state = self.rows.get(id).map(|row| row.state.clone()).unwrap_or_default();
-        let row = Row { version: sequence, state: evolve(state, event) };
+        let before = self.rows.get(id).map(|row| (row.state.clone(), row.since));
+        let (before, since) = before.unwrap_or_default();
+        let came = (before.episode.clone(), before.group_id().map(str::to_owned));
+        let state = evolve(before, event);
+        let stays = match (&came.0, &state.episode) {
+            (Some(before), Some(after)) => after.is_of_the_content_of(before) && came.1.as_deref() == state.group_id(),
+            _ => false,
+        };
+        let row = Row { version: sequence, state, since: if stays { since } else { position } };
         self.rows.insert_mut(id.clone(), Arc::new(row));
         self.position = position;
     }
 
-    /// Counts an event that this version cannot read, or that is no session's.
+    /// Folds one event of a memo in.
+    pub fn apply_memo(&mut self, position: Position, uuid: Uuid, sequence: SequenceNumber, event: &memo::Event) {
+        let before = self.memos.get(&uuid).map(|row| row.state.clone()).unwrap_or_default();
+        let row = MemoRow { version: sequence, state: memo::evolve(before, event), since: position };
+        self.memos.insert_mut(uuid, Arc::new(row));
+        self.position = position;
+    }
+
+    /// Folds one event of the home in.
+    pub fn apply_home(&mut self, position: Position, sequence: SequenceNumber, event: home::Event) {
+        let state = home::evolve(self.home.state.clone(), event);
+        self.home = Arc::new(HomeRow { version: sequence, state });
+        self.position = position;
+    }
+
+    /// Counts an event that this version cannot read, or that is of no stream it knows.
     pub fn pass(&mut self, position: Position, unreadable: bool) {
         self.position = position;
         self.skipped += u64::from(unreadable);
@@ -52,19 +101,38 @@ impl SessionTable {
         self.rows.insert_mut(id, Arc::new(row));
     }
 
+    /// Puts back one memo as a checkpoint kept it.
+    pub fn restore_memo(&mut self, uuid: Uuid, row: MemoRow) {
+        self.memos.insert_mut(uuid, Arc::new(row));
+    }
+
+    /// Puts back the home as a checkpoint kept it.
+    pub fn restore_home(&mut self, row: HomeRow) {
+        self.home = Arc::new(row);
+    }
+
     /// Says how far the rows that were put back have come, and how many events they could not read.
     pub fn restored(&mut self, position: Position, skipped: u64) {
         (self.position, self.skipped) = (position, skipped);
     }
 
     /// SHA-256 over all sessions in the order of their ids, each as its id in JSON, a space, its
-    /// [stored shape](schema::state) and a line break. It depends on the recorded events alone: two tables that folded
+    /// [stored shape](schema::state) and a line break, then over all memos in the order of their uuids, each as the name of
+    /// its stream in JSON and what it is, then, if anything was ever deleted in it, over the home likewise. It depends on the recorded events alone: two tables that folded
     /// the same events have the same hash, on whatever machine and whenever, and a table with one difference has another.
     pub fn state_hash(&self) -> ContentHash {
         let mut digest = Sha256::new();
         for (id, row) in &self.rows {
             let id = serde_json::to_string(id.as_str()).unwrap_or_default();
             digest.update(format!("{id} {}\n", schema::state::encode(row)));
+        }
+        for (uuid, row) in &self.memos {
+            // Where something stands in the log is no part of what it is.
+            let row = MemoRow { since: Position(0), ..MemoRow::clone(row) };
+            digest.update(format!("\"memory:{uuid}\" {}\n", schema::kept::memo(&row)));
+        }
+        if self.home.state.deletes() {
+            digest.update(format!("\"home\" {}\n", schema::kept::home(&self.home)));
         }
         ContentHash(digest.finalize().into())
     }
@@ -82,6 +150,44 @@ impl SessionTable {
     /// One session.
     pub fn get(&self, id: &SessionId) -> Option<&Arc<Row>> {
         self.rows.get(id)
+    }
+
+    /// The current episode of a session, unless somebody has deleted it, or cleared its group since.
+    pub fn shown<'a>(&self, row: &'a Row) -> Option<&'a EpisodeRef> {
+        let is_cleared = || self.home.state.clears(row.state.group_id(), row.since);
+        row.state.episode.as_ref().filter(|episode| row.state.deleted != Some(episode.uuid) && !is_cleared())
+    }
+
+    /// Whether a session has an episode that somebody has deleted, or cleared with its group.
+    pub fn is_deleted(&self, row: &Row) -> bool {
+        row.state.episode.is_some() && self.shown(row).is_none()
+    }
+
+    /// A memo with the row it is from, unless it is deleted, or its group was cleared since.
+    pub fn memo(&self, uuid: Uuid) -> Option<(&Arc<MemoRow>, &Memo)> {
+        let row = self.memos.get(&uuid)?;
+        let memo = row.state.memo.as_ref()?;
+        (!self.home.state.clears(Some(&memo.group), row.since)).then_some((row, memo))
+    }
+
+    /// All memos by uuid, deleted ones included.
+    pub fn memos(&self) -> impl Iterator<Item = (Uuid, &Arc<MemoRow>)> {
+        self.memos.iter().map(|(uuid, row)| (*uuid, row))
+    }
+
+    /// What is known of a memo, deleted or not.
+    pub fn memo_row(&self, uuid: Uuid) -> Option<&Arc<MemoRow>> {
+        self.memos.get(&uuid)
+    }
+
+    /// How many memos there ever were.
+    pub fn memos_len(&self) -> usize {
+        self.memos.size()
+    }
+
+    /// The home.
+    pub fn home(&self) -> &Arc<HomeRow> {
+        &self.home
     }
 
     /// All sessions, by id.
@@ -117,7 +223,7 @@ impl SessionTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{Agent, FileIdentity, Kind};
+    use crate::session::{Agent, EffectId, FileIdentity, Kind, Place, Tier, episode_uuid};
 
     fn id(text: &str) -> SessionId {
         SessionId::new(text).unwrap()
@@ -161,6 +267,133 @@ mod tests {
         assert_ne!(table.state_hash(), empty);
         other.apply(Position(10), &id("a"), SequenceNumber(2), &Event::WentIdle);
         assert_ne!(table.state_hash(), other.state_hash());
+    }
+
+    fn indexed(hash: u8, filter_version: u32, to: u64) -> Event {
+        let hash = ContentHash([hash; 32]);
+        Event::Indexed {
+            effect: EffectId { generation: 1, start: 1 },
+            episode: EpisodeRef {
+                uuid: episode_uuid(&id("a"), &hash),
+                tier: Tier::Extractive,
+                hash,
+                filter_version,
+                generation: 1,
+                to,
+                manifest: hash,
+                items: 1,
+                at: Timestamp(0),
+            },
+        }
+    }
+
+    fn located(project: &str) -> Event {
+        Event::Located { place: Place { cwd: project.to_owned(), project: project.to_owned() } }
+    }
+
+    /// A session's story; after each event, whether its episode is shown.
+    fn check_shown(story: &[(Told, bool)]) {
+        let mut table = SessionTable::default();
+        let (mut of_session, mut of_home) = (0, 0);
+        for (at, (told, shown)) in (1..).zip(story) {
+            match told {
+                Told::Session(event) => {
+                    of_session += 1;
+                    table.apply(Position(at), &id("a"), SequenceNumber(of_session), event);
+                }
+                Told::Clear(group) => {
+                    of_home += 1;
+                    let event = home::Event::GroupCleared { group: group.map(str::to_owned), up_to: Position(at - 1) };
+                    table.apply_home(Position(at), SequenceNumber(of_home), event);
+                }
+            }
+            let row = table.get(&id("a")).unwrap();
+            assert_eq!(table.shown(row).is_some(), *shown, "after {at}: {told:?}");
+            assert_eq!(table.is_deleted(row), !shown && row.state.episode.is_some(), "after {at}");
+        }
+    }
+
+    #[derive(Debug)]
+    enum Told {
+        Session(Event),
+        Clear(Option<&'static str>),
+    }
+
+    #[test]
+    fn a_deleted_episode_is_shown_again_when_its_content_is_another() {
+        let deleted = |hash: u8| Event::EpisodeDeleted { episode: episode_uuid(&id("a"), &ContentHash([hash; 32])) };
+        check_shown(&[
+            (Told::Session(located("/p")), false),
+            (Told::Session(indexed(1, 1, 10)), true),
+            (Told::Session(deleted(2)), true),
+            (Told::Session(deleted(1)), false),
+            (Told::Session(Event::WentIdle), false),
+            (Told::Session(indexed(1, 1, 10)), false),
+            // The same bytes through another filter.
+            (Told::Session(indexed(2, 2, 10)), false),
+            (Told::Session(indexed(3, 2, 20)), true),
+            (Told::Session(indexed(2, 2, 30)), true),
+            (Told::Session(deleted(2)), false),
+            (Told::Session(Event::Forgotten), false),
+        ]);
+    }
+
+    #[test]
+    fn a_cleared_group_shows_what_comes_after() {
+        let moved = |group: &str| Event::GroupAssigned { group: group.to_owned() };
+        check_shown(&[
+            (Told::Session(located("/p")), false),
+            (Told::Session(indexed(1, 1, 10)), true),
+            (Told::Clear(Some("/q")), true),
+            (Told::Clear(Some("/p")), false),
+            (Told::Session(indexed(1, 1, 10)), false),
+            (Told::Session(indexed(2, 2, 10)), false),
+            (Told::Session(indexed(3, 2, 20)), true),
+            (Told::Clear(None), false),
+            (Told::Session(Event::WentIdle), false),
+            // Who puts it into another group wants it there.
+            (Told::Session(moved("g")), true),
+            (Told::Clear(Some("/p")), true),
+            (Told::Clear(Some("g")), false),
+        ]);
+    }
+
+    #[test]
+    fn memos_and_deletions_are_in_the_hash_and_nothing_else_of_the_home() {
+        let mut table = SessionTable::default();
+        let empty = table.state_hash();
+        let root = home::NamedRoot { config_dir: "/c".to_owned(), named_by: "mcp".to_owned() };
+        table.apply_home(Position(1), SequenceNumber(1), home::Event::RootAdded(root));
+        assert_eq!(table.state_hash(), empty, "as logs of before were counted");
+        let uuid = Uuid::from_u128(1);
+        let memo = Memo {
+            source: memo::Source::Text,
+            group: "g".to_owned(),
+            words: ContentHash([1; 32]),
+            bytes: 1,
+            reference_time: None,
+            at: Timestamp(0),
+        };
+        table.apply_memo(Position(2), uuid, SequenceNumber(1), &memo::Event::Added(memo));
+        assert!(table.memo(uuid).is_some());
+        let told = table.state_hash();
+        assert_ne!(told, empty);
+        table.apply_home(
+            Position(3),
+            SequenceNumber(2),
+            home::Event::GroupCleared { group: Some("g".to_owned()), up_to: Position(2) },
+        );
+        assert!(table.memo(uuid).is_none() && table.memo_row(uuid).is_some());
+        assert_ne!(table.state_hash(), told);
+        let mut other = SessionTable::default();
+        other.restore_home(HomeRow::clone(table.home()));
+        for (uuid, row) in table.memos() {
+            other.restore_memo(uuid, MemoRow { since: Position(99), ..MemoRow::clone(row) });
+        }
+        assert_eq!(other.state_hash(), table.state_hash(), "the same by another way");
+        table.apply_memo(Position(4), uuid, SequenceNumber(2), &memo::Event::Deleted);
+        assert!(table.memo(uuid).is_none());
+        assert_ne!(other.state_hash(), table.state_hash());
     }
 
     #[test]

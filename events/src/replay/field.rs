@@ -27,6 +27,7 @@ fn fields(state: &State) -> Vec<(&'static str, String)> {
         last_close,
         close_note,
         episode,
+        deleted,
         checked,
         unindexed,
         late_index_at,
@@ -81,6 +82,7 @@ fn fields(state: &State) -> Vec<(&'static str, String)> {
             format!("{uuid} {tier}, generation {} to byte {to}, {} items", episode.generation, episode.items)
         }),
     );
+    add("episode_deleted", deleted.map(|uuid| uuid.to_string()));
     add("checked", checked.map(|checked| format!("generation {} to byte {}", checked.generation, checked.to)));
     add("unindexed", count(*unindexed));
     add("late_index_at", moment(late_index_at));

@@ -5,6 +5,7 @@ use super::{Fact, Occurrence, owed, reason};
 use crate::protocol::answer::Happened;
 use crate::record::SequenceNumber;
 use crate::session::{Policy, State, evolve};
+use crate::{home, memo};
 
 /// A stream folded so far. What this version cannot read leaves the state as it is, as it does in the session table.
 #[derive(Clone, Debug, Default)]
@@ -15,16 +16,23 @@ pub struct History {
     pub version: SequenceNumber,
     /// The session; that of a stream that is none stays new.
     pub state: State,
+    /// The memo, of a memo's stream.
+    pub memo: memo::State,
+    /// The home, of its stream.
+    pub home: home::State,
 }
 
 impl History {
     /// Takes in the next event.
     pub fn take(&mut self, occurrence: &Occurrence) {
         self.sequence = occurrence.sequence;
-        if let Fact::Session(event) = &occurrence.fact {
-            self.version = occurrence.sequence;
-            self.state = evolve(std::mem::take(&mut self.state), event);
+        match &occurrence.fact {
+            Fact::Session(event) => self.state = evolve(std::mem::take(&mut self.state), event),
+            Fact::Memo(event) => self.memo = memo::evolve(std::mem::take(&mut self.memo), event),
+            Fact::Home(event) => self.home = home::evolve(std::mem::take(&mut self.home), event.clone()),
+            Fact::Unreadable(_) => return,
         }
+        self.version = occurrence.sequence;
     }
 
     /// Takes in the next event and tells what it did. Every text is redacted with today's rules.

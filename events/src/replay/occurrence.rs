@@ -5,7 +5,7 @@ use crate::protocol::answer::Happened;
 use crate::record::{CommandId, Position, SequenceNumber, StreamId, Timestamp};
 use crate::redact::json::redact_value;
 use crate::redact::redact;
-use crate::{home, schema, session};
+use crate::{home, memo, schema, session};
 
 /// A record of the log, read.
 #[derive(Clone, Debug)]
@@ -35,6 +35,8 @@ pub struct Occurrence {
 pub enum Fact {
     /// Something of a session.
     Session(session::Event),
+    /// Something of a memo.
+    Memo(memo::Event),
     /// Something of the home.
     Home(home::Event),
     /// Nothing that this version can read; why.
@@ -47,7 +49,9 @@ impl Occurrence {
         let StoredRecord { position, stream, sequence, kind, v, at, metadata, data } = record;
         let fact = if stream.as_str().starts_with("session:") {
             schema::session::decode(&kind, v, &data).map(Fact::Session)
-        } else if stream.as_str() == "home" {
+        } else if stream.memo_uuid().is_some() {
+            schema::memo::decode(&kind, v, &data).map(Fact::Memo)
+        } else if stream.is_home() {
             schema::home::decode(&kind, v, &data).map(Fact::Home)
         } else {
             Ok(Fact::Unreadable(format!("{kind} is of a kind of stream that this version does not know")))
@@ -62,6 +66,7 @@ impl Occurrence {
         let redacted = |text: &str| redact(text).into_owned();
         let (told, unreadable) = match &self.fact {
             Fact::Session(event) => (redacted(&event.to_string()), None),
+            Fact::Memo(event) => (redacted(&event.to_string()), None),
             Fact::Home(event) => (redacted(&event.to_string()), None),
             Fact::Unreadable(why) => (String::new(), Some(redacted(why))),
         };

@@ -58,6 +58,7 @@ pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<Stri
         Event::Signalled { signal } => signalled(before, signal),
         Event::HandoffOffered { .. } => "the last session of this project that came to something".to_owned(),
         Event::HandoffClaimed { .. } => "a prompt was typed in it".to_owned(),
+        Event::EpisodeDeleted { .. } => "asked for: `delete_episode`".to_owned(),
     })
 }
 

@@ -1,13 +1,15 @@
 //! Stored shapes of the home's events. How to change one is told in [`super::session`].
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::session::shape::{Oldest, Shape, read};
 use super::session::{Encoded, Error};
 use crate::home::{Event, NamedRoot};
+use crate::record::Position;
 
 /// Every event type of the home.
-pub const KINDS: [&str; 1] = [RootAddedV1::KIND];
+pub const KINDS: [&str; 4] = [RootAddedV1::KIND, GroupClearedV1::KIND, FactDeletedV1::KIND, FactRestoredV1::KIND];
 
 #[derive(Serialize, Deserialize)]
 struct RootAddedV1 {
@@ -15,25 +17,61 @@ struct RootAddedV1 {
     named_by: String,
 }
 
-impl Shape for RootAddedV1 {
-    const KIND: &'static str = "root_added";
-    const V: u32 = 1;
-    type Older = Oldest;
+#[derive(Serialize, Deserialize)]
+struct GroupClearedV1 {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
+    up_to: u64,
 }
 
-impl From<Oldest> for RootAddedV1 {
-    fn from(never: Oldest) -> Self {
-        match never {}
-    }
+#[derive(Serialize, Deserialize)]
+struct FactDeletedV1 {
+    fact: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FactRestoredV1 {
+    fact: String,
+}
+
+macro_rules! first_versions {
+    ($($shape:ident = $kind:literal,)+) => {$(
+        impl Shape for $shape {
+            const KIND: &'static str = $kind;
+            const V: u32 = 1;
+            type Older = Oldest;
+        }
+
+        impl From<Oldest> for $shape {
+            fn from(never: Oldest) -> Self {
+                match never {}
+            }
+        }
+    )+};
+}
+
+first_versions! {
+    RootAddedV1 = "root_added",
+    GroupClearedV1 = "group_cleared",
+    FactDeletedV1 = "fact_deleted",
+    FactRestoredV1 = "fact_restored",
 }
 
 /// Writes an event in the newest shape of its type.
 pub fn encode(event: &Event) -> Encoded {
-    let Event::RootAdded(root) = event;
-    let shape = RootAddedV1 { config_dir: root.config_dir.clone(), named_by: root.named_by.clone() };
-    // A struct of strings always has a JSON form.
-    let data = serde_json::to_string(&shape).unwrap_or_default();
-    Encoded { kind: RootAddedV1::KIND, v: RootAddedV1::V, data }
+    match event {
+        Event::RootAdded(root) => {
+            written(&RootAddedV1 { config_dir: root.config_dir.clone(), named_by: root.named_by.clone() })
+        }
+        Event::GroupCleared { group, up_to } => written(&GroupClearedV1 { group: group.clone(), up_to: up_to.0 }),
+        Event::FactDeleted { fact } => written(&FactDeletedV1 { fact: fact.to_string() }),
+        Event::FactRestored { fact } => written(&FactRestoredV1 { fact: fact.to_string() }),
+    }
+}
+
+fn written<S: Shape>(shape: &S) -> Encoded {
+    // A struct of strings and integers always has a JSON form.
+    Encoded { kind: S::KIND, v: S::V, data: serde_json::to_string(shape).unwrap_or_default() }
 }
 
 /// Reads an event of any version ever written.
@@ -43,6 +81,23 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
             let RootAddedV1 { config_dir, named_by } = read(v, data)?;
             Ok(Event::RootAdded(NamedRoot { config_dir, named_by }))
         }
+        GroupClearedV1::KIND => {
+            let GroupClearedV1 { group, up_to } = read(v, data)?;
+            Ok(Event::GroupCleared { group, up_to: Position(up_to) })
+        }
+        FactDeletedV1::KIND => {
+            let shape: FactDeletedV1 = read(v, data)?;
+            Ok(Event::FactDeleted { fact: uuid::<FactDeletedV1>(v, &shape.fact)? })
+        }
+        FactRestoredV1::KIND => {
+            let shape: FactRestoredV1 = read(v, data)?;
+            Ok(Event::FactRestored { fact: uuid::<FactRestoredV1>(v, &shape.fact)? })
+        }
         other => Err(Error::UnknownType { kind: other.to_owned() }),
     }
+}
+
+fn uuid<S: Shape>(v: u32, text: &str) -> Result<Uuid, Error> {
+    let reason = || "fact has no such value".to_owned();
+    Uuid::try_parse(text).map_err(|_| Error::Malformed { kind: S::KIND, v, reason: reason() })
 }

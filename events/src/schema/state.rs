@@ -15,7 +15,7 @@ use super::hex;
 use super::session::shape::{EffectV1, IdentityV1};
 use crate::hash::ContentHash;
 use crate::projection::table::Row;
-use crate::record::{SequenceNumber, SessionId, Timestamp};
+use crate::record::{Position, SequenceNumber, SessionId, Timestamp};
 use crate::session::{
     Agent, Checked, CloseReason, Counts, End, EpisodeRef, Failure, FailureWhy, Follows, Handoff, Job, Kind, Phase,
     Place, Signals, State, TailDigest, Tier, Transcript, Why,
@@ -54,6 +54,8 @@ struct RowV1 {
     close_note: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     episode: Option<EpisodeV1>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deleted: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     checked: Option<CheckedV1>,
     unindexed: u64,
@@ -219,6 +221,7 @@ impl From<&Row> for RowV1 {
             last_close: state.last_close.map(|reason| reason.to_string()),
             close_note: state.close_note.map(|hash| hash.to_string()),
             episode: state.episode.as_ref().map(EpisodeV1::from),
+            deleted: state.deleted.map(|uuid| uuid.to_string()),
             checked: state.checked.map(|checked| CheckedV1 { generation: checked.generation, to: checked.to }),
             unindexed: state.unindexed,
             late_index_at: state.late_index_at.map(|at| at.0),
@@ -272,6 +275,7 @@ impl RowV1 {
             last_close: reason(self.last_close)?,
             close_note: maybe(self.close_note, |hash| ContentHash::parse(&hash))?,
             episode: maybe(self.episode, EpisodeV1::read)?,
+            deleted: maybe(self.deleted, |uuid| Uuid::try_parse(&uuid).ok())?,
             checked: self.checked.map(|checked| Checked { generation: checked.generation, to: checked.to }),
             unindexed: self.unindexed,
             late_index_at: self.late_index_at.map(Timestamp),
@@ -311,7 +315,7 @@ impl RowV1 {
                 })
             })?,
         };
-        Some(Row { version: SequenceNumber(self.version), state })
+        Some(Row { version: SequenceNumber(self.version), state, since: Position::default() })
     }
 }
 
@@ -468,6 +472,7 @@ mod tests {
                 items: 11,
                 at: Timestamp(40),
             }),
+            deleted: Some(Uuid::from_u128(5)),
             checked: Some(Checked { generation: 3, to: 9 }),
             unindexed: 12,
             late_index_at: Some(Timestamp(50)),
@@ -498,7 +503,7 @@ mod tests {
     }
 
     fn check(state: State) {
-        let row = Row { version: SequenceNumber(77), state };
+        let row = Row { version: SequenceNumber(77), state, since: Position::default() };
         let line = encode(&row);
         assert!(!line.contains('\n'), "{line}");
         assert_eq!(decode(&line), Some(row), "{line}");
@@ -517,7 +522,7 @@ mod tests {
 
     #[test]
     fn what_is_no_row_is_none() {
-        let line = encode(&Row { version: SequenceNumber(1), state: full() });
+        let line = encode(&Row { version: SequenceNumber(1), state: full(), since: Position::default() });
         for (from, to) in [
             ("\"unindexed\",\"why\"", "\"active\",\"why\""),
             ("gone", "bored"),

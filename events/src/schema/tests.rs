@@ -174,6 +174,7 @@ fn event() -> impl Strategy<Value = Event> {
             at,
         }),
         1 => any::<u128>().prop_map(|episode| Event::HandoffClaimed { episode: Uuid::from_u128(episode) }),
+        1 => any::<u128>().prop_map(|episode| Event::EpisodeDeleted { episode: Uuid::from_u128(episode) }),
     ]
 }
 
@@ -229,14 +230,15 @@ fn row() -> impl Strategy<Value = Row> {
     let whole = (phase, option::of(transcript), option::of(place()), option::of(any::<String>()), cursor(), counts());
     let times = (option::of(time()), time(), option::of(time()), option::of(time()), option::of(time()));
     let course = (option::of(end), option::of(reason()), option::of(hash()), option::of(episode()));
-    let work = (option::of(checked), option::of(job), option::of(failure));
+    let deleted = option::of(any::<u128>().prop_map(Uuid::from_u128));
+    let work = (option::of(checked), option::of(job), option::of(failure), deleted);
     let plain = any::<(u64, bool, u32, [u8; 16], u64, u32)>();
     (whole, times, course, work, plain, signals(), option::of(handoff())).prop_map(
         |(whole, times, course, work, plain, signals, handoff)| {
             let (phase, transcript, place, group, read, counts) = whole;
             let (first_at, discovered_at, last_at, last_conversation_at, late_index_at) = times;
             let (end, last_close, close_note, episode) = course;
-            let (checked, job, failure) = work;
+            let (checked, job, failure, deleted) = work;
             let (version, forced, generation, tail, unindexed, starts) = plain;
             let tail = TailDigest(tail);
             let state = State {
@@ -257,6 +259,7 @@ fn row() -> impl Strategy<Value = Row> {
                 last_close,
                 close_note,
                 episode,
+                deleted,
                 checked,
                 unindexed,
                 late_index_at,
@@ -266,7 +269,7 @@ fn row() -> impl Strategy<Value = Row> {
                 signals,
                 handoff,
             };
-            Row { version: SequenceNumber(version), state }
+            Row { version: SequenceNumber(version), state, since: Position::default() }
         },
     )
 }

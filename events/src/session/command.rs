@@ -72,6 +72,11 @@ pub enum Command {
     },
     /// Somebody typed a prompt in the session that was told.
     Claim,
+    /// Find and show this episode no more, until the content is another.
+    DeleteEpisode {
+        /// Which. Another one than the current is none.
+        episode: Uuid,
+    },
 }
 
 /// See [`Command::Discover`].

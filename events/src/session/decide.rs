@@ -75,6 +75,12 @@ pub fn decide(
             Some(handoff) if !handoff.claimed => vec![Event::HandoffClaimed { episode: handoff.episode }],
             _ => Vec::new(),
         }),
+        Command::DeleteEpisode { episode } => match &state.episode {
+            Some(current) if current.uuid != *episode => Err(Rejection::WrongEpisode),
+            None => Err(Rejection::WrongEpisode),
+            Some(_) if state.deleted == Some(*episode) => Ok(Vec::new()),
+            Some(_) => Ok(vec![Event::EpisodeDeleted { episode: *episode }]),
+        },
     }
 }
 
@@ -98,6 +104,7 @@ fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
                 | Command::Track { .. }
                 | Command::Untrack
                 | Command::Forget
+                | Command::DeleteEpisode { .. }
                 | Command::Assign { .. }
                 | Command::Wake { .. }
         ),

@@ -175,6 +175,11 @@ pub enum Event {
         /// The episode it was told of.
         episode: Uuid,
     },
+    /// The episode is found and shown no more, until the content is another. What is stored of it stays.
+    EpisodeDeleted {
+        /// Which.
+        episode: Uuid,
+    },
 }
 
 /// The file behind a path: survives a rename, not a replacement. Zeros where the platform tells nothing.
@@ -280,6 +285,14 @@ pub struct EpisodeRef {
     pub items: u64,
     /// When it was recorded.
     pub at: Timestamp,
+}
+
+impl EpisodeRef {
+    /// Whether this is of the same content as another: the same hash, or the same bytes through another filter.
+    pub fn is_of_the_content_of(&self, other: &Self) -> bool {
+        let same_bytes = (self.generation, self.to) == (other.generation, other.to);
+        self.uuid == other.uuid || (same_bytes && self.filter_version != other.filter_version)
+    }
 }
 
 /// How an episode was made.

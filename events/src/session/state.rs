@@ -1,5 +1,7 @@
 //! What is so now: one session folded from its events. `evolve` may not refuse, because what has happened has happened.
 
+use uuid::Uuid;
+
 use super::event::{
     Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Kind, Place, TailDigest, Why,
 };
@@ -81,6 +83,8 @@ pub struct State {
     pub close_note: Option<ContentHash>,
     /// The current episode. Nothing else names it.
     pub episode: Option<EpisodeRef>,
+    /// The current episode, where somebody has deleted it: found and shown no more until the content changes.
+    pub deleted: Option<Uuid>,
     /// Up to where the content is known to be what the episode says.
     pub checked: Option<Checked>,
     /// Conversation records that were read and that no finished index covers.
@@ -180,6 +184,7 @@ impl Default for State {
             last_close: None,
             close_note: None,
             episode: None,
+            deleted: None,
             checked: None,
             unindexed: 0,
             late_index_at: None,
@@ -311,6 +316,9 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         }
         Event::Indexed { episode, .. } => {
             state.checked = Some(Checked { generation: episode.generation, to: episode.to });
+            let stays_deleted = state.deleted.is_some()
+                && state.episode.as_ref().is_some_and(|before| episode.is_of_the_content_of(before));
+            state.deleted = stays_deleted.then_some(episode.uuid);
             state.episode = Some(episode.clone());
             finish_job(&mut state);
         }
@@ -345,6 +353,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         Event::Forgotten => {
             state.phase = Phase::Forgotten;
             state.episode = None;
+            state.deleted = None;
             state.checked = None;
             state.job = None;
             state.failure = None;
@@ -374,6 +383,9 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             if let Some(handoff) = state.handoff.as_mut().filter(|handoff| handoff.episode == *episode) {
                 handoff.claimed = true;
             }
+        }
+        Event::EpisodeDeleted { episode } => {
+            state.deleted = state.episode.as_ref().map(|current| current.uuid).filter(|current| current == episode);
         }
     }
     state

@@ -7,6 +7,7 @@
 use super::*;
 use crate::record::{Metadata, StreamId};
 
+mod deleting;
 mod disconnects;
 mod history;
 mod late;

@@ -83,6 +83,7 @@ impl fmt::Display for Event {
             Self::Signalled { signal } => write!(f, "told by {signal}"),
             Self::HandoffOffered { episode, from, .. } => write!(f, "was told of episode {episode} of session {from}"),
             Self::HandoffClaimed { episode } => write!(f, "has taken over from episode {episode}"),
+            Self::EpisodeDeleted { episode } => write!(f, "episode {episode} deleted, until its content changes"),
         }
     }
 }
@@ -254,6 +255,10 @@ mod tests {
             (
                 Event::HandoffClaimed { episode: nil },
                 "has taken over from episode 00000000-0000-0000-0000-000000000000",
+            ),
+            (
+                Event::EpisodeDeleted { episode: nil },
+                "episode 00000000-0000-0000-0000-000000000000 deleted, until its content changes",
             ),
         ];
         for (event, expected) in cases {

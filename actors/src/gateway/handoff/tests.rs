@@ -1,6 +1,6 @@
 use baton_events::conversation::Agent;
 use baton_events::hash::ContentHash;
-use baton_events::record::SequenceNumber;
+use baton_events::record::{Position, SequenceNumber};
 use baton_events::session::{
     CloseReason, End, FileIdentity, Handoff, Kind, Phase, Place, Policy, Signals, State, Tier, Transcript, Why,
 };
@@ -85,7 +85,7 @@ fn table(sessions: &str) -> SessionTable {
     let mut table = SessionTable::default();
     for line in sessions.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (name, words) = line.split_once(' ').unwrap_or((line, ""));
-        table.restore(id(name), Row { version: SequenceNumber(1), state: state(name, words) });
+        table.restore(id(name), Row { version: SequenceNumber(1), state: state(name, words), since: Position(1) });
     }
     table
 }

@@ -86,6 +86,7 @@ first_version! {
     SignalledV1 = "signalled",
     HandoffOfferedV1 = "handoff_offered",
     HandoffClaimedV1 = "handoff_claimed",
+    EpisodeDeletedV1 = "episode_deleted",
 }
 
 #[derive(Serialize, Deserialize)]
@@ -321,6 +322,11 @@ pub(super) struct HandoffOfferedV1 {
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct HandoffClaimedV1 {
+    pub(super) episode: String,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct EpisodeDeletedV1 {
     pub(super) episode: String,
 }
 

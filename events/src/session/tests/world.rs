@@ -151,6 +151,9 @@ impl World {
                 from: SessionId::new("before").unwrap(),
             },
             "claim" => Command::Claim,
+            "delete" => Command::DeleteEpisode {
+                episode: episode_uuid(&session(), &ContentHash([number("hash=").unwrap_or(1) as u8; 32])),
+            },
             other => panic!("no such wish: {other}"),
         }
     }
@@ -190,6 +193,9 @@ impl World {
         }
         if let Some(episode) = &state.episode {
             text += &format!(" episode={}", episode.hash.0[0]);
+            if state.deleted == Some(episode.uuid) {
+                text += "(deleted)";
+            }
         }
         if state.generation > 1 {
             text += &format!(" generation={}", state.generation);
@@ -236,6 +242,7 @@ fn name(event: &Event) -> String {
         Event::Signalled { signal } => format!("signalled({})", signal.kind),
         Event::HandoffOffered { .. } => "offered".to_owned(),
         Event::HandoffClaimed { .. } => "claimed".to_owned(),
+        Event::EpisodeDeleted { .. } => "deleted".to_owned(),
     }
 }
 

@@ -1,0 +1,294 @@
+//! Memos: what an agent or a person has told the memory itself, in no session: a note, or a triplet of two names and
+//! what is between them.
+//!
+//! Decided and folded like a session, only smaller: a memo is kept, kept again with other words, or deleted. Its events
+//! carry no word of it: the [`Words`] lie in a file beside the log, named by the hash in the event and durable before it.
+
+mod words;
+
+use std::fmt;
+
+use uuid::Uuid;
+
+use crate::hash::ContentHash;
+use crate::record::{SessionId, Timestamp};
+use crate::session::NAMESPACE;
+
+pub use words::{BODY_MAX_BYTES, DESCRIPTION_MAX_CHARS, NAME_MAX_CHARS, Triplet, Unfit, Words};
+
+/// Most memos of a home, deleted ones included: each is a row in memory.
+pub const MEMOS_MAX: usize = 100_000;
+/// What begins the key of a memo where sessions and memos stand side by side.
+const KEY: &str = "memory:";
+
+/// What a memo is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// Prose.
+    Text,
+    /// A JSON value.
+    Json,
+    /// Lines of a conversation.
+    Message,
+    /// Two names and what is between them.
+    Triplet,
+}
+
+/// A memo without its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memo {
+    /// What it is made of.
+    pub source: Source,
+    /// The group it belongs to.
+    pub group: String,
+    /// The file of its words: SHA-256 of their stored form.
+    pub words: ContentHash,
+    /// Bytes of that form.
+    pub bytes: u64,
+    /// When it was so, where that was said.
+    pub reference_time: Option<Timestamp>,
+    /// When it was told.
+    pub at: Timestamp,
+}
+
+/// A wish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Remember this; in place of what stands there.
+    Keep(Memo),
+    /// Do not remember it any more.
+    Delete,
+}
+
+/// Something that happened to a memo.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It was told, for the first time or after it was deleted.
+    Added(Memo),
+    /// It was told anew, with something else in it.
+    Replaced(Memo),
+    /// It was deleted; its words are gone.
+    Deleted,
+}
+
+/// What is so now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// The memo, unless it is deleted.
+    pub memo: Option<Memo>,
+    /// When it was first told.
+    pub created_at: Option<Timestamp>,
+}
+
+/// Why a wish was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// Nothing was ever told under this uuid.
+    #[error("nothing was added under this uuid")]
+    Unknown,
+}
+
+/// What follows from `command`. No events means: already so. Told again with the same words nothing happens, whenever
+/// that is: so a request that comes twice is recorded once.
+pub fn decide(state: &State, command: &Command) -> Result<Vec<Event>, Rejection> {
+    match (command, &state.memo) {
+        (Command::Keep(memo), Some(known)) if known.says_the_same(memo) => Ok(Vec::new()),
+        (Command::Keep(memo), Some(_)) => Ok(vec![Event::Replaced(memo.clone())]),
+        (Command::Keep(memo), None) => Ok(vec![Event::Added(memo.clone())]),
+        (Command::Delete, Some(_)) => Ok(vec![Event::Deleted]),
+        (Command::Delete, None) if state.created_at.is_some() => Ok(Vec::new()),
+        (Command::Delete, None) => Err(Rejection::Unknown),
+    }
+}
+
+/// Folds one event in. Total.
+pub fn evolve(mut state: State, event: &Event) -> State {
+    match event {
+        Event::Added(memo) | Event::Replaced(memo) => {
+            state.created_at = state.created_at.or(Some(memo.at));
+            state.memo = Some(memo.clone());
+        }
+        Event::Deleted => state.memo = None,
+    }
+    state
+}
+
+/// The uuid of a memo for which none was given: the same words in the same group always have the same one.
+pub fn uuid_of(group: &str, words: &ContentHash, reference_time: Option<Timestamp>) -> Uuid {
+    let time = reference_time.map(|at| at.0.to_string()).unwrap_or_default();
+    Uuid::new_v5(&NAMESPACE, format!("{KEY}{}:{group}:{words}:{time}", group.len()).as_bytes())
+}
+
+/// The id under which a memo's words are stored and found beside conversations: `memory:<uuid>`, as its stream is called.
+/// No session has it: see [`is_key`].
+pub fn key(uuid: Uuid) -> SessionId {
+    SessionId::memo(uuid)
+}
+
+/// The memo of a key; `None` for a session's id.
+pub fn of_key(id: &str) -> Option<Uuid> {
+    id.strip_prefix(KEY).and_then(|uuid| Uuid::try_parse(uuid).ok())
+}
+
+/// Whether an id is kept for memos: a transcript whose file is called so is no session's.
+pub fn is_key(id: &str) -> bool {
+    id.starts_with(KEY)
+}
+
+impl Memo {
+    /// Whether nothing but the time of telling differs.
+    fn says_the_same(&self, other: &Self) -> bool {
+        let Self { source, group, words, bytes: _, reference_time, at: _ } = self;
+        (source, group, words, reference_time) == (&other.source, &other.group, &other.words, &other.reference_time)
+    }
+
+    /// The moment that it tells of: the one that was given, else that of the telling.
+    pub fn time(&self) -> Timestamp {
+        self.reference_time.unwrap_or(self.at)
+    }
+}
+
+impl Source {
+    /// Every value.
+    pub const ALL: [Self; 4] = [Self::Text, Self::Json, Self::Message, Self::Triplet];
+
+    /// The name in events and answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+            Self::Message => "message",
+            Self::Triplet => "triplet",
+        }
+    }
+
+    /// The value of a recorded name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|source| source.as_str() == text)
+    }
+}
+
+impl fmt::Display for Event {
+    /// One line, without a word of the memo. Who shows it redacts it: a group may be a path.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, memo) = match self {
+            Self::Added(memo) => ("told", memo),
+            Self::Replaced(memo) => ("told anew", memo),
+            Self::Deleted => return f.write_str("deleted"),
+        };
+        let Memo { source, group, words, bytes, .. } = memo;
+        write!(f, "{what}: {} of {bytes} bytes, hash {}, in group {group}", source.as_str(), words.short())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memo(words: u8, at: i64) -> Memo {
+        Memo {
+            source: Source::Text,
+            group: "ledger".to_owned(),
+            words: ContentHash([words; 32]),
+            bytes: 9,
+            reference_time: None,
+            at: Timestamp(at),
+        }
+    }
+
+    /// A story told by its commands: what each comes to, `!` for a refusal.
+    fn check(story: &str, expected: &str) {
+        let mut state = State::default();
+        let mut told = Vec::new();
+        for (at, word) in (1..).zip(story.split_whitespace()) {
+            let command = match word {
+                "delete" => Command::Delete,
+                words => Command::Keep(memo(words.as_bytes()[0], at)),
+            };
+            told.push(match decide(&state, &command) {
+                Err(Rejection::Unknown) => "!".to_owned(),
+                Ok(events) => {
+                    let names = events.iter().map(|event| match event {
+                        Event::Added(_) => "added",
+                        Event::Replaced(_) => "replaced",
+                        Event::Deleted => "deleted",
+                    });
+                    let names: Vec<&str> = names.collect();
+                    state = events.iter().fold(state, evolve);
+                    if names.is_empty() { "-".to_owned() } else { names.join("+") }
+                }
+            });
+        }
+        assert_eq!(told.join(" "), expected, "{story}");
+        let last = story.split_whitespace().next_back();
+        let held = state.memo.map(|memo| memo.words.0[0]);
+        assert_eq!(held, last.filter(|word| *word != "delete").map(|word| word.as_bytes()[0]), "{story}");
+    }
+
+    #[test]
+    fn a_memo_is_told_told_anew_and_deleted() {
+        check("a", "added");
+        check("a a", "added -");
+        check("a b", "added replaced");
+        check("a b a", "added replaced replaced");
+        check("delete", "!");
+        check("a delete", "added deleted");
+        check("a delete delete", "added deleted -");
+        check("a delete a", "added deleted added");
+        check("a delete b b", "added deleted added -");
+    }
+
+    #[test]
+    fn anything_but_the_time_of_telling_makes_another_memo() {
+        let known = evolve(State::default(), &Event::Added(memo(1, 5)));
+        let decided = |memo: Memo| decide(&known, &Command::Keep(memo)).unwrap().len();
+        assert_eq!(decided(memo(1, 99)), 0);
+        for other in [
+            Memo { group: "other".to_owned(), ..memo(1, 5) },
+            Memo { source: Source::Json, ..memo(1, 5) },
+            Memo { reference_time: Some(Timestamp(1)), ..memo(1, 5) },
+            memo(2, 5),
+        ] {
+            assert_eq!(decided(other.clone()), 1, "{other:?}");
+        }
+        assert_eq!(known.created_at, Some(Timestamp(5)));
+    }
+
+    #[test]
+    fn the_same_words_of_the_same_group_have_the_same_uuid() {
+        let hash = ContentHash([7; 32]);
+        let uuid = uuid_of("ledger", &hash, None);
+        assert_eq!(uuid.to_string(), "3a837221-73ca-5292-a589-4713de64560b");
+        for other in [
+            uuid_of("ledger2", &hash, None),
+            uuid_of("ledger", &ContentHash([8; 32]), None),
+            uuid_of("ledger", &hash, Some(Timestamp(0))),
+        ] {
+            assert_ne!(uuid, other);
+        }
+    }
+
+    #[test]
+    fn a_key_names_one_memo_and_no_session() {
+        let uuid = Uuid::from_u128(7);
+        assert_eq!(of_key(key(uuid).as_str()), Some(uuid));
+        for (id, reserved) in [("memory:x", true), ("memory:", true), ("memory", false), ("7acd37a8", false)] {
+            assert_eq!((of_key(id), is_key(id)), (None, reserved), "{id}");
+        }
+        assert_eq!(crate::record::StreamId::memo(uuid).memo_uuid(), Some(uuid));
+        assert_eq!(crate::record::StreamId::recorded("session:memory:x").memo_uuid(), None);
+    }
+
+    #[test]
+    fn events_are_told_without_words() {
+        assert_eq!(
+            Event::Added(memo(0xab, 0)).to_string(),
+            "told: text of 9 bytes, hash abababababababab, in group ledger"
+        );
+        assert_eq!(
+            Event::Replaced(Memo { source: Source::Triplet, ..memo(0xab, 0) }).to_string(),
+            "told anew: triplet of 9 bytes, hash abababababababab, in group ledger"
+        );
+        assert_eq!(Event::Deleted.to_string(), "deleted");
+    }
+}

@@ -1,0 +1,169 @@
+//! What a memo says: made of what somebody gave, without secrets, within bounds.
+
+use crate::filter;
+use crate::redact::redact;
+
+/// Longest body, in bytes as it was given.
+pub const BODY_MAX_BYTES: usize = 256 * 1024;
+/// Longest name of a memo, an entity or an edge, in characters.
+pub const NAME_MAX_CHARS: usize = 200;
+/// Longest description of where a memo comes from, and longest fact of a triplet, in characters.
+pub const DESCRIPTION_MAX_CHARS: usize = 2_000;
+
+/// Everything that a memo says. Redacted; names and descriptions on one line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words {
+    /// What it is called.
+    pub name: String,
+    /// The text itself; of a triplet the fact in a sentence.
+    pub body: String,
+    /// Where it comes from; may be empty.
+    pub description: String,
+    /// Of a triplet: its parts.
+    pub triplet: Option<Triplet>,
+}
+
+/// Two names and what is between them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Triplet {
+    /// Who or what.
+    pub source: String,
+    /// What is between them: `PREFERS`.
+    pub edge: String,
+    /// Whom or what.
+    pub target: String,
+}
+
+/// Why words are not kept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// Nothing is left of it.
+    #[error("{what} says nothing, or nothing that is kept")]
+    Empty {
+        /// Of which part.
+        what: &'static str,
+    },
+    /// It is too long.
+    #[error("{what} has {found} {unit}, and at most {bound} are kept; take it apart, or shorten it")]
+    Long {
+        /// Which part.
+        what: &'static str,
+        /// How long it is.
+        found: usize,
+        /// How long it may be.
+        bound: usize,
+        /// In what that is counted.
+        unit: &'static str,
+    },
+    /// It was said to be JSON and is not.
+    #[error("episode_body is no JSON: {0}; give a string that holds a JSON value, or another source")]
+    NoJson(String),
+}
+
+impl Words {
+    /// A note. Bounds are those of what was given, so that nobody is told of a length that he has not written.
+    pub fn note(name: &str, body: &str, description: &str, is_json: bool) -> Result<Self, Unfit> {
+        bounded("episode_body", body.len(), BODY_MAX_BYTES, "bytes")?;
+        if is_json {
+            serde_json::from_str::<serde::de::IgnoredAny>(body).map_err(|error| Unfit::NoJson(error.to_string()))?;
+        }
+        let body = filter::kept(&plain(body)).ok_or(Unfit::Empty { what: "episode_body" })?;
+        let description = match description.trim() {
+            "" => String::new(),
+            text => line("source_description", text, DESCRIPTION_MAX_CHARS)?,
+        };
+        Ok(Self { name: line("name", name, NAME_MAX_CHARS)?, body, description, triplet: None })
+    }
+
+    /// A triplet.
+    pub fn triplet(source: &str, edge: &str, fact: &str, target: &str) -> Result<Self, Unfit> {
+        let triplet = Triplet {
+            source: line("source_node_name", source, NAME_MAX_CHARS)?,
+            edge: line("edge_name", edge, NAME_MAX_CHARS)?,
+            target: line("target_node_name", target, NAME_MAX_CHARS)?,
+        };
+        let body = match fact.trim() {
+            "" => format!("{} {} {}", triplet.source, triplet.edge, triplet.target),
+            fact => line("fact", fact, DESCRIPTION_MAX_CHARS)?,
+        };
+        let name = filter::one_line(&format!("{} {} {}", triplet.source, triplet.edge, triplet.target), NAME_MAX_CHARS);
+        Ok(Self { name, body, description: String::new(), triplet: Some(triplet) })
+    }
+
+    /// The same with today's rules of redaction: for every way out.
+    pub fn redacted(&self) -> Self {
+        let clean = |text: &str| redact(text).into_owned();
+        let of = |triplet: &Triplet| Triplet {
+            source: clean(&triplet.source),
+            edge: clean(&triplet.edge),
+            target: clean(&triplet.target),
+        };
+        Self {
+            name: clean(&self.name),
+            body: clean(&self.body),
+            description: clean(&self.description),
+            triplet: self.triplet.as_ref().map(of),
+        }
+    }
+}
+
+/// A part on one line, if it fits.
+fn line(what: &'static str, text: &str, bound: usize) -> Result<String, Unfit> {
+    bounded(what, text.trim().chars().count(), bound, "characters")?;
+    // What is cut may be longer than its mark or shorter, but it is cut whole.
+    let line = filter::one_line(&plain(text), usize::MAX);
+    if line.is_empty() { Err(Unfit::Empty { what }) } else { Ok(line) }
+}
+
+fn bounded(what: &'static str, found: usize, bound: usize, unit: &'static str) -> Result<(), Unfit> {
+    if found > bound { Err(Unfit::Long { what, found, bound, unit }) } else { Ok(()) }
+}
+
+/// The text without what a terminal or an index would stumble over: control characters other than tabs and line ends.
+fn plain(text: &str) -> String {
+    let unified = text.replace("\r\n", "\n");
+    unified.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6";
+
+    #[test]
+    fn a_note_is_kept_within_bounds_and_without_secrets() {
+        let words = Words::note(" The\nname ", &format!("a\u{7}b\r\n{SECRET}\n"), "from\tme", false).unwrap();
+        assert_eq!((&*words.name, &*words.description), ("The name", "from me"));
+        assert!(words.body.starts_with("a b\n[redacted:"), "{words:?}");
+        assert_eq!(words.redacted(), words);
+        let private = Words::note("n", "kept <private>not</private>", "", false).unwrap();
+        assert_eq!(private.body, "kept [redacted:private]");
+        let longest = "x".repeat(BODY_MAX_BYTES);
+        assert_eq!(Words::note("n", &longest, "", false).unwrap().body.len(), BODY_MAX_BYTES);
+        let check = |name: &str, body: &str, is_json: bool, expected: &str| {
+            let refused = Words::note(name, body, "", is_json).expect_err("refused").to_string();
+            assert!(refused.starts_with(expected), "{refused:?}");
+        };
+        check("", "b", false, "name says nothing");
+        check("n", " \n\u{1}", false, "episode_body says nothing");
+        check("n", "<baton-recall>quoted</baton-recall>", false, "episode_body says nothing");
+        check("n", &format!("{longest}x"), false, "episode_body has 262145 bytes, and at most 262144 are kept");
+        check(&"n".repeat(201), "b", false, "name has 201 characters");
+        check("n", "{not json", true, "episode_body is no JSON");
+        assert!(Words::note("n", "{\"a\": [1]}", "", true).is_ok());
+    }
+
+    #[test]
+    fn a_triplet_says_itself_in_a_sentence() {
+        let words = Words::triplet("team", "PREFERS", "", "sled").unwrap();
+        assert_eq!((&*words.name, &*words.body), ("team PREFERS sled", "team PREFERS sled"));
+        let words = Words::triplet("team", "PREFERS", "The team prefers sled.", "sled").unwrap();
+        assert_eq!(words.body, "The team prefers sled.");
+        assert_eq!(words.triplet.as_ref().map(|triplet| &*triplet.edge), Some("PREFERS"));
+        let refused = Words::triplet("team", " ", "f", "sled").expect_err("refused");
+        assert_eq!(refused, Unfit::Empty { what: "edge_name" });
+        let hidden = Words::triplet(SECRET, "IS", "", "x").unwrap();
+        assert!(!format!("{hidden:?}").contains(SECRET));
+    }
+}

@@ -1,0 +1,202 @@
+//! A row of the table as a checkpoint keeps it, whatever stream it is of.
+//!
+//! A checkpoint of another [`FORM`] is folded anew from the log, so these shapes need no older versions beside them:
+//! whoever changes one raises that number.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::memo::MemoV1;
+use super::state;
+use crate::home::{self, NamedRoot};
+use crate::memo;
+use crate::projection::table::{HomeRow, MemoRow, Row};
+use crate::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
+
+/// The form of the rows; see the module.
+pub const FORM: u32 = 4;
+
+/// A row with whose it is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kept {
+    /// A session's.
+    Session(SessionId, Row),
+    /// A memo's.
+    Memo(Uuid, MemoRow),
+    /// The home's.
+    Home(HomeRow),
+}
+
+impl Kept {
+    /// Up to which event of its stream it goes.
+    pub fn version(&self) -> SequenceNumber {
+        match self {
+            Self::Session(_, row) => row.version,
+            Self::Memo(_, row) => row.version,
+            Self::Home(row) => row.version,
+        }
+    }
+
+    /// The row that a checkpoint has of a stream; `None` if it cannot be understood.
+    pub fn read(stream: &StreamId, text: &str) -> Option<Self> {
+        if let Some(id) = stream.session_id() {
+            return read_session(text).map(|row| Self::Session(id, row));
+        }
+        if let Some(uuid) = stream.memo_uuid() {
+            return serde_json::from_str::<MemoRowV1>(text).ok()?.read().map(|row| Self::Memo(uuid, row));
+        }
+        let row = stream.is_home().then(|| serde_json::from_str::<HomeRowV1>(text).ok()).flatten()?;
+        row.read().map(Self::Home)
+    }
+}
+
+/// A session's row, and where its content came from: `17 {…}`.
+pub fn session(row: &Row) -> String {
+    format!("{} {}", row.since.0, state::encode(row))
+}
+
+fn read_session(text: &str) -> Option<Row> {
+    let (since, row) = text.split_once(' ')?;
+    Some(Row { since: Position(since.parse().ok()?), ..state::decode(row)? })
+}
+
+#[derive(Serialize, Deserialize)]
+struct MemoRowV1 {
+    version: u64,
+    since: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    created_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    memo: Option<MemoV1>,
+}
+
+/// A memo's row.
+pub fn memo(row: &MemoRow) -> String {
+    let shape = MemoRowV1 {
+        version: row.version.0,
+        since: row.since.0,
+        created_at: row.state.created_at.map(|at| at.0),
+        memo: row.state.memo.as_ref().map(MemoV1::from),
+    };
+    serde_json::to_string(&shape).unwrap_or_default()
+}
+
+impl MemoRowV1 {
+    fn read(self) -> Option<MemoRow> {
+        let memo = match self.memo {
+            Some(shape) => Some(shape.read().ok()?),
+            None => None,
+        };
+        let state = memo::State { memo, created_at: self.created_at.map(Timestamp) };
+        Some(MemoRow { version: SequenceNumber(self.version), state, since: Position(self.since) })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct HomeRowV1 {
+    version: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    roots: Vec<(String, String)>,
+    #[serde(default)]
+    cleared_all: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    cleared: BTreeMap<String, u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    deleted_facts: Vec<String>,
+}
+
+/// The home's row.
+pub fn home(row: &HomeRow) -> String {
+    let home::State { roots, cleared_all, cleared, deleted_facts } = &row.state;
+    let shape = HomeRowV1 {
+        version: row.version.0,
+        roots: roots.iter().map(|root| (root.config_dir.clone(), root.named_by.clone())).collect(),
+        cleared_all: cleared_all.0,
+        cleared: cleared.iter().map(|(group, up_to)| (group.clone(), up_to.0)).collect(),
+        deleted_facts: deleted_facts.iter().map(ToString::to_string).collect(),
+    };
+    serde_json::to_string(&shape).unwrap_or_default()
+}
+
+impl HomeRowV1 {
+    fn read(self) -> Option<HomeRow> {
+        let roots = self.roots.into_iter().map(|(config_dir, named_by)| NamedRoot { config_dir, named_by }).collect();
+        let facts: Option<_> = self.deleted_facts.iter().map(|fact| Uuid::try_parse(fact).ok()).collect();
+        let state = home::State {
+            roots,
+            cleared_all: Position(self.cleared_all),
+            cleared: self.cleared.into_iter().map(|(group, up_to)| (group, Position(up_to))).collect(),
+            deleted_facts: facts?,
+        };
+        Some(HomeRow { version: SequenceNumber(self.version), state })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::ContentHash;
+    use crate::memo::{Memo, Source};
+    use crate::session::State;
+
+    #[test]
+    fn rows_come_back_as_they_were() {
+        let since = Position(17);
+        let row = Row { version: SequenceNumber(3), state: State::default(), since };
+        let id = SessionId::new("a").unwrap();
+        let read = |stream: &str, text: &str| Kept::read(&StreamId::recorded(stream), text);
+        assert_eq!(read("session:a", &session(&row)), Some(Kept::Session(id, row)));
+
+        let memo = Memo {
+            source: Source::Triplet,
+            group: "g \"1\"".to_owned(),
+            words: ContentHash([7; 32]),
+            bytes: 5,
+            reference_time: Some(Timestamp(-1)),
+            at: Timestamp(9),
+        };
+        let uuid = Uuid::from_u128(5);
+        let stream = StreamId::memo(uuid);
+        for memo in [Some(memo), None] {
+            let state = memo::State { memo, created_at: Some(Timestamp(8)) };
+            let row = MemoRow { version: SequenceNumber(2), state, since };
+            let kept = Kept::read(&stream, &super::memo(&row)).unwrap();
+            assert_eq!((kept.version(), kept), (SequenceNumber(2), Kept::Memo(uuid, row)));
+        }
+
+        let root = NamedRoot { config_dir: "/c".to_owned(), named_by: "mcp".to_owned() };
+        let state = home::State {
+            roots: vec![root],
+            cleared_all: Position(4),
+            cleared: [("g".to_owned(), Position(6))].into(),
+            deleted_facts: [uuid].into(),
+        };
+        for state in [state, home::State::default()] {
+            let row = HomeRow { version: SequenceNumber(1), state };
+            assert_eq!(read("home", &home(&row)), Some(Kept::Home(row)));
+        }
+        for (stream, text) in
+            [("session:a", "{}"), ("session:a", "x {}"), ("home", "{}"), ("home", "17 {}"), ("elsewhere", "{}")]
+        {
+            assert_eq!(read(stream, text), None, "{stream} {text}");
+        }
+        assert_eq!(Kept::read(&stream, r#"{"version":1,"since":1,"memo":{}}"#), None);
+    }
+
+    /// Whatever the bounds of the home allow is kept by a checkpoint.
+    #[test]
+    fn the_largest_home_fits_a_checkpoint() {
+        let names = (0..home::CLEARED_MAX).map(|number| format!("{number:04}{}", "\u{1}".repeat(60)));
+        let deleted_facts = (0..home::DELETED_FACTS_MAX as u128).map(Uuid::from_u128).collect();
+        let state = home::State {
+            cleared: names.map(|name| (name, Position(u64::MAX))).collect(),
+            deleted_facts,
+            ..home::State::default()
+        };
+        assert!(home::clear(&state, &["0000".to_owned()], Position(1)).is_err(), "it is full");
+        let row = home(&HomeRow { version: SequenceNumber(1), state });
+        assert!(row.len() < 256 * 1024, "{}", row.len());
+    }
+}

@@ -1,0 +1,40 @@
+//! Episodes that somebody deletes: gone until the content is another, and nothing else of the session changes.
+
+use super::*;
+
+#[test]
+fn a_deleted_episode_stays_deleted_while_its_content_stays() {
+    after(
+        INDEXED,
+        "30s delete                   -> deleted | indexed end=explicit episode=1(deleted)
+         31s delete                   -> | indexed end=explicit episode=1(deleted)
+         32s delete hash=2            -> refused: wrong episode
+         40s close explicit           -> requested skipped | indexed end=explicit episode=1(deleted)
+         41s reindex                  -> started | indexing end=explicit episode=1(deleted) owes=index..300
+         42s complete                 -> indexed | indexed end=explicit episode=1(deleted)",
+    );
+}
+
+#[test]
+fn another_content_brings_the_session_back() {
+    after(
+        INDEXED,
+        "30s delete                   -> deleted | indexed end=explicit episode=1(deleted)
+         40s observe                  -> appended resumed | active episode=1(deleted) wake=100s
+         50s close explicit           -> requested ended started | indexing end=explicit episode=1(deleted) owes=index..400
+         51s complete hash=2          -> indexed | indexed end=explicit episode=2",
+    );
+}
+
+#[test]
+fn what_has_no_episode_has_none_to_delete() {
+    check("0s delete -> refused: not discovered");
+    after(OPEN, "20s delete -> refused: wrong episode");
+    after(
+        INDEXED,
+        "30s untrack                  -> stopped | unindexed(untracked) end=explicit episode=1
+         31s delete                   -> deleted | unindexed(untracked) end=explicit episode=1(deleted)
+         32s forget                   -> forgotten | forgotten
+         33s delete                   -> refused: forgotten",
+    );
+}
