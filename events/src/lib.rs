@@ -39,6 +39,7 @@ pub mod messages;
 pub mod prices;
 pub mod projection;
 pub mod protocol;
+pub mod query;
 pub mod record;
 pub mod redact;
 pub mod replay;

@@ -1,0 +1,77 @@
+//! A text cut into pieces: what stands between white space, or between quotes.
+
+/// Longest name of a filter, in bytes.
+const NAME_BYTES: usize = 20;
+/// Quotes that open, each with what closes it.
+const QUOTES: [(char, char); 3] = [('"', '"'), ('“', '”'), ('„', '“')];
+
+/// One piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece<'a> {
+    /// All of it, as it was written.
+    pub(super) raw: &'a str,
+    /// Whether a single dash stands before it.
+    pub(super) minus: bool,
+    /// The name before a colon, letters only.
+    pub(super) field: Option<&'a str>,
+    /// What is left: behind dash and colon, between the quotes.
+    pub(super) text: &'a str,
+    /// Whether it stands in quotes.
+    pub(super) quoted: bool,
+}
+
+/// The pieces in order. Only what follows white space has dashes, names and quotes: in the middle of a word they are part
+/// of it. A quote that nothing closes is a character like others.
+pub(super) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
+    let mut rest = text;
+    // What has no closing quote from here on has none further on either.
+    let mut hopeless = [false; QUOTES.len()];
+    std::iter::from_fn(move || {
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            return None;
+        }
+        let piece = first(rest, &mut hopeless);
+        rest = &rest[piece.raw.len()..];
+        Some(piece)
+    })
+}
+
+/// The piece that `text` begins with.
+fn first<'a>(text: &'a str, hopeless: &mut [bool; QUOTES.len()]) -> Piece<'a> {
+    let word = &text[..text.find(char::is_whitespace).unwrap_or(text.len())];
+    let minus = word.starts_with('-') && !word.starts_with("--") && word.len() > 1;
+    let behind_dash = usize::from(minus);
+    let field = name(&word[behind_dash..]);
+    let at = behind_dash + field.map_or(0, |name| name.len() + 1);
+    if let Some((inside, end)) = quoted(text, at, hopeless) {
+        return Piece { raw: &text[..end], minus, field, text: inside, quoted: true };
+    }
+    Piece { raw: word, minus, field, text: &word[at..], quoted: false }
+}
+
+/// The letters before a colon that something follows.
+fn name(word: &str) -> Option<&str> {
+    let (name, value) = word.split_once(':')?;
+    let is_name = !name.is_empty() && name.len() <= NAME_BYTES && name.bytes().all(|byte| byte.is_ascii_alphabetic());
+    (is_name && !value.is_empty()).then_some(name)
+}
+
+/// What stands in quotes from byte `at` on, and where the piece ends: at white space, at the end, or before a mark.
+fn quoted<'a>(text: &'a str, at: usize, hopeless: &mut [bool; QUOTES.len()]) -> Option<(&'a str, usize)> {
+    let opening = text[at..].chars().next()?;
+    for ((open, close), hopeless) in QUOTES.into_iter().zip(hopeless) {
+        if opening != open || *hopeless {
+            continue;
+        }
+        let from = at + open.len_utf8();
+        let Some(length) = text[from..].find(close) else {
+            *hopeless = true;
+            continue;
+        };
+        let (inside, end) = (&text[from..from + length], from + length + close.len_utf8());
+        let ends = text[end..].chars().next().is_none_or(|next| !next.is_alphanumeric());
+        return (ends && !inside.trim().is_empty()).then(|| (inside.trim(), end));
+    }
+    None
+}
