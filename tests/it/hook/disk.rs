@@ -76,27 +76,62 @@ fn a_home_that_is_a_file_is_none() {
     assert_eq!(fs::read_to_string(world.home()).unwrap(), "notes");
 }
 
+/// What becomes of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Becomes {
+    Told,
+    Spooled,
+    Nothing,
+}
+
+/// Hooks of which one has its time: a busy machine may keep any of them waiting until that is over.
+const ENOUGH: usize = 50;
+
 #[test]
 fn the_configuration_is_heeded_and_a_mistake_in_it_is_none() {
     let world = World::new();
     let elsewhere = world.path("run/other.sock");
     for (config, expected) in [
         // Where the daemon listens.
-        (format!(r#"{{"_note": 1, "hooks": {{"socket_path": {elsewhere:?}, "timeout_ms": 10000}}}}"#), (1, 0, 0)),
+        (format!(r#"{{"_note": 1, "hooks": {{"socket_path": {elsewhere:?}, "timeout_ms": 10000}}}}"#), Becomes::Told),
         // Switched off: told to a daemon that runs, which counts it.
-        (format!(r#"{{"hooks": {{"enabled": false, "socket_path": {elsewhere:?}, "timeout_ms": 10000}}}}"#), (1, 0, 0)),
-        (r#"{"hooks": {"enabled": false}}"#.to_owned(), (0, 0, 0)),
+        (
+            format!(r#"{{"hooks": {{"enabled": false, "socket_path": {elsewhere:?}, "timeout_ms": 10000}}}}"#),
+            Becomes::Told,
+        ),
+        (r#"{"hooks": {"enabled": false}}"#.to_owned(), Becomes::Nothing),
         // Mistakes.
-        (r#"{"hooks": {"enabled": 7, "socket_path": "run/other.sock", "timeout_ms": "soon"}}"#.to_owned(), (0, 1, 0)),
-        ("{\"hooks\": ".to_owned(), (0, 1, 0)),
-        ("x".repeat(2 * 1024 * 1024), (0, 1, 0)),
+        (
+            r#"{"hooks": {"enabled": 7, "socket_path": "run/other.sock", "timeout_ms": "soon"}}"#.to_owned(),
+            Becomes::Spooled,
+        ),
+        ("{\"hooks\": ".to_owned(), Becomes::Spooled),
+        ("x".repeat(2 * 1024 * 1024), Becomes::Spooled),
     ] {
         configure(&world, &config);
         let peer = Peer::listen(&elsewhere, Answer::Taken);
-        end(&world, 1);
+        for _ in 0..ENOUGH {
+            end(&world, 1);
+            let is_decided = match expected {
+                Becomes::Told => peer.calls() > 0,
+                Becomes::Spooled => !spool(world.home()).is_empty(),
+                Becomes::Nothing => true,
+            };
+            if is_decided {
+                break;
+            }
+        }
         let (calls, _) = peer.end();
+        // One that was late says so, and is no sign of what is configured.
+        let spooled = spool(world.home()).iter().filter(|spooled| spooled.why != "timeout" || calls == 0).count();
         let shown = &config[..config.len().min(80)];
-        assert_eq!((calls, spool(world.home()).len(), lost(world.home())), expected, "{shown}");
+        let became = match (calls, spooled) {
+            (1.., 0) => Becomes::Told,
+            (0, 1..) => Becomes::Spooled,
+            (0, 0) => Becomes::Nothing,
+            both => panic!("{both:?}: {shown}"),
+        };
+        assert_eq!((became, lost(world.home())), (expected, 0), "{shown}");
         fs::remove_file(&elsewhere).unwrap();
         let _ = fs::remove_dir_all(world.home().join(SPOOL));
     }

@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use serde_json::{Value, json};
@@ -47,6 +47,7 @@ pub(super) struct Peer {
 
 #[derive(Default)]
 struct Counts {
+    hellos: Mutex<Vec<Value>>,
     calls: AtomicUsize,
     times: AtomicUsize,
 }
@@ -75,6 +76,16 @@ impl Peer {
             served.into_iter().for_each(|served| served.join().unwrap());
         });
         Self { path: path.to_owned(), ends, counts, listening: Some(listening) }
+    }
+
+    /// What was said first on each connection so far.
+    pub(super) fn hellos(&self) -> Vec<Value> {
+        self.counts.hellos.lock().unwrap().clone()
+    }
+
+    /// How many events were told so far.
+    pub(super) fn calls(&self) -> usize {
+        self.counts.calls.load(Ordering::SeqCst)
     }
 
     /// How many events were told, and how many told in the end how long they took.
@@ -117,7 +128,10 @@ fn serve(stream: UnixStream, answer: Answer, counts: &Counts) {
         let Ok(said) = serde_json::from_str::<Value>(&line) else { continue };
         let protocol = if answer == Answer::OtherVersion { 7 } else { 1 };
         let result = match said["method"].as_str().unwrap_or_default() {
-            "hello" => json!({"protocol": protocol, "version": "9.9.9", "pid": 1}),
+            "hello" => {
+                counts.hellos.lock().unwrap().push(said["params"].clone());
+                json!({"protocol": protocol, "version": "9.9.9", "pid": 1})
+            }
             "hook" => {
                 assert!(!line.contains("walrus"), "words of a prompt were told: {line}");
                 counts.calls.fetch_add(1, Ordering::SeqCst);
