@@ -3,6 +3,7 @@
 //! Deterministic and offline. Every line of an [`Episode`] points at the transcript line that says it.
 //! [`digest`] is a pure function of the items: linear in their length, bounded in what it gives back.
 
+mod attempt;
 mod choice;
 mod command;
 mod content;
@@ -31,9 +32,10 @@ pub use self::show::Show;
 
 use std::collections::BTreeMap;
 
-pub(crate) use self::command::programs;
+pub(crate) use self::attempt::{Attempt, What, attempts};
+pub(crate) use self::command::{Ran, programs};
 pub(crate) use self::continuation::is_courtesy;
-use self::excerpt::one_line;
+pub(crate) use self::excerpt::one_line;
 pub(crate) use self::excerpt::sentences_within;
 use self::timeline::Timeline;
 use crate::conversation::Item;

@@ -15,6 +15,7 @@ mod recall;
 mod telling;
 
 pub use recall::without_recall;
+pub(crate) use telling::telling_line;
 
 /// Version of all rules that decide what an item says: this module, redaction, and what the readers keep. Content
 /// hashes of different versions are not compared.

@@ -15,7 +15,10 @@ mod program;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use error::normal as error_name;
 pub(crate) use package::is_manifest;
+pub(crate) use path::file as file_name;
+pub(crate) use program::is_name as is_program;
 
 use uuid::Uuid;
 

@@ -36,6 +36,7 @@ pub mod hash;
 pub mod home;
 pub mod memo;
 pub mod messages;
+pub mod outcomes;
 pub mod prices;
 pub mod projection;
 pub mod protocol;

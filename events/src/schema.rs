@@ -7,6 +7,7 @@ pub mod home;
 pub mod item;
 pub mod kept;
 pub mod memo;
+pub mod outcomes;
 pub mod session;
 pub mod state;
 

@@ -135,6 +135,31 @@ impl<'a> Command<'a> {
         self.steps[first.map_or(0, |at| at + 1)..].iter().filter(|step| !step.only_looks()).cloned().collect()
     }
 
+    /// The programs that the line runs, each once and in order, by the names that all their spellings share.
+    ///
+    /// `succeeded` is how the line ended, if that is known. Of a line that succeeded only what the exit code stands for
+    /// did, and of several that may have failed the last is taken to have.
+    pub(super) fn ran(&self, succeeded: Option<bool>) -> Vec<Ran> {
+        let proven = if succeeded == Some(true) { self.proven() } else { Vec::new() };
+        let suspect = (succeeded == Some(false)).then(|| self.suspects().pop()).flatten();
+        let ends_itself = |step: &Step<'_>| !step.piped && matches!(step.joint, Joint::And | Joint::End);
+        let mut ran: Vec<Ran> = Vec::new();
+        for step in &self.steps {
+            let name = step.name();
+            let ended = match succeeded {
+                Some(true) if proven.iter().any(|other| std::ptr::eq(*other, step)) => Some(true),
+                Some(false) if suspect.as_ref() == Some(step) => Some(false),
+                _ => None,
+            };
+            let alone = self.steps.len() == 1 && ends_itself(step);
+            match ran.iter_mut().find(|known| known.name == name) {
+                Some(known) => known.ended = if ended == Some(false) { ended } else { known.ended.or(ended) },
+                None => ran.push(Ran { name, looks: step.only_looks(), alone, ended }),
+            }
+        }
+        ran
+    }
+
     /// The steps that succeeded, when the whole succeeded. A step before `||` or `;` proves nothing.
     pub(super) fn proven(&self) -> Vec<&Step<'a>> {
         let after_or = |at: usize| at > 0 && self.steps[at - 1].joint == Joint::Or;
@@ -142,6 +167,18 @@ impl<'a> Command<'a> {
         let proven = self.steps.iter().enumerate().skip(first);
         proven.filter(|(at, step)| step.joint != Joint::Or && !after_or(*at) && !step.asks).map(|(_, s)| s).collect()
     }
+}
+
+/// A program of one run of a command line.
+pub(crate) struct Ran {
+    /// Program and subcommand: `cargo test`.
+    pub(crate) name: String,
+    /// Whether it only looks.
+    pub(crate) looks: bool,
+    /// Whether the line's exit code is its own: no other program, no pipe has a part in it.
+    pub(crate) alone: bool,
+    /// Whether it succeeded, where that follows from how the line ended.
+    pub(crate) ended: Option<bool>,
 }
 
 /// A program that a command line runs, as others than the digest know it.

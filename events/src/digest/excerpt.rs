@@ -6,7 +6,7 @@ const FILTER_MARK: &str = "…[+";
 /// The text on one line: white space and control characters collapse to one space, ends trimmed, at most
 /// `max_chars` characters. A longer text is cut at a word border where there is one near, and ends in `…`.
 /// Reads no further into `text` than it has to.
-pub(super) fn one_line(text: &str, max_chars: usize) -> String {
+pub(crate) fn one_line(text: &str, max_chars: usize) -> String {
     let mut line = String::with_capacity(text.len().min(max_chars.saturating_mul(2)));
     let (mut chars, mut gap) = (0, false);
     let mut rest = text.chars();

@@ -23,7 +23,7 @@ const MAX_PASSED: usize = 2_000;
 /// Most files that a resolution names.
 const MAX_FILES_NAMED: usize = 5;
 /// Results in which the harness speaks: another call failed, nobody allowed this one, there is no such tool.
-const HARNESS: [&str; 7] = [
+pub(super) const HARNESS: [&str; 7] = [
     "Sibling tool call errored",
     "Cancelled: parallel tool call",
     "Tool use was cancelled",
@@ -397,7 +397,7 @@ fn after(edits: &[&str]) -> String {
 }
 
 /// The telling line of a failed result, without the tool's name and target before it.
-fn complaint(deed: &Deed<'_>) -> String {
+pub(super) fn complaint(deed: &Deed<'_>) -> String {
     let Some(result) = deed.result else { return String::new() };
     let telling = result.error.as_deref().map(str::trim).filter(|error| !error.is_empty());
     let text = telling.unwrap_or_else(|| result.text.split_once(": ").map_or(result.text.as_str(), |(_, rest)| rest));

@@ -168,6 +168,8 @@ impl<'a> Timeline<'a> {
     }
 
     fn push(&mut self, deed: Deed<'a>) {
+        // A round that begins here begins with it.
+        self.round();
         self.deeds.push(deed);
         let end = self.deeds.len();
         self.round().deeds.end = end;

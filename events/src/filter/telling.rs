@@ -39,7 +39,7 @@ enum Rank {
 
 /// The line that says what went wrong, on one line of at most 300 characters; `None` for an output without words.
 /// The text must be redacted already.
-pub(super) fn telling_line(text: &str) -> Option<String> {
+pub(crate) fn telling_line(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().take(MAX_LINES).map(bare).collect();
     let (_, at) = lines
         .iter()

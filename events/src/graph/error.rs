@@ -5,7 +5,7 @@ const NUMBER: &str = "N";
 
 /// The line with paths cut to their last part, numbers and hexadecimal digits taken out, codes (`E0382`) kept. Two runs
 /// that fail alike have one name.
-pub(super) fn normal(line: &str) -> String {
+pub(crate) fn normal(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for word in line.split_whitespace() {
         if !out.is_empty() {

@@ -7,7 +7,7 @@ const SCHEMES: [&str; 2] = ["https://", "http://"];
 
 /// The path as the project has it: below the project's directory, or the session's own, without that directory; relative
 /// ones as they are. Slashes lean forward, `.` and `..` are resolved where they can be.
-pub(super) fn file(path: &str, cwd: Option<&str>, at: &Surroundings<'_>) -> String {
+pub(crate) fn file(path: &str, cwd: Option<&str>, at: &Surroundings<'_>) -> String {
     let path = plain(&path.trim().replace('\\', "/"));
     let below = |directory: Option<&str>| {
         let directory = plain(&directory?.replace('\\', "/"));

@@ -15,7 +15,7 @@ pub(super) fn commands(line: &str) -> Vec<String> {
 }
 
 /// Whether it is a program's name and no rest of shell syntax.
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     let first = name.split(' ').next().unwrap_or(name);
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | ':' | ' ' | '@');
     first.starts_with(|c: char| c.is_alphabetic() || c == '.') && first.len() > 1 && name.chars().all(plain)

@@ -1,5 +1,6 @@
 //! The results of calls: exactly the JSON that `--json` prints. Fields may be added, never renamed or removed.
 
+mod coding;
 mod config;
 mod episode;
 mod forget;
@@ -14,6 +15,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use coding::{
+    Blame, BlameCandidate, BlameSession, Fix, FixMatch, FixRow, FixTried, How, HowLine, HowSubcommand, PatternCommand,
+    PatternLoop, PatternSequence, Patterns, Place, Runs,
+};
 pub use config::{Config, ConfigValue, ImportedKey};
 pub use episode::{CommandLine, Episode, ErrorLine, FileModified, FileRead, Line, Metadata};
 pub use forget::{Forget, ForgetAlso, ForgetRow, Reindex};

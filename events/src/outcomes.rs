@@ -1,0 +1,128 @@
+//! What was tried and how it went: from the recorded results of tools, never from what somebody said of them.
+//!
+//! [`outcomes`] is a pure function of a session's items and their digest. It counts the runs of each program and line,
+//! ties failures to the later success of the same command or test and to what was changed between, finds what was tried
+//! again and again, and counts which steps followed each other. [`how`], [`fix`], [`blame`] and [`patterns`] put the
+//! outcomes of many sessions together.
+//!
+//! What nobody can know is unknown, and no failure. A program whose exit code is hidden by a pipe or shared with others
+//! counts apart from those that ended by themselves. Of fewer than [`TOO_FEW`] outcomes nothing is claimed.
+
+mod blame;
+mod drawing;
+mod fix;
+mod how;
+mod likeness;
+mod patterns;
+mod rate;
+mod retry;
+mod run;
+mod sequence;
+#[cfg(test)]
+mod tests;
+mod touched;
+mod trouble;
+
+pub use blame::blame;
+pub use drawing::{Format, draw};
+pub use fix::{Asked, fix};
+pub use how::{how, keys as how_keys};
+pub use patterns::patterns;
+
+use std::collections::BTreeSet;
+
+use crate::conversation::Item;
+use crate::digest::{Attempt, Episode, attempts};
+use crate::graph::Surroundings;
+use crate::record::Timestamp;
+use crate::schema::outcomes::{OUTCOMES_VERSION, Outcomes};
+
+/// Most programs of one session.
+pub const MAX_COMMANDS: usize = 120;
+/// Most different lines of one session, and of one program in it.
+pub const MAX_LINES: usize = 200;
+/// See [`MAX_LINES`].
+pub const MAX_LINES_OF_ONE: usize = 40;
+/// Most failures of one session, the last ones.
+pub const MAX_TROUBLES: usize = 100;
+/// Most attempts in vain of one failure, and most files or commands of one attempt.
+pub const MAX_TRIED: usize = 6;
+/// Most runs of failures of one session.
+pub const MAX_RETRIES: usize = 30;
+/// Most sequences of two, of three and of four steps of one session.
+pub const MAX_SEQUENCES: [usize; 3] = [80, 50, 50];
+/// Most files of one session: what was changed is kept before what was read.
+pub const MAX_FILES: usize = 300;
+/// Most decisions of one session that name a file, the last ones.
+pub const MAX_DECISIONS: usize = 60;
+/// Of fewer known outcomes no rate is told.
+pub const TOO_FEW: u32 = 3;
+
+/// Longest command inside a list, in characters.
+const SHORT_CHARS: usize = 160;
+
+/// A session, with what it tried.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Witness {
+    /// The session's id.
+    pub session: String,
+    /// The project's directory.
+    pub project: Option<String>,
+    /// The session's title; may be empty.
+    pub title: String,
+    /// When it ended.
+    pub at: Option<Timestamp>,
+    /// What it tried.
+    pub outcomes: Outcomes,
+}
+
+/// What a session tried and how it went. Total and deterministic; linear in the items but for failures, each of which is
+/// followed over at most 2,000 later calls. Every list is bounded, and what is beyond the bounds is counted.
+pub fn outcomes(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Outcomes {
+    let mut all: Vec<Attempt<'_>> = Vec::new();
+    attempts(items, |attempt| all.push(attempt));
+    let mut left_out = 0;
+    let mut bounded = |count: usize| left_out += u32::try_from(count).unwrap_or(u32::MAX);
+    let commands = run::commands(&all, &mut bounded);
+    let troubles = trouble::troubles(&all, episode, at, &mut bounded);
+    let retries = retry::retries(&all, &mut bounded);
+    let sequences = sequence::sequences(&all, &mut bounded);
+    let files = touched::files(episode, at, &mut bounded);
+    let decisions = touched::decisions(episode, &mut bounded);
+    Outcomes { v: OUTCOMES_VERSION, commands, troubles, retries, sequences, files, decisions, left_out }
+}
+
+/// The keys by which a session's outcomes are found: its programs, and the last parts of the files that it read, changed
+/// or decided about.
+pub fn keys(outcomes: &Outcomes) -> BTreeSet<String> {
+    let mut keys = BTreeSet::new();
+    for command in &outcomes.commands {
+        keys.insert(how::command_key(&command.name));
+        keys.insert(how::program_key(&command.name));
+    }
+    keys.extend(outcomes.files.iter().map(|file| file_key(&file.path)));
+    for said in &outcomes.decisions {
+        keys.extend(touched::file_words(&said.text).map(file_key));
+    }
+    keys
+}
+
+/// The key of all files with the same last part.
+pub fn file_key(path: &str) -> String {
+    format!("f:{}", last_part(path).to_lowercase())
+}
+
+/// The last part of a path.
+fn last_part(path: &str) -> &str {
+    path.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// All failures of a session as text, one a line, to find them by.
+pub fn errors_text(outcomes: &Outcomes) -> String {
+    let mut text = String::new();
+    for trouble in &outcomes.troubles {
+        text.push_str(&trouble.text);
+        text.push('\n');
+    }
+    text
+}

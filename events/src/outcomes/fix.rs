@@ -1,0 +1,190 @@
+//! What made a failure go away, and what was tried in vain.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Witness;
+use super::how::newer;
+use super::likeness::Likeness;
+use super::rate::{counted, time, times};
+use crate::digest::one_line;
+use crate::filter::telling_line;
+use crate::graph::error_name;
+use crate::protocol::answer::{Fix, FixMatch, FixRow, FixTried, Place};
+use crate::schema::outcomes::Trouble;
+
+/// Most lines of what was given that are compared as they are.
+const MAX_LINES: usize = 400;
+/// Shortest line that is compared as it is, in bytes.
+const TELLING_BYTES: usize = 12;
+/// Most fixes, and most attempts in vain, of one failure.
+const MAX_ROWS: usize = 3;
+/// Most commands that are named as failing.
+const MAX_COMMANDS: usize = 4;
+/// Longest line that is repeated, in characters.
+const MAX_CHARS: usize = 300;
+
+/// A failure that is asked about: any text of it.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The line that tells what went wrong.
+    pub line: String,
+    telling: Likeness,
+    /// The names of all lines: one of a whole output may be what was kept of it.
+    lines: BTreeSet<String>,
+}
+
+impl Asked {
+    /// Reads a text, which must be redacted as what is stored is: one line, or a whole output.
+    pub fn read(text: &str) -> Self {
+        let line = telling_line(text).unwrap_or_else(|| one_line(text, MAX_CHARS));
+        let lines = text.lines().take(MAX_LINES).map(str::trim).filter(|line| line.len() >= TELLING_BYTES);
+        Self {
+            telling: Likeness::of(&line),
+            lines: lines.map(|line| error_name(&one_line(line, MAX_CHARS))).collect(),
+            line,
+        }
+    }
+
+    fn likeness(&self, error: &str) -> Option<f32> {
+        // A reason is kept with the test that it is of.
+        let bare = error.split_once(": ").map_or(error, |(_, reason)| reason);
+        if self.telling.name == error || self.lines.contains(error) {
+            return Some(1.0);
+        }
+        let of_line = (bare.len() >= TELLING_BYTES && self.lines.contains(bare)).then_some(0.97);
+        of_line.or_else(|| self.telling.to(&Likeness::named(error.to_owned())))
+    }
+}
+
+/// What all sessions know of one failure.
+#[derive(Default)]
+struct Known<'a> {
+    likeness: f32,
+    last: Option<(&'a Trouble, &'a Witness)>,
+    commands: BTreeMap<&'a str, u32>,
+    seen: u32,
+    sessions: BTreeSet<&'a str>,
+    resolved: u32,
+    fixes: BTreeMap<(Vec<&'a str>, Vec<&'a str>), FixRow>,
+    tried: BTreeMap<(Vec<&'a str>, Vec<&'a str>), FixTried>,
+    unresolved: Option<Place>,
+}
+
+/// What is known of a failure, from witnesses of whom the newest comes first; at most `limit` failures that are like it.
+pub fn fix(asked: &Asked, witnesses: &[Witness], limit: usize) -> Fix {
+    let mut known: BTreeMap<&str, Known<'_>> = BTreeMap::new();
+    let mut judged: BTreeMap<&str, Option<f32>> = BTreeMap::new();
+    for witness in witnesses {
+        for trouble in &witness.outcomes.troubles {
+            let likeness = *judged.entry(&trouble.error).or_insert_with(|| asked.likeness(&trouble.error));
+            let Some(likeness) = likeness else { continue };
+            let known = known.entry(&trouble.error).or_default();
+            known.likeness = likeness;
+            known.take(trouble, witness);
+        }
+    }
+    let mut ranked: Vec<Known<'_>> = known.into_values().collect();
+    ranked.sort_by(|a, b| {
+        let at = |known: &Known<'_>| known.last.and_then(|(trouble, _)| trouble.at);
+        b.likeness.total_cmp(&a.likeness).then_with(|| (b.resolved, at(b)).cmp(&(a.resolved, at(a))))
+    });
+    let (seen, resolved) =
+        ranked.iter().fold((0, 0), |(seen, resolved), known| (seen + known.seen, resolved + known.resolved));
+    let sessions: BTreeSet<&str> = ranked.iter().flat_map(|known| known.sessions.iter().copied()).collect();
+    let sessions = u32::try_from(sessions.len()).unwrap_or(u32::MAX);
+    let message = match (seen, resolved) {
+        (0, _) => "not seen in any session that is known".to_owned(),
+        (seen, 0) => format!("seen {} in {}, never resolved", times(seen), counted(sessions, "session")),
+        (seen, resolved) => {
+            format!("seen {} in {}, went away {}", times(seen), counted(sessions, "session"), times(resolved))
+        }
+    };
+    let matches = ranked.into_iter().take(limit).map(Known::told).collect();
+    Fix { message, error: asked.line.clone(), matches, ..Fix::default() }
+}
+
+impl<'a> Known<'a> {
+    fn take(&mut self, trouble: &'a Trouble, witness: &'a Witness) {
+        if self.last.is_none_or(|(last, _)| trouble.at > last.at) {
+            self.last = Some((trouble, witness));
+        }
+        self.seen = self.seen.saturating_add(trouble.times.max(1));
+        self.sessions.insert(&witness.session);
+        if !trouble.command.is_empty() {
+            *self.commands.entry(&trouble.command).or_default() += 1;
+        }
+        for tried in &trouble.tried {
+            let entry = self.tried.entry((sorted(&tried.files), sorted(&tried.commands))).or_default();
+            let newest = entry.count == 0 || time(tried.at) > entry.at;
+            entry.count += 1;
+            if newest {
+                let then = if error_name(&tried.error) == trouble.error { String::new() } else { tried.error.clone() };
+                *entry = FixTried {
+                    files: tried.files.clone(),
+                    commands: tried.commands.clone(),
+                    then,
+                    count: entry.count,
+                    session_id: witness.session.clone(),
+                    line: tried.line,
+                    at: time(tried.at),
+                };
+            }
+        }
+        match &trouble.fix {
+            Some(fix) => {
+                self.resolved += 1;
+                let entry = self.fixes.entry((sorted(&fix.files), sorted(&fix.commands))).or_default();
+                let newest = entry.count == 0 || time(fix.at) > entry.at;
+                entry.count += 1;
+                if newest {
+                    *entry = FixRow {
+                        text: fix.text.clone(),
+                        files: fix.files.clone(),
+                        commands: fix.commands.clone(),
+                        count: entry.count,
+                        session_id: witness.session.clone(),
+                        project: witness.project.clone(),
+                        line: fix.line,
+                        at: time(fix.at),
+                    };
+                }
+            }
+            None => {
+                let (text, session_id) = (trouble.text.clone(), witness.session.clone());
+                let place = Place { text, session_id, line: trouble.line, at: time(trouble.at) };
+                self.unresolved = newer(self.unresolved.take(), Some(place));
+            }
+        }
+    }
+
+    fn told(self) -> FixMatch {
+        let mut fixes: Vec<FixRow> = self.fixes.into_values().collect();
+        // What says what was done comes before what only went away.
+        let says = |row: &FixRow| !row.files.is_empty() || !row.commands.is_empty();
+        fixes.sort_by_key(|row| (Reverse(row.count), Reverse(says(row)), Reverse(row.at.clone())));
+        fixes.truncate(MAX_ROWS);
+        let mut tried: Vec<FixTried> = self.tried.into_values().collect();
+        tried.sort_by_key(|row| (Reverse(row.count), Reverse(row.at.clone())));
+        tried.truncate(MAX_ROWS);
+        let mut commands: Vec<(&str, u32)> = self.commands.into_iter().collect();
+        commands.sort_by_key(|(name, count)| (Reverse(*count), *name));
+        FixMatch {
+            error: self.last.map(|(trouble, _)| trouble.text.clone()).unwrap_or_default(),
+            same: self.likeness >= 0.97,
+            commands: commands.into_iter().take(MAX_COMMANDS).map(|(name, _)| name.to_owned()).collect(),
+            seen: self.seen,
+            sessions: u32::try_from(self.sessions.len()).unwrap_or(u32::MAX),
+            resolved: self.resolved,
+            last_seen: self.last.and_then(|(trouble, _)| time(trouble.at)),
+            fixes,
+            tried_in_vain: tried,
+            unresolved: self.unresolved,
+        }
+    }
+}
+
+fn sorted(list: &[String]) -> Vec<&str> {
+    let set: BTreeSet<&str> = list.iter().map(String::as_str).collect();
+    set.into_iter().collect()
+}

@@ -1,0 +1,321 @@
+//! The stored shape of what a session tried and how it went: one JSON object in the memory.
+//!
+//! The memory is made anew from the log whenever its version changes, so this shape needs no upcasters: what is of another
+//! version is not read. Numbers that are 0 and texts that are empty are left out.
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::Timestamp;
+
+/// Version of this shape.
+pub const OUTCOMES_VERSION: u32 = 1;
+
+/// What a session tried and how it went; see [`outcomes`](crate::outcomes).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Outcomes {
+    /// [`OUTCOMES_VERSION`].
+    pub v: u32,
+    /// Programs that were run, the most frequent first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<Command>,
+    /// What failed, in transcript order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub troubles: Vec<Trouble>,
+    /// What was tried again and again, in transcript order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub retries: Vec<Retry>,
+    /// Steps that followed each other, the most frequent first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sequences: Vec<Sequence>,
+    /// Files that were read or changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<File>,
+    /// Decisions that name a file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<Said>,
+    /// Entries of all lists beyond their bounds.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: u32,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// It did what it was asked.
+    Ok,
+    /// It failed.
+    Failed,
+    /// A person refused it, or a rule that speaks for one.
+    Denied,
+    /// A person interrupted it.
+    Interrupted,
+    /// Nobody can tell: it has no answer, it went on in the background, or its exit code is another program's.
+    #[default]
+    Unknown,
+}
+
+impl Ended {
+    /// The name in answers: `ok`, `failed`, `denied`, `interrupted`, `unknown`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Denied => "denied",
+            Self::Interrupted => "interrupted",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// How runs ended, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    /// Succeeded, with an exit code of its own.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ok: u32,
+    /// Failed, with an exit code of its own.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failed: u32,
+    /// Succeeded as a part of a longer line or before a pipe.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub shared_ok: u32,
+    /// Failed likewise.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub shared_failed: u32,
+    /// Refused.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub denied: u32,
+    /// Interrupted.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub interrupted: u32,
+    /// Ended nobody knows how.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unknown: u32,
+}
+
+/// A program that was run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Command {
+    /// Program and subcommand: `cargo test`.
+    pub name: String,
+    /// All its runs.
+    pub runs: Tally,
+    /// The lines it was run by, the most frequent first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<Line>,
+    /// Its last failure: the telling line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<Said>,
+}
+
+/// A command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Line {
+    /// The line, without a leading `cd`, bounded.
+    pub text: String,
+    /// How the program ended in it.
+    pub runs: Tally,
+    /// Transcript line of the last run.
+    pub line: u64,
+    /// When that was, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+    /// How that ended.
+    pub ended: Ended,
+    /// Its exit code, where known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+}
+
+/// Something that was said, with its place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Said {
+    /// The text, bounded, on one line.
+    pub text: String,
+    /// Transcript line.
+    pub line: u64,
+    /// When, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+}
+
+/// A failure, and what became of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Trouble {
+    /// Its name: the telling line without what differs between two runs.
+    pub error: String,
+    /// The telling line.
+    pub text: String,
+    /// What failed: a program, or a tool.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub command: String,
+    /// The command line, or what the tool was called for.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub attempt: String,
+    /// Transcript line of the first failed result.
+    pub line: u64,
+    /// When, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+    /// How often it failed so before it was gone.
+    pub times: u32,
+    /// What was changed, and failed all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<Tried>,
+    /// What made it go away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<Fix>,
+}
+
+/// An attempt in vain.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tried {
+    /// Files changed since the attempt before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Commands run since then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
+    /// With what it failed then.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub error: String,
+    /// Transcript line of the failed result.
+    pub line: u64,
+    /// When, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+}
+
+/// The later success of the same command or test, and what was done between.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Fix {
+    /// In a sentence.
+    pub text: String,
+    /// Files changed since the failure, or since the last attempt in vain.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Commands that succeeded since then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
+    /// Transcript line of the success.
+    pub line: u64,
+    /// When, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+}
+
+/// The same that failed at least three times in a row.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Retry {
+    /// A program, or a tool.
+    pub what: String,
+    /// How often in a row.
+    pub times: u32,
+    /// How many files were changed between the first and the last failure.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub edits: u32,
+    /// With what it failed last.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub error: String,
+    /// Transcript lines of the first and the last failed result.
+    pub line: u64,
+    /// See `line`.
+    pub to: u64,
+    /// When it failed last, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+    /// Whether it succeeded the next time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub resolved: bool,
+}
+
+/// Steps that followed each other, and how the last of them ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sequence {
+    /// Two to four tools or programs.
+    pub steps: Vec<String>,
+    /// Times it ended well.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ok: u32,
+    /// Times it failed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failed: u32,
+    /// Times it ended otherwise.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub other: u32,
+}
+
+/// A file that was read or changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct File {
+    /// As the project has it.
+    pub path: String,
+    /// Times it was read.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub read: u32,
+    /// Whether it was changed, and by how many lines.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub changed: bool,
+    /// Lines added.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub added: u32,
+    /// Lines removed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub removed: u32,
+    /// Transcript line where it was changed first, or read.
+    pub line: u64,
+}
+
+impl Tally {
+    /// All runs.
+    pub fn all(&self) -> u32 {
+        let known =
+            self.ok.saturating_add(self.failed).saturating_add(self.shared_ok).saturating_add(self.shared_failed);
+        known.saturating_add(self.denied).saturating_add(self.interrupted).saturating_add(self.unknown)
+    }
+
+    /// Both together.
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            ok: self.ok.saturating_add(other.ok),
+            failed: self.failed.saturating_add(other.failed),
+            shared_ok: self.shared_ok.saturating_add(other.shared_ok),
+            shared_failed: self.shared_failed.saturating_add(other.shared_failed),
+            denied: self.denied.saturating_add(other.denied),
+            interrupted: self.interrupted.saturating_add(other.interrupted),
+            unknown: self.unknown.saturating_add(other.unknown),
+        }
+    }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// When, as it is stored.
+pub fn millis(at: Option<Timestamp>) -> Option<i64> {
+    at.map(|at| at.0)
+}
+
+/// One line of JSON. Equal outcomes give equal lines.
+pub fn encode(outcomes: &Outcomes) -> String {
+    // Strings, numbers and lists of them can always be written.
+    serde_json::to_string(outcomes).unwrap_or_default()
+}
+
+/// What [`encode`] wrote; `None` for anything else and for another version.
+pub fn decode(json: &str) -> Option<Outcomes> {
+    serde_json::from_str::<Outcomes>(json).ok().filter(|outcomes| outcomes.v == OUTCOMES_VERSION)
+}
