@@ -183,6 +183,9 @@ pub enum Meta {
     Usage(Usage),
     /// The harness cut the conversation down here and went on with a summary.
     Compaction(Compaction),
+    /// The prompt that was said of the queue at this line does not stand there: it was delivered by a record of its own, or
+    /// whoever typed it took it back. See [`crate::withdrawn`].
+    Withdrawn(u64),
     /// The transcript names another session.
     Link {
         /// What it is to this one.

@@ -40,6 +40,7 @@ pub(crate) use self::excerpt::sentences_within;
 use self::timeline::Timeline;
 use crate::conversation::Item;
 use crate::record::Timestamp;
+use crate::withdrawn::standing;
 
 /// Most entries of any list of an episode.
 pub const MAX_ENTRIES: usize = 200;
@@ -190,7 +191,8 @@ pub struct CommandLine {
 /// text is bounded in characters and on one line, and every `line` is the line of one of the items. `show` leaves out what
 /// somebody does not want to see.
 pub fn digest(items: &[Item], show: &Show) -> Episode {
-    let timeline = Timeline::of(items, show);
+    let items = standing(items);
+    let timeline = Timeline::of(&items, show);
     let objective = objective(&timeline);
     let failures = failure::failures(&timeline, show);
     let open = open_end::open_ends(&timeline, &failures);

@@ -26,6 +26,7 @@ use crate::conversation::Item;
 use crate::digest::Episode;
 use crate::record::{SessionId, Timestamp};
 use crate::session::NAMESPACE;
+use crate::withdrawn::standing;
 
 /// Longest name of an entity, in characters; a longer one is cut and ends in `…`.
 pub const MAX_NAME_CHARS: usize = 160;
@@ -149,7 +150,7 @@ pub struct Graph {
 /// Entities and facts of a session. Total and deterministic; linear in the items, bounded in what it gives back: of more,
 /// what was changed or failed is kept before what was looked at, and what is frequent before what is not.
 pub fn graph(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Graph {
-    extract::extract(items, episode, at)
+    extract::extract(&standing(items), episode, at)
 }
 
 /// The uuid of an entity.

@@ -1,7 +1,7 @@
 //! What makes content the same: a digest over what was visibly said and done.
 //!
 //! The hash covers one line `[role]: content` per item of the conversation, in order: prompts, answers,
-//! replies, calls and results. Thinking, notices, the harness' summaries, titles, branches, times and ids
+//! replies, calls and results; prompts that were withdrawn are not there. Thinking, notices, the harness' summaries, titles, branches, times and ids
 //! are not covered, so metadata that an agent appends again and again changes nothing. Parameters of calls
 //! are written with sorted keys, so a file written anew by another JSON library has the same hash.
 //!
@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::conversation::{Body, Call, Item, Role};
 use crate::schema::hex;
+use crate::withdrawn::Withdrawn;
 
 /// SHA-256 of a conversation's content.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,8 +23,10 @@ pub struct ContentHash(pub [u8; 32]);
 impl ContentHash {
     /// The hash of all items of one conversation.
     pub fn of<'a>(items: impl IntoIterator<Item = &'a Item>) -> Self {
+        let items: Vec<&Item> = items.into_iter().collect();
+        let withdrawn = Withdrawn::of(items.iter().copied());
         let mut hasher = ContentHasher::default();
-        items.into_iter().for_each(|item| hasher.item(item));
+        items.into_iter().filter(|item| !withdrawn.holds(item)).for_each(|item| hasher.item(item));
         hasher.finish()
     }
 
@@ -51,7 +54,7 @@ impl fmt::Debug for ContentHash {
     }
 }
 
-/// Takes items one by one.
+/// Takes items one by one, also such as are withdrawn later: [`ContentHash::of`] knows these.
 #[derive(Clone, Default)]
 pub struct ContentHasher(Sha256);
 

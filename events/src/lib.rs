@@ -50,3 +50,4 @@ pub mod tokens;
 pub mod transcript;
 pub mod turns;
 pub mod usage;
+pub mod withdrawn;

@@ -9,6 +9,7 @@ use crate::branches::Abandoned;
 use crate::conversation::{Body, Call, Compaction, Item, Meta, Outcome, ToolResult};
 use crate::filter::result::changed_lines;
 use crate::record::Timestamp;
+use crate::withdrawn::Withdrawn;
 
 /// Whose message it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,14 +101,15 @@ pub enum Content<'a> {
 /// The messages of a conversation, in the order in which they begin. Linear in the items, but for logarithms.
 ///
 /// A message of the agent is all that carries its id, over the whole file. What a person gave on one record is one
-/// message. Facts about the session are in none, but for compactions.
+/// message. Facts about the session are in none, but for compactions, and neither are prompts that were withdrawn.
 pub fn messages(items: &[Item]) -> Vec<Message<'_>> {
     let abandoned = Abandoned::of(items);
     let mut messages: Vec<Message<'_>> = Vec::new();
     let mut by_id: BTreeMap<&str, usize> = BTreeMap::new();
     let mut open: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let mut last_record: Option<(u64, Option<&str>)> = None;
-    for item in items {
+    let withdrawn = Withdrawn::of(items);
+    for item in items.iter().filter(|item| !withdrawn.holds(item)) {
         let content = match &item.body {
             Body::Prompt { text } => Content::Text { kind: "prompt", text },
             Body::Answer { text } => Content::Text { kind: "answer", text },

@@ -20,7 +20,7 @@ mod place;
 mod scribe;
 mod spilled;
 
-pub use cursor::{Cursor, MAX_OPEN_CALLS, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Window};
+pub use cursor::{Cursor, MAX_OPEN_CALLS, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Queued, Window};
 pub use format::{Layout, classify, layout};
 pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
 pub(crate) use observation::{add_type, add_unknown};

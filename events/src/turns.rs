@@ -1,7 +1,8 @@
 //! Items in, search units out: what one hit of a search is.
 //!
 //! A unit is a typed prompt, an assistant text or a tool line, cut at paragraph borders to about 1,600
-//! characters. Units of an append-only list of items are append-only too, but for the last few.
+//! characters. Units of an append-only list of items are append-only too, but for the last few, and those since a prompt
+//! that was withdrawn.
 
 mod cut;
 mod tool;
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 
 use crate::conversation::{Body, Item, Role};
 use crate::record::Timestamp;
+use crate::withdrawn::Withdrawn;
 
 /// Units on each side that a unit's context takes in.
 pub const NEIGHBOURS: usize = 2;
@@ -37,12 +39,14 @@ pub struct Unit {
 ///
 /// Prompts, answers, replies and thinking give one unit or more, each of at most about 1,600 characters. A tool call
 /// gives exactly one, with the result that answers it; a result that answers no call gives one of its own. Summaries
-/// repeat what was said, notices and facts about the session are nobody's words: they give none. As long as lines do not
+/// repeat what was said, notices and facts about the session are nobody's words: they give none. Nor do prompts that were
+/// withdrawn. As long as lines do not
 /// decrease, `(line, part)` names a unit.
 pub fn units(items: &[Item]) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::with_capacity(items.len());
     let mut open: BTreeMap<&str, usize> = BTreeMap::new();
-    for item in items {
+    let withdrawn = Withdrawn::of(items);
+    for item in items.iter().filter(|item| !withdrawn.holds(item)) {
         match &item.body {
             Body::Prompt { text } | Body::Answer { text } | Body::Reply { text } | Body::Thinking { text } => {
                 for part in cut::parts(text) {
@@ -98,7 +102,8 @@ pub fn context(units: &[Unit], index: usize, out: &mut String) {
 
 /// From which of the new units on the body or the context may differ from what the old items gave.
 ///
-/// `old_items` are a prefix of the items that `new_units` were made of. A late result changes the unit of its call, and
+/// `old_items` are a prefix of the items that `new_units` were made of. A late result changes the unit of its call, a
+/// withdrawal takes one away, and
 /// every changed or new unit changes the context of the two before it. `new_units.len()` when nothing changed.
 pub fn changed_from(old_items: &[Item], new_units: &[Unit]) -> usize {
     let old = units(old_items);

@@ -99,6 +99,7 @@ fn item_line(item: &Item) -> String {
         Body::Meta(Meta::Compaction(cut)) => {
             ("compaction", format!("{:?} {:?} -> {:?}", cut.trigger, cut.tokens_before, cut.tokens_after))
         }
+        Body::Meta(Meta::Withdrawn(line)) => ("withdrawn", line.to_string()),
         Body::Meta(Meta::Link { link, session }) => ("link", format!("{} {session}", link.as_str())),
     };
     format!("{}{aside} {kind} {text}", item.line)

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use baton_events::hash::ContentHash;
-use baton_events::schema::cursor::CursorV2;
+use baton_events::schema::cursor::CursorV3;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -26,7 +26,7 @@ pub struct Header {
     /// The version of the filter that made the items.
     pub filter_version: u32,
     /// Where reading the transcript stood behind the last item: the next index goes on from there.
-    pub cursor: CursorV2,
+    pub cursor: CursorV3,
     /// Digest of the transcript's last bytes before that, 32 hex digits.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tail: String,

@@ -1,4 +1,4 @@
-use baton_events::schema::cursor::CursorV2;
+use baton_events::schema::cursor::CursorV3;
 use baton_events::transcript::Cursor;
 
 use super::*;
@@ -20,7 +20,7 @@ fn lines(lengths: &[usize]) -> Vec<Vec<u8>> {
 }
 
 fn header(to: u64) -> Header {
-    let cursor = CursorV2::from(&Cursor { offset: to, line: to / 10, ..Cursor::default() });
+    let cursor = CursorV3::from(&Cursor { offset: to, line: to / 10, ..Cursor::default() });
     Header { generation: 1, filter_version: 2, cursor, tail: "abc".into() }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use baton_events::conversation::Item;
 use baton_events::hash::ContentHash;
-use baton_events::schema::cursor::CursorV2;
+use baton_events::schema::cursor::CursorV3;
 use baton_events::schema::{hex, item};
 use baton_events::session::{Complete, FailureWhy, FileIdentity, Stored, TailDigest, episode_uuid};
 use baton_events::transcript::{Cursor, OpenCalls, Source};
@@ -117,7 +117,7 @@ fn index(request: &JobRequest, chunks: &ChunkStore) -> Result<Prepared, Stop> {
     let header = Header {
         generation: job.generation,
         filter_version: request.filter_version,
-        cursor: CursorV2::from(&start.cursor),
+        cursor: CursorV3::from(&start.cursor),
         tail: hex::encode(&start.tail.0),
     };
     let prior = request.prior.as_ref().filter(|_| continued).map(|prior| prior.manifest);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use baton_events::conversation::{Agent, Item};
 use baton_events::hash::ContentHash;
 use baton_events::record::SessionId;
-use baton_events::schema::cursor::CursorV2;
+use baton_events::schema::cursor::CursorV3;
 use baton_events::schema::{hex, item};
 use baton_events::session::{EpisodeRef, State, TailDigest};
 use baton_events::transcript::{Cursor, OpenCalls, Source};
@@ -80,7 +80,7 @@ fn mend(chunks: &ChunkStore, session: &SessionId, state: &State, episode: &Episo
     let header = Header {
         generation: episode.generation,
         filter_version: episode.filter_version,
-        cursor: CursorV2::from(&done.cursor),
+        cursor: CursorV3::from(&done.cursor),
         tail: hex::encode(&done.tail.0),
     };
     let lines = encoded(&items)?;

@@ -8,6 +8,7 @@ use super::{LINE_CHARS, MAX_ENTRIES};
 use crate::conversation::{Body, Item};
 use crate::record::Timestamp;
 use crate::tokens;
+use crate::withdrawn::standing;
 
 /// Numbers about a session. Pure facts of its items, but for the size of its transcript.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -52,6 +53,7 @@ fn span(mut times: Vec<Timestamp>) -> Option<(Timestamp, Timestamp)> {
 impl Metadata {
     /// The numbers of a conversation whose transcript has so many bytes; linear in the items.
     pub fn of(items: &[Item], transcript_bytes: u64) -> Self {
+        let items = &*standing(items);
         let mut tools: BTreeSet<&str> = BTreeSet::new();
         let mut messages: BTreeSet<&str> = BTreeSet::new();
         let mut message_count = 0;

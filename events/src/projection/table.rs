@@ -16,7 +16,7 @@ use crate::session::{EpisodeRef, Event, Policy, State, evolve, wake_at};
 use crate::{home, schema};
 
 /// Bumped when the fold changes in what [`SessionTable::state_hash`] counts.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// One session as the table knows it.
 #[derive(Clone, Debug, PartialEq)]

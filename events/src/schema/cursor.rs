@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::conversation::TitleSource;
 use crate::hash::Mark;
-use crate::transcript::{Cursor, Window};
+use crate::transcript::{Cursor, Queued, Window};
 
 /// As it was written before last prompts counted as titles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,9 +34,9 @@ pub(super) struct CursorV1 {
     titles: [Option<String>; 3],
 }
 
-/// Where reading stands, as it is written. Reads [`CursorV1`]'s JSON as well, which manifests of conversations hold.
+/// As it was written before what leaves the queue was followed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CursorV2 {
+pub(super) struct CursorV2 {
     offset: u64,
     line: u64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -62,6 +62,48 @@ pub struct CursorV2 {
     titles: Vec<Option<String>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     said: Vec<String>,
+}
+
+/// Where reading stands, as it is written. Reads the JSON of its older versions as well, which manifests of conversations
+/// hold: what they knew of the queue is left behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CursorV3 {
+    offset: u64,
+    line: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unterminated: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    open_calls: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    own_calls: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    recent_messages: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    queue: Vec<QueuedV1>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    overcounted: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    working: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cwd: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
+    /// By source: summary, model, person, last prompt. Older ones end with the person's.
+    #[serde(default, skip_serializing_if = "no_titles")]
+    titles: Vec<Option<String>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    said: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct QueuedV1 {
+    mark: String,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    line: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn no_titles(titles: &[Option<String>]) -> bool {
@@ -92,7 +134,28 @@ impl From<CursorV1> for CursorV2 {
     }
 }
 
-impl From<&Cursor> for CursorV2 {
+impl From<CursorV2> for CursorV3 {
+    /// What was queued was not withdrawn then, so nothing is known of it: what is delivered yet is said once more.
+    fn from(old: CursorV2) -> Self {
+        Self {
+            offset: old.offset,
+            line: old.line,
+            unterminated: old.unterminated,
+            open_calls: old.open_calls,
+            own_calls: old.own_calls,
+            recent_messages: old.recent_messages,
+            queue: Vec::new(),
+            overcounted: 0,
+            working: old.working,
+            cwd: old.cwd,
+            branch: old.branch,
+            titles: old.titles,
+            said: old.said,
+        }
+    }
+}
+
+impl From<&Cursor> for CursorV3 {
     fn from(cursor: &Cursor) -> Self {
         Self {
             offset: cursor.offset,
@@ -101,9 +164,9 @@ impl From<&Cursor> for CursorV2 {
             open_calls: written(&cursor.open_calls),
             own_calls: written(&cursor.own_calls),
             recent_messages: written(&cursor.recent_messages),
-            queued: written(&cursor.queued),
+            queue: cursor.queue.iter().map(|one| QueuedV1 { mark: one.mark.to_string(), line: one.line }).collect(),
+            overcounted: cursor.overcounted,
             working: cursor.working,
-            queue_is_recorded: cursor.queue_is_recorded,
             cwd: cursor.cwd.map(|mark| mark.to_string()),
             branch: cursor.branch.map(|mark| mark.to_string()),
             titles: titles(cursor),
@@ -112,7 +175,7 @@ impl From<&Cursor> for CursorV2 {
     }
 }
 
-impl CursorV2 {
+impl CursorV3 {
     /// The cursor, if every mark is one.
     pub fn read(&self) -> Option<Cursor> {
         let one = |mark: &Option<String>| mark.as_deref().map_or(Some(None), |text| Mark::parse(text).map(Some));
@@ -127,9 +190,9 @@ impl CursorV2 {
             open_calls: read(&self.open_calls)?,
             own_calls: read(&self.own_calls)?,
             recent_messages: read(&self.recent_messages)?,
-            queued: read(&self.queued)?,
+            queue: self.queue.iter().map(queued).collect::<Option<_>>()?,
+            overcounted: self.overcounted,
             working: self.working,
-            queue_is_recorded: self.queue_is_recorded,
             cwd: one(&self.cwd)?,
             branch: one(&self.branch)?,
             titles,
@@ -154,6 +217,10 @@ fn written<const MAX: usize>(marks: &Window<Mark, MAX>) -> Vec<String> {
     marks.iter().map(|mark| mark.to_string()).collect()
 }
 
+fn queued(stored: &QueuedV1) -> Option<Queued> {
+    Some(Queued { mark: Mark::parse(&stored.mark)?, line: stored.line })
+}
+
 fn read<const MAX: usize>(marks: &[String]) -> Option<Window<Mark, MAX>> {
     marks.iter().map(|text| Mark::parse(text)).collect()
 }
@@ -171,20 +238,20 @@ mod tests {
             open_calls: (0..200).map(Mark).collect(),
             own_calls: [Mark(1)].into_iter().collect(),
             recent_messages: (0..100).map(Mark).collect(),
-            queued: (0..100).map(Mark).collect(),
+            queue: (0..100).map(|at| Queued { mark: Mark(at), line: 1_000_000 + at }).collect(),
+            overcounted: 7,
             working: true,
-            queue_is_recorded: true,
             cwd: Some(Mark(u64::MAX)),
             branch: None,
             titles: [None, Some(Mark(2)), None, Some(Mark(4))],
             said: (0..100).map(Mark).collect(),
         };
         for cursor in [full, Cursor::default()] {
-            let text = serde_json::to_string(&CursorV2::from(&cursor)).unwrap();
+            let text = serde_json::to_string(&CursorV3::from(&cursor)).unwrap();
             assert!(text.len() < 5120, "{} bytes in an event", text.len());
-            assert_eq!(serde_json::from_str::<CursorV2>(&text).unwrap().read(), Some(cursor));
+            assert_eq!(serde_json::from_str::<CursorV3>(&text).unwrap().read(), Some(cursor));
         }
-        let wrong = CursorV2 { queued: vec!["a sentence".to_owned()], ..CursorV2::default() };
+        let wrong = CursorV3 { own_calls: vec!["a sentence".to_owned()], ..CursorV3::default() };
         assert_eq!(wrong.read(), None);
     }
 }

@@ -76,6 +76,8 @@ struct ItemV1<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     link: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    withdrawn: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Cow<'a, str>>,
 }
 
@@ -158,6 +160,7 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
             usage: None,
             compaction: None,
             link: None,
+            withdrawn: None,
             text: None,
         };
         let (kind, text) = match &item.body {
@@ -187,6 +190,11 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
                     tokens_before: compaction.tokens_before,
                     tokens_after: compaction.tokens_after,
                 });
+                return stored;
+            }
+            Body::Meta(Meta::Withdrawn(line)) => {
+                stored.kind = Cow::Borrowed("withdrawn");
+                stored.withdrawn = Some(*line);
                 return stored;
             }
             Body::Meta(Meta::Link { link, session }) => {
@@ -249,6 +257,7 @@ impl ItemV1<'_> {
                 let trigger = trigger.into_owned();
                 Body::Meta(Meta::Compaction(Compaction { trigger, tokens_before, tokens_after }))
             }
+            "withdrawn" => Body::Meta(Meta::Withdrawn(self.withdrawn.ok_or_else(|| unknown("withdrawn"))?)),
             "link" => {
                 let named = self.link.as_deref();
                 let link = Link::ALL.into_iter().find(|link| Some(link.as_str()) == named);
@@ -437,6 +446,7 @@ mod tests {
             Body::Meta(Meta::Usage(Usage::default())),
             Body::Meta(Meta::Compaction(compaction)),
             Body::Meta(Meta::Compaction(Compaction::default())),
+            Body::Meta(Meta::Withdrawn(7)),
             Body::Meta(Meta::Link { link: Link::ForkedFrom, session: "s".into() }),
             Body::Meta(Meta::Link { link: Link::ContinuedIn, session: "s".into() }),
         ];
@@ -454,6 +464,7 @@ mod tests {
             (r#"{"line":7,"kind":"result","outcome":"odd","text":"x"}"#, "line 7 has an unknown outcome"),
             (r#"{"line":7,"kind":"link","link":"odd","text":"x"}"#, "line 7 has an unknown link"),
             (r#"{"line":7,"kind":"usage"}"#, "line 7 has an unknown usage"),
+            (r#"{"line":7,"kind":"withdrawn"}"#, "line 7 has an unknown withdrawn"),
             (r#"{"line":7,"kind":"prompt","at":"noon","text":"x"}"#, "line 7 has an unknown at"),
             (r#"{"line":7"#, "not readable"),
         ] {

@@ -19,7 +19,7 @@ use crate::session::{
 use shape::{
     AbandonedV1, CloseRequestedV1, DiscoveredV1, EndedV1, EpisodeDeletedV1, ForgottenV1, GroupAssignedV1,
     HandoffClaimedV1, HandoffOfferedV1, IndexSkippedV1, IndexedV1, IndexingFailedV1, IndexingStartedV1, LocatedV1,
-    MovedV1, ParentFoundV1, RecordsAppendedV2, RestoredV1, ResumedV1, RewrittenV1, Shape, SignalledV1,
+    MovedV1, ParentFoundV1, RecordsAppendedV3, RestoredV1, ResumedV1, RewrittenV1, Shape, SignalledV1,
     TrackingForcedV1, TrackingResumedV1, TrackingStoppedV1, WentIdleV1, read,
 };
 
@@ -60,7 +60,7 @@ pub const KINDS: [&str; 25] = [
     MovedV1::KIND,
     LocatedV1::KIND,
     ParentFoundV1::KIND,
-    RecordsAppendedV2::KIND,
+    RecordsAppendedV3::KIND,
     RewrittenV1::KIND,
     ResumedV1::KIND,
     WentIdleV1::KIND,
@@ -124,7 +124,7 @@ pub fn encode(event: &Event) -> Encoded {
             last_at,
             last_conversation_at,
             late_index_at,
-        } => write(&RecordsAppendedV2 {
+        } => write(&RecordsAppendedV3 {
             generation: *generation,
             from: *from,
             to: (&**to).into(),
@@ -233,7 +233,7 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
             let shape: ParentFoundV1 = read(v, data)?;
             Event::ParentFound { parent: Fields::of::<ParentFoundV1>(v).session(&shape.parent)? }
         }
-        RecordsAppendedV2::KIND => records_appended(read(v, data)?, &Fields::of::<RecordsAppendedV2>(v))?,
+        RecordsAppendedV3::KIND => records_appended(read(v, data)?, &Fields::of::<RecordsAppendedV3>(v))?,
         RewrittenV1::KIND => {
             let shape: RewrittenV1 = read(v, data)?;
             Event::Rewritten { generation: shape.generation, identity: shape.file.into() }
@@ -324,7 +324,7 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
     })
 }
 
-fn records_appended(shape: RecordsAppendedV2, fields: &Fields) -> Result<Event, Error> {
+fn records_appended(shape: RecordsAppendedV3, fields: &Fields) -> Result<Event, Error> {
     Ok(Event::RecordsAppended {
         generation: shape.generation,
         from: shape.from,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::cursor::CursorV2;
+use super::cursor::CursorV3;
 use super::hex;
 use super::session::shape::{EffectV1, IdentityV1};
 use crate::hash::ContentHash;
@@ -36,7 +36,7 @@ struct RowV1 {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     forced: bool,
     generation: u32,
-    read: CursorV2,
+    read: CursorV3,
     tail: String,
     counts: CountsV1,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use super::{cursor::CursorV2, export, home, item, session, state};
+use super::{cursor::CursorV3, export, home, item, session, state};
 use crate::conversation::{Body, Call, Edit, Item, Meta, Outcome, TitleSource, ToolResult};
 use crate::envelope::{ChainHash, Tail};
 use crate::hash::{ContentHash, Mark};
@@ -25,7 +25,7 @@ use crate::session::{
     Handoff, Job, Kind, Phase, Place, Signal, SignalDetail, SignalKind, Signals, State, TailDigest, Tier, Transcript,
     Why,
 };
-use crate::transcript::{Cursor, Window};
+use crate::transcript::{Cursor, MAX_QUEUED, Queued, Window};
 
 fn config() -> ProptestConfig {
     ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() }
@@ -70,13 +70,15 @@ fn marks<const MAX: usize>() -> impl Strategy<Value = Window<Mark, MAX>> {
 
 fn cursor() -> impl Strategy<Value = Cursor> {
     let mark = || option::of(any::<u64>().prop_map(Mark));
-    let windows = (marks(), marks(), marks(), marks(), marks());
-    (any::<(u64, u64, bool, bool, bool)>(), windows, (mark(), mark()), (mark(), mark(), mark(), mark())).prop_map(
-        |(plain, (open_calls, own_calls, recent_messages, queued, said), (cwd, branch), titles)| {
-            let (offset, line, unterminated, working, queue_is_recorded) = plain;
+    let queued = any::<(u64, u64)>().prop_map(|(mark, line)| Queued { mark: Mark(mark), line });
+    let queue = vec(queued, 0..MAX_QUEUED + 3).prop_map(|queue| queue.into_iter().collect());
+    let windows = (marks(), marks(), marks(), queue, marks());
+    (any::<(u64, u64, bool, bool, u64)>(), windows, (mark(), mark()), (mark(), mark(), mark(), mark())).prop_map(
+        |(plain, (open_calls, own_calls, recent_messages, queue, said), (cwd, branch), titles)| {
+            let (offset, line, unterminated, working, overcounted) = plain;
             let titles = [titles.0, titles.1, titles.2, titles.3];
-            let windows = Cursor { open_calls, own_calls, recent_messages, queued, said, ..Cursor::default() };
-            Cursor { offset, line, unterminated, working, queue_is_recorded, cwd, branch, titles, ..windows }
+            let windows = Cursor { open_calls, own_calls, recent_messages, queue, said, ..Cursor::default() };
+            Cursor { offset, line, unterminated, working, overcounted, cwd, branch, titles, ..windows }
         },
     )
 }
@@ -391,8 +393,8 @@ proptest! {
 
     #[test]
     fn any_cursor_survives(cursor in cursor()) {
-        let text = serde_json::to_string(&CursorV2::from(&cursor)).unwrap();
-        prop_assert_eq!(serde_json::from_str::<CursorV2>(&text).unwrap().read(), Some(cursor));
+        let text = serde_json::to_string(&CursorV3::from(&cursor)).unwrap();
+        prop_assert_eq!(serde_json::from_str::<CursorV3>(&text).unwrap().read(), Some(cursor));
     }
 
     #[test]
@@ -515,7 +517,7 @@ proptest! {
     fn no_bytes_make_a_reader_of_what_is_stored_panic(
         data in almost(event().prop_map(|event| session::encode(&event).data)),
         line in almost(row().prop_map(|row| state::encode(&row))),
-        cursor in almost(cursor().prop_map(|cursor| serde_json::to_string(&CursorV2::from(&cursor)).unwrap())),
+        cursor in almost(cursor().prop_map(|cursor| serde_json::to_string(&CursorV3::from(&cursor)).unwrap())),
         stored in almost(conversation_item().prop_map(|item| {
             let mut line = Vec::new();
             item::encode(&item, &mut line).unwrap();
@@ -536,7 +538,7 @@ proptest! {
         if let Some(row) = state::decode(&String::from_utf8_lossy(&line)) {
             prop_assert_eq!(state::decode(&state::encode(&row)), Some(row));
         }
-        let _ = serde_json::from_slice::<CursorV2>(&cursor).map(|cursor| cursor.read());
+        let _ = serde_json::from_slice::<CursorV3>(&cursor).map(|cursor| cursor.read());
         item::decode_all(&stored).for_each(drop);
         let _ = export::read(&data);
     }

@@ -5,6 +5,7 @@
 
 mod copy;
 mod known;
+mod queue;
 mod typed;
 mod usage;
 mod verdict;
@@ -26,8 +27,6 @@ use typed::{Author, Delivery, Typed, say_part};
 use usage::Counts;
 use verdict::Hint;
 
-/// The first version that writes prompts typed while the agent worked as records of their own.
-const QUEUE_IS_RECORDED_SINCE: [u32; 3] = [2, 1, 97];
 /// The versions that write a person's reason for a refusal as a result's whole text, as any error.
 const BARE_REASONS_IN: &[u8] = b"2.0.";
 /// The model's name on what is no model's words: errors of the service, and fillers.
@@ -188,7 +187,7 @@ fn record<S: Sink>(mut fields: Fields<'_>, scribe: &mut Scribe<'_, S>) -> Option
             place(&record, &stamp, scribe);
             system(&record, &stamp, scribe);
         }
-        b"queue-operation" => queue_operation(&record, &stamp, scribe),
+        b"queue-operation" => queue::operation(&record, &stamp, scribe),
         b"custom-title" => title(&record, &stamp, TitleSource::Person, scribe),
         b"ai-title" => title(&record, &stamp, TitleSource::Model, scribe),
         b"last-prompt" => {
@@ -246,11 +245,6 @@ fn kind_of(head: &[u8]) -> Option<String> {
 fn place<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
     record.cwd.into_iter().for_each(|cwd| scribe.cwd(stamp, cwd));
     record.branch.into_iter().for_each(|branch| scribe.branch(stamp, branch));
-    if !scribe.cursor.queue_is_recorded
-        && let Some(version) = record.version
-    {
-        scribe.cursor.queue_is_recorded = version_of(version.raw()) >= QUEUE_IS_RECORDED_SINCE;
-    }
 }
 
 fn version_of(text: &[u8]) -> [u32; 3] {
@@ -475,14 +469,4 @@ fn compaction<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scri
     }
     let after = after.or_else(|| Some(before?.saturating_sub(saved?)));
     scribe.compaction(stamp, &trigger.map(Text::decode).unwrap_or_default(), before, after);
-}
-
-/// Old versions write a prompt typed while the agent works into the queue, and perhaps nowhere else. It is taken when
-/// it is queued; its delivery, if there is a record of it, is recognised and not taken again. An idle agent's queue is
-/// delivered by a record always.
-fn queue_operation<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) {
-    let queued = record.operation.map(Text::raw) == Some(b"enqueue");
-    if queued && scribe.cursor.working && !scribe.cursor.queue_is_recorded {
-        Typed::of(record.content).say(Author::Unknown, Delivery::Queued, stamp, scribe);
-    }
 }

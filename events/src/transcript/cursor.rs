@@ -10,15 +10,14 @@ pub const MAX_OPEN_CALLS: usize = 64;
 /// Most assistant messages remembered as counted, in messages. The parts of one message stand close together: only
 /// results, progress and other messages that run beside it lie between.
 pub const MAX_RECENT_MESSAGES: usize = 16;
-/// Most queued prompts remembered as counted, in prompts.
-pub const MAX_QUEUED: usize = 8;
-
+/// Most entries of the agent's queue that are remembered, in entries.
+pub const MAX_QUEUED: usize = 16;
 /// Most things remembered as said, in things.
 pub const MAX_SAID: usize = 32;
 
 /// Where reading stands. Reading on from a cursor gives what reading at once would have given.
 ///
-/// Holds numbers and fingerprints only. At its fullest it has some 190 of them: about 4 KB as JSON.
+/// Holds numbers and fingerprints only. At its fullest it has some 220 of them: less than 5 KB as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Cursor {
     /// Bytes read: just after a newline, unless `unterminated`.
@@ -33,12 +32,12 @@ pub struct Cursor {
     pub own_calls: Window<Mark, MAX_OPEN_CALLS>,
     /// Assistant messages that were counted, oldest first.
     pub recent_messages: Window<Mark, MAX_RECENT_MESSAGES>,
-    /// Prompts that were counted when they were queued: their delivery is not counted again.
-    pub queued: Window<Mark, MAX_QUEUED>,
+    /// What waits in the agent's queue, oldest first.
+    pub queue: Window<Queued, MAX_QUEUED>,
+    /// How many messages were counted that are withdrawn: as many of the next are not counted.
+    pub overcounted: u64,
     /// Whether the agent was at work after the last record: a prompt queued now may never be written again.
     pub working: bool,
-    /// Whether the file's program writes queued prompts as records of their own.
-    pub queue_is_recorded: bool,
     /// The last working directory.
     pub cwd: Option<Mark>,
     /// The last branch.
@@ -48,6 +47,15 @@ pub struct Cursor {
     /// What this format says more than once and was taken already, oldest first: counts of a message, a message that also
     /// stands as an event.
     pub said: Window<Mark, MAX_SAID>,
+}
+
+/// What was put into the agent's queue and has not left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// What its words are known by.
+    pub mark: Mark,
+    /// Where it was said as a prompt; 0 when it was not: an idle agent takes it at once, and news are no prompt.
+    pub line: u64,
 }
 
 impl Cursor {
@@ -143,6 +151,12 @@ impl<T: Copy + PartialEq, const MAX: usize> Window<T, MAX> {
     pub(crate) fn take(&mut self, one: T) -> bool {
         let place = self.0.iter().position(|other| *other == one);
         place.map(|at| self.0.remove(at)).is_some()
+    }
+
+    /// Takes out the oldest of which something is true.
+    pub(crate) fn take_first(&mut self, is_it: impl Fn(T) -> bool) -> Option<T> {
+        let place = self.0.iter().position(|one| is_it(*one))?;
+        Some(self.0.remove(place))
     }
 
     pub(crate) fn clear(&mut self) {

@@ -25,9 +25,11 @@ pub struct Observation {
     /// Records in which somebody said or did something: prompts, replies, thinking, calls, results. Only these resume
     /// a session and are a reason to index it.
     pub conversation: u64,
-    /// Typed prompts, and assistant messages (by their id) that carry text, of the file's own conversation.
+    /// Typed prompts, and assistant messages (by their id) that carry text, of the file's own conversation. A queued prompt
+    /// counts when it is queued; for one that leaves the queue, delivered or taken back, one of the next messages does not
+    /// count. So the sum is right as soon as anything was said after it.
     pub messages: u64,
-    /// Typed prompts alone.
+    /// Records by which typed prompts came: a prompt that was queued and then delivered has come twice.
     pub prompts: u64,
     /// Lines that hold something else than whole JSON objects.
     pub malformed: u64,

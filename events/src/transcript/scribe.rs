@@ -15,7 +15,7 @@ use crate::record::Timestamp;
 use crate::redact::redact_owned;
 
 use super::Sink;
-use super::cursor::Cursor;
+use super::cursor::{Cursor, Queued};
 use super::json::{Text, Value};
 use super::observation::Observation;
 use super::open_calls::OpenCalls;
@@ -99,14 +99,22 @@ impl<'a, S: Sink> Scribe<'a, S> {
         }
         if self.holds.prompt {
             self.seen.prompts += 1;
-            self.seen.messages += 1;
+            self.count_message();
         }
         if self.holds.text {
             let mark = stamp.message.map(|id| Mark::of(id.raw()));
             if mark.is_none_or(|mark| !self.cursor.recent_messages.contains(mark)) {
-                self.seen.messages += 1;
+                self.count_message();
             }
             mark.into_iter().for_each(|mark| self.cursor.recent_messages.push(mark));
+        }
+    }
+
+    /// What was read is counted for good, so that a withdrawn message is made up for by the next one.
+    fn count_message(&mut self) {
+        match self.cursor.overcounted.checked_sub(1) {
+            Some(left) => self.cursor.overcounted = left,
+            None => self.seen.messages += 1,
         }
     }
 
@@ -350,22 +358,49 @@ impl<'a, S: Sink> Scribe<'a, S> {
         self.say(stamp, || kept_head(&without_colours(text), MAX_NOTICE_CHARS).map(|text| Body::Notice { text }));
     }
 
-    /// A prompt was counted when it was queued; it is not to be counted when it is delivered.
-    pub(crate) fn queued(&mut self, text: &str) {
-        self.cursor.queued.push(Mark::of(text.trim().as_bytes()));
+    /// Somebody put these words into the agent's queue; `said` when they were said as a prompt of this record.
+    pub(crate) fn enqueue(&mut self, words: &str, said: bool) {
+        let line = if said { self.cursor.line } else { 0 };
+        self.cursor.queue.push(Queued { mark: Mark::of(words.trim().as_bytes()), line });
     }
 
-    /// What of a delivered text was not counted already: several queued prompts may be delivered as one text.
-    pub(crate) fn undelivered<'t>(&mut self, text: &'t str) -> &'t str {
-        let mut rest = text.trim();
-        while !self.cursor.queued.is_empty() && !rest.is_empty() {
+    /// These words have left the queue. Several of its entries may leave as one text, joined by line breaks.
+    pub(crate) fn dequeue_named(&mut self, stamp: &Stamp<'_>, words: &str) {
+        let mut rest = words.trim();
+        while !self.cursor.queue.is_empty() && !rest.is_empty() {
             let mut ends = memchr::memchr_iter(b'\n', rest.as_bytes()).take(MAX_JOINS).chain([rest.len()]);
-            let Some(end) = ends.find(|end| self.cursor.queued.take(Mark::of(rest[..*end].trim().as_bytes()))) else {
-                break;
-            };
+            let found = ends.find_map(|end| {
+                let mark = Mark::of(rest[..end].trim().as_bytes());
+                Some((self.cursor.queue.take_first(|queued| queued.mark == mark)?, end))
+            });
+            let Some((queued, end)) = found else { break };
+            self.withdraw(stamp, queued);
             rest = rest[end..].trim_start();
         }
-        rest
+    }
+
+    /// The oldest entry of the queue has left it, or the oldest prompt: these come first when an agent begins anew.
+    pub(crate) fn dequeue(&mut self, stamp: &Stamp<'_>, prompts_first: bool) {
+        let queue = &mut self.cursor.queue;
+        let prompt = if prompts_first { queue.take_first(|queued| queued.line > 0) } else { None };
+        let left = prompt.or_else(|| queue.take_first(|_| true));
+        left.into_iter().for_each(|queued| self.withdraw(stamp, queued));
+    }
+
+    /// All prompts have left the queue.
+    pub(crate) fn dequeue_prompts(&mut self, stamp: &Stamp<'_>) {
+        while let Some(queued) = self.cursor.queue.take_first(|queued| queued.line > 0) {
+            self.withdraw(stamp, queued);
+        }
+    }
+
+    /// What was said when it was queued does not stand there: it was delivered, and stands in that record, or taken back.
+    fn withdraw(&mut self, stamp: &Stamp<'_>, queued: Queued) {
+        if queued.line > 0 {
+            self.holds.conversation = true;
+            self.cursor.overcounted = self.cursor.overcounted.saturating_add(1);
+            self.say(stamp, || Some(Body::Meta(Meta::Withdrawn(queued.line))));
+        }
     }
 
     fn meta(&mut self, stamp: &Stamp<'_>, text: &str, meta: impl FnOnce(String) -> Meta) {

@@ -7,6 +7,7 @@ use crate::hash::ContentHash;
 
 mod claude;
 mod planted;
+mod queue;
 
 const MAIN: Source = Source { agent: Agent::ClaudeCode, subagent: false };
 
@@ -53,6 +54,7 @@ fn shown(item: &Item) -> String {
         Body::Meta(Meta::Compaction(Compaction { trigger, tokens_before, tokens_after })) => {
             ("compaction", format!("{trigger} {tokens_before:?} {tokens_after:?}"))
         }
+        Body::Meta(Meta::Withdrawn(line)) => ("withdrawn", line.to_string()),
         Body::Meta(Meta::Link { link, session }) => ("link", format!("{} {session}", link.as_str())),
     };
     format!("{}{} {kind} {text}", item.line, if item.sidechain { "~" } else { "" })
@@ -211,41 +213,6 @@ fn a_new_prompt_and_an_interruption_end_what_was_in_flight() {
     assert_eq!(calls_after(r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":"and b"}}"#), 1);
     assert_eq!(calls_after(&result("t2", r#""x""#, false)), 1);
     assert_eq!(calls_after(&result("t1", r#""x""#, false)), 0);
-}
-
-#[test]
-fn prompts_typed_while_the_agent_works_are_taken_once() {
-    let queued = |content: &str| format!(r#"{{"type":"queue-operation","operation":"enqueue","content":{content}}}"#);
-    let attached = |prompt: &str, mode: &str| {
-        format!(
-            r#"{{"type":"attachment","attachment":{{"type":"queued_command","prompt":{prompt},"commandMode":"{mode}"}}}}"#
-        )
-    };
-    let working = user(r#""start""#).replacen('{', r#"{"version":"2.0.37","#, 1);
-    let done = assistant("m1", r#"{"type":"text","text":"done"}"#);
-    let prompts = |lines: &[&str], expected: &[&str]| {
-        let (_, seen) = check(lines, expected);
-        let texts = expected.iter().filter(|line| line.contains(" prompt ")).count();
-        assert_eq!(seen.prompts, texts as u64, "{lines:#?}");
-    };
-    prompts(&[&attached(r#""and b""#, "prompt")], &["1 prompt and b"]);
-    prompts(&[&attached(r#"[{"type":"text","text":"and b"}]"#, "prompt")], &["1 prompt and b"]);
-    let news = r#""<task-notification><summary>done</summary></task-notification>""#;
-    prompts(&[&attached(news, "task-notification")], &["1 notice done"]);
-    // Old versions: taken from the queue, and not again when it is delivered, alone or joined with another.
-    prompts(&[&working, &queued(r#""and b""#)], &["1 prompt start", "2 prompt and b"]);
-    prompts(&[&working, &queued(r#""and b""#), &user(r#""and b""#)], &["1 prompt start", "2 prompt and b"]);
-    let (b, c) = (queued(r#"[{"type":"text","text":"b\nb"}]"#), queued(r#""c""#));
-    prompts(
-        &[&working, &b, &c, &user(r#""b\nb\nc\nd""#), &user(r#""c""#)],
-        &["1 prompt start", "2 prompt b\nb", "3 prompt c", "4 prompt d", "5 prompt c"],
-    );
-    // An idle agent's queue is delivered by a record.
-    prompts(&[&working, &done, &queued(r#""b""#), &user(r#""b""#)], &["1 prompt start", "2 reply done", "4 prompt b"]);
-    prompts(&[&queued(r#""b""#), &user(r#""b""#)], &["2 prompt b"]);
-    // So is the queue of later versions, always.
-    let later = user(r#""start""#).replacen('{', r#"{"version":"2.1.97","#, 1);
-    prompts(&[&later, &queued(r#""b""#), &attached(r#""b""#, "prompt")], &["1 prompt start", "3 prompt b"]);
 }
 
 #[test]
@@ -481,7 +448,7 @@ fn a_cursor_stays_small_whatever_the_transcript_holds() {
     }
     let (_, cursor, _) = read(format!("{text}\n").as_bytes());
     assert_eq!((cursor.open_calls.len(), cursor.own_calls.len()), (MAX_OPEN_CALLS, MAX_OPEN_CALLS));
-    assert_eq!((cursor.recent_messages.len(), cursor.queued.len()), (MAX_RECENT_MESSAGES, MAX_QUEUED));
+    assert_eq!((cursor.recent_messages.len(), cursor.queue.len()), (MAX_RECENT_MESSAGES, MAX_QUEUED));
 }
 
 /// Bytes that look like transcripts, wrongly.

@@ -9,6 +9,7 @@
 
 mod files;
 mod kept;
+mod queue;
 mod sameness;
 mod spoken;
 mod writer;

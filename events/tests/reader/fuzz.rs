@@ -115,7 +115,7 @@ fn shape(outcome: &Outcome) -> String {
         seen.first_at.is_some(),
         few(outcome.cursor.open_calls.len() as u64),
         outcome.cursor.working,
-        outcome.cursor.queued.len().min(2)
+        outcome.cursor.queue.len().min(2)
     )
 }
 

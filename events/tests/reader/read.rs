@@ -1,7 +1,7 @@
 //! Reading bytes as a whole, and in pieces between which nothing is left but what is stored.
 
 use baton_events::conversation::{Agent, Item};
-use baton_events::schema::cursor::CursorV2;
+use baton_events::schema::cursor::CursorV3;
 use baton_events::transcript::{Cursor, NullSink, Observation, OpenCalls, Reader, Source};
 
 /// What came of reading.
@@ -42,8 +42,8 @@ pub(crate) fn in_pieces(source: Source, bytes: &[u8], lengths: &[usize]) -> Outc
     for length in lengths.iter().copied().chain([bytes.len()]) {
         let from = usize::try_from(outcome.cursor.offset).unwrap();
         let Some(piece) = bytes.get(from..length) else { continue };
-        let stored = serde_json::to_vec(&CursorV2::from(&outcome.cursor)).unwrap();
-        let cursor = serde_json::from_slice::<CursorV2>(&stored).unwrap().read().unwrap();
+        let stored = serde_json::to_vec(&CursorV3::from(&outcome.cursor)).unwrap();
+        let cursor = serde_json::from_slice::<CursorV3>(&stored).unwrap().read().unwrap();
         let mut later = Vec::new();
         let mut reader = Reader::new(source, cursor, outcome.items.iter().collect(), &mut later);
         let fed = reader.feed(piece);

@@ -38,7 +38,7 @@ pub(super) enum Delivery {
     Typed,
     /// While the agent was at work.
     Between,
-    /// Into the queue, from which it may never be delivered by a record.
+    /// Not yet: it waits in the queue.
     Queued,
 }
 
@@ -89,22 +89,32 @@ impl<'r> Typed<'r> {
         stamp: &Stamp<'_>,
         scribe: &mut Scribe<'_, S>,
     ) {
-        let whole = self.parts.join("\n");
-        if delivery == Delivery::Queued {
-            // What is not text comes with the delivery.
-            if self.parts.iter().any(|part| has_prompt(part, author)) {
-                scribe.queued(&whole);
-                self.parts.iter().for_each(|part| say_part(part, author, delivery, stamp, scribe));
-            }
-            return;
+        if !scribe.cursor.queue.is_empty() && !scribe.aside(stamp) {
+            scribe.dequeue_named(stamp, &self.words());
         }
-        let rest = if scribe.cursor.queued.is_empty() { &*whole } else { scribe.undelivered(&whole) };
-        if rest.len() < whole.trim().len() {
-            say_part(rest, author, delivery, stamp, scribe);
-        } else {
-            self.parts.iter().for_each(|part| say_part(part, author, delivery, stamp, scribe));
-        }
+        self.parts.iter().for_each(|part| say_part(part, author, delivery, stamp, scribe));
         self.say_media(author, delivery, stamp, scribe);
+    }
+
+    /// Says the prompts of what waits in the queue; whether there are any. What is not text comes with the delivery.
+    pub(super) fn say_queued<S: Sink>(&self, stamp: &Stamp<'_>, scribe: &mut Scribe<'_, S>) -> bool {
+        let typed = self.parts.iter().any(|part| has_prompt(part));
+        if typed {
+            self.parts.iter().for_each(|part| say_part(part, Author::Unknown, Delivery::Queued, stamp, scribe));
+        }
+        typed
+    }
+
+    /// What it is known by in the queue: a person's words, where there are any, however the harness wraps them.
+    pub(super) fn words(&self) -> String {
+        let typed = |part: &String| {
+            words::take_apart(part, false).into_iter().find_map(|words| match words {
+                Words::Prompt(text) => Some(text.into_owned()),
+                _ => None,
+            })
+        };
+        let typed: Vec<String> = self.parts.iter().filter_map(typed).collect();
+        if typed.is_empty() { self.parts.join("\n").trim().to_owned() } else { typed.join("\n") }
     }
 
     /// Says what was given beside words. Alone it is a prompt of its own.
@@ -135,8 +145,8 @@ pub(super) fn prompt_of(text: &str) -> Option<String> {
     })
 }
 
-fn has_prompt(text: &str, author: Author) -> bool {
-    words::take_apart(text, author == Author::Person).iter().any(|words| matches!(words, Words::Prompt(_)))
+fn has_prompt(text: &str) -> bool {
+    words::take_apart(text, false).iter().any(|words| matches!(words, Words::Prompt(_)))
 }
 
 pub(super) fn say_part<S: Sink>(
@@ -157,8 +167,11 @@ pub(super) fn say_part<S: Sink>(
                     scribe.abandon_calls(stamp);
                 }
                 scribe.prompt(stamp, &text);
-                text.strip_prefix(RENAME).into_iter().for_each(|name| scribe.renamed(stamp, name));
+                let name = text.strip_prefix(RENAME).filter(|_| delivery != Delivery::Queued);
+                name.into_iter().for_each(|name| scribe.renamed(stamp, name));
             }
+            // They come with the delivery, and would stand twice.
+            _ if delivery == Delivery::Queued => {}
             Words::Notice(text) => scribe.notice(stamp, &text),
             Words::Summary(text) => scribe.summary(stamp, text),
             Words::Interruption => scribe.interruption(stamp),
