@@ -4,18 +4,19 @@
 //! the offset must be those that were there the last time: a file that does not continue what was read is a rewritten
 //! one, not a failed one. Memory is one block and one line, whatever the file.
 
+mod beside;
 mod content;
-mod spilled;
 
 use std::io::{self, Read};
 
+use baton_events::conversation::Agent;
 use baton_events::session::{FileIdentity, TailDigest};
 use baton_events::transcript::{Cursor, NullSink, Observation, OpenCalls, Reader, Sink, Source};
 
+use self::beside::Beside;
 use self::content::Content;
 use crate::files;
 use crate::limits;
-use spilled::Beside;
 
 /// Where to begin.
 #[derive(Clone, Debug)]
@@ -75,8 +76,9 @@ pub fn look(start: &Start, bytes: u64, sink: &mut impl Sink) -> Pass {
     pass(read(start, OpenCalls::default(), sink, End::After(bytes)))
 }
 
-/// Gives the items between the start and byte `to` to the sink. `to` is where an observation had ended: a file in which
-/// that is no longer the end of a line is a rewritten one.
+/// Gives the items between the start and byte `to` to the sink, and behind them the name that a person gave the session, where
+/// it stands beside the transcript and is news. `to` is where an observation had ended: a file in which that is no longer the
+/// end of a line is a rewritten one.
 pub fn items(start: &Start, open: OpenCalls, to: u64, sink: &mut impl Sink) -> Pass {
     match read(start, open, sink, End::At(to)) {
         Ok(Pass::Read(done)) if done.cursor.offset != to => match identity_of(start) {
@@ -182,6 +184,7 @@ fn read<S: Sink>(start: &Start, open_calls: OpenCalls, sink: &mut S, end: End) -
     if is_short || (offset > 0 && content.digest_before(offset)? != Some(start.tail)) {
         return Ok(Pass::Rewritten { identity });
     }
+    let to_the_end = matches!(end, End::At(_));
     let (end, enough) = match end {
         End::After(_) if content.is_compressed() => (u64::MAX, u64::MAX),
         End::After(bytes) => (content.size().unwrap_or(u64::MAX), bytes),
@@ -194,6 +197,9 @@ fn read<S: Sink>(start: &Start, open_calls: OpenCalls, sink: &mut S, end: End) -
     let mut reader = Reader::new(start.source, start.cursor.clone(), open_calls, sink).with_spilled(&beside);
     let left = end.saturating_sub(offset);
     let more = Lines { bytes: &mut *bytes, left, held: Vec::new(), enough }.feed(&mut reader)?;
+    if S::TEXT && to_the_end && start.source.agent == Agent::ClaudeCode && !start.source.subagent {
+        beside.title().into_iter().for_each(|title| reader.named(&title));
+    }
     if is_compressed {
         // What is damaged behind the end is damaged: or nothing at all of a broken one would be all there is to read.
         io::copy(&mut bytes, &mut io::sink())?;
@@ -288,7 +294,7 @@ mod rewriting;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use baton_events::conversation::{Agent, Item};
+    use baton_events::conversation::{Body, Item, Meta, TitleSource};
     use std::io::Write;
 
     const SOURCE: Source = Source { agent: Agent::ClaudeCode, subagent: false };
@@ -426,6 +432,43 @@ mod tests {
         assert!(matches!(items(&start, OpenCalls::default(), to, &mut read), Pass::Read(_)));
         assert!(read.iter().all(|item| item.line == 1));
         assert!(matches!(items(&start, OpenCalls::default(), to - 5, &mut read), Pass::Rewritten { .. }));
+    }
+
+    #[test]
+    fn the_name_beside_a_transcript_comes_last_and_only_when_it_is_news() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s-1.jsonl");
+        let titled = |title: &str| format!("{{\"type\":\"custom-title\",\"customTitle\":\"{title}\"}}\n");
+        let content = format!("{}\n{}", prompt("one"), titled("docks"));
+        std::fs::write(&path, &content).unwrap();
+        std::fs::create_dir(folder.path().join("s-1")).unwrap();
+        let name = |name: &str| {
+            std::fs::write(folder.path().join("s-1/custom-title.json"), format!("{{\"customTitle\":\"{name}\"}}"))
+                .unwrap();
+        };
+        let start = |source, cursor, tail| Start { source, path: path.to_str().unwrap().to_owned(), cursor, tail };
+        let read = |start: Start| {
+            let (mut read, to) = (Vec::new(), content.len() as u64);
+            let Pass::Read(done) = items(&start, OpenCalls::default(), to, &mut read) else { panic!() };
+            let titles = read.iter().filter_map(|item: &Item| match &item.body {
+                Body::Meta(Meta::Title { source: TitleSource::Person, text }) => Some(format!("{} {text}", item.line)),
+                _ => None,
+            });
+            (titles.collect::<Vec<_>>().join(", "), done)
+        };
+        let fresh = |source| start(source, Cursor::default(), TailDigest::default());
+        assert_eq!(read(fresh(SOURCE)).0, "2 docks");
+        name("docks");
+        assert_eq!(read(fresh(SOURCE)).0, "2 docks");
+        name("cranes");
+        let (told, done) = read(fresh(SOURCE));
+        assert_eq!(told, "2 docks, 2 cranes");
+        assert_eq!(read(start(SOURCE, done.cursor, done.tail)).0, "", "it was said");
+        assert_eq!(
+            read(fresh(Source { subagent: true, ..SOURCE })).0,
+            "2 docks",
+            "it is the session's, and no subagent's"
+        );
     }
 
     #[test]

@@ -32,10 +32,10 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
-use crate::conversation::{Agent, Item};
+use crate::conversation::{Agent, Item, TitleSource};
 
 use json::{Fields, Found, Index};
-use scribe::Scribe;
+use scribe::{Scribe, Stamp};
 
 /// Where a reader's items go.
 pub trait Sink {
@@ -136,6 +136,11 @@ impl<'a, S: Sink> Reader<'a, S> {
         self.scribe.seen.count_unknown(&kind, 1);
         self.pass(len);
         self.scribe.cursor.unterminated = false;
+    }
+
+    /// A person's name for the session that stands beside the transcript: said as a title where reading stands, if it is news.
+    pub fn named(&mut self, name: &str) {
+        self.scribe.title(&Stamp::default(), TitleSource::Person, name);
     }
 
     /// Where reading stands, and what was seen since the reader was made.

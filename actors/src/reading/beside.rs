@@ -1,8 +1,9 @@
-//! Outputs of tools that the agent has put beside a transcript, because they are too large for it.
+//! What the agent puts beside a transcript, into a folder of the session's own: outputs of tools that are too large for it,
+//! and the name that a person gave the session.
 //!
-//! The transcript names a path, which anybody may have written into it; so of that only the name of a file is used. It is
-//! looked for where the agent puts such files and nowhere else: in the `tool-results` folder that belongs to the session.
-//! No link is followed on the way from the transcript to the file.
+//! The transcript names an output by a path, which anybody may have written into it; so of that only the name of a file is
+//! used. It is looked for where the agent puts such files and nowhere else: in the `tool-results` folder that belongs to the
+//! session. No link is followed on the way from the transcript to a file.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;
@@ -12,12 +13,16 @@ use baton_events::transcript::{MAX_SPILLED_BYTES, Spilled};
 
 /// The folder that the agent puts them into, below a session's own.
 const FOLDER: &str = "tool-results";
+/// The file that holds the session's name.
+const TITLE: &str = "custom-title.json";
+/// A name in JSON is some dozen bytes.
+const MAX_TITLE_BYTES: u64 = 64 * 1024;
 /// The folder of a session that holds its subagents' transcripts; their outputs lie with the session's.
 const SUBAGENTS: &str = "subagents";
 /// Longest name of a file, in bytes.
 const MAX_NAME_BYTES: usize = 255;
 
-/// The outputs beside one transcript.
+/// What lies beside one transcript.
 pub(crate) struct Beside {
     /// The session's own folder: may not exist.
     session: PathBuf,
@@ -33,39 +38,52 @@ impl Beside {
         Self { session }
     }
 
-    /// Opens the file, if everything from the session's folder on is what it should be.
-    fn open(&self, name: &str) -> Option<File> {
+    /// The name that a person gave the session, if there is one.
+    pub(crate) fn title(&self) -> Option<String> {
+        let mut bytes = Vec::new();
+        let path = self.session.join(TITLE);
+        open(&[&self.session], &path, MAX_TITLE_BYTES)?.take(MAX_TITLE_BYTES).read_to_end(&mut bytes).ok()?;
+        let value: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+        value.get("customTitle").and_then(|title| title.as_str()).map(str::to_owned)
+    }
+
+    /// Opens an output, if everything from the session's folder on is what it should be.
+    fn output(&self, name: &str) -> Option<File> {
         let mut parts = Path::new(name).components();
         let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(only)), None) if only == name);
         if !plain || name.starts_with('.') || name.len() > MAX_NAME_BYTES || name.contains(['/', '\\', ':']) {
             return None;
         }
         let folder = self.session.join(FOLDER);
-        let real = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-        let path = folder.join(name);
-        if !real(&self.session) || !real(&folder) || !path.symlink_metadata().ok()?.is_file() {
-            return None;
-        }
-        let mut options = OpenOptions::new();
-        options.read(true);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt;
-            // A link or a pipe may have taken its place since.
-            let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
-            options.custom_flags(i32::try_from(flags).unwrap_or(0));
-        }
-        let file = options.open(path).ok()?;
-        let metadata = file.metadata().ok()?;
-        (metadata.is_file() && metadata.len() <= MAX_SPILLED_BYTES).then_some(file)
+        open(&[&self.session, &folder], &folder.join(name), MAX_SPILLED_BYTES)
     }
+}
+
+/// Opens a file of at most so many bytes, if it and the folders on the way to it are no links.
+fn open(folders: &[&Path], path: &Path, most: u64) -> Option<File> {
+    let real = |path: &&Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    if !folders.iter().all(real) || !path.symlink_metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // A link or a pipe may have taken its place since.
+        let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
+        options.custom_flags(i32::try_from(flags).unwrap_or(0));
+    }
+    let file = options.open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    (metadata.is_file() && metadata.len() <= most).then_some(file)
 }
 
 impl Spilled for Beside {
     fn text(&self, name: &str) -> Option<String> {
         let mut bytes = Vec::new();
         // It may grow while it is read.
-        self.open(name)?.take(MAX_SPILLED_BYTES + 1).read_to_end(&mut bytes).ok()?;
+        self.output(name)?.take(MAX_SPILLED_BYTES + 1).read_to_end(&mut bytes).ok()?;
         let fits = u64::try_from(bytes.len()).is_ok_and(|length| length <= MAX_SPILLED_BYTES);
         fits.then(|| String::from_utf8_lossy(&bytes).into_owned())
     }
@@ -120,6 +138,35 @@ mod tests {
             assert!(of(subagent).text("out.txt").is_some(), "{subagent}");
         }
         assert_eq!(of("s-2.jsonl").text("out.txt"), None);
+    }
+
+    #[test]
+    fn a_sessions_name_is_read_where_it_is_one() {
+        let temp = tempfile::tempdir().unwrap();
+        fs::create_dir(temp.path().join("s-1")).unwrap();
+        let path = temp.path().join("s-1").join(TITLE);
+        let told = || Beside::of(temp.path().join("s-1.jsonl").to_str().unwrap()).title();
+        assert_eq!(told(), None);
+        let long = format!("{{\"customTitle\":\"{}\"}}", "x".repeat(70_000));
+        for (content, expected) in [
+            (r#"{"customTitle":"docks"}"#, Some("docks")),
+            (r#"{"other":1,"customTitle":"docks, again"}"#, Some("docks, again")),
+            (r#"{"customTitle":7}"#, None),
+            (r#""docks""#, None),
+            (r#"{"customTitle":"#, None),
+            ("", None),
+            (&long, None),
+        ] {
+            fs::write(&path, content).unwrap();
+            assert_eq!(told().as_deref(), expected, "{}", content.chars().take(40).collect::<String>());
+        }
+        #[cfg(unix)]
+        {
+            fs::write(temp.path().join("elsewhere.json"), r#"{"customTitle":"x"}"#).unwrap();
+            fs::remove_file(&path).unwrap();
+            std::os::unix::fs::symlink(temp.path().join("elsewhere.json"), &path).unwrap();
+            assert_eq!(told(), None, "a link is not followed");
+        }
     }
 
     #[cfg(unix)]
