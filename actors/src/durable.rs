@@ -4,6 +4,8 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
+
 #[cfg(all(test, unix))]
 pub(crate) mod recorder;
 
@@ -103,4 +105,18 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
         sync_file(&temporary)
     });
     written.and_then(|()| std::fs::rename(&temporary, path)).inspect_err(|_| drop(std::fs::remove_file(&temporary)))
+}
+
+/// Reads a JSON file that [`write_file`] has written; `None` where there is none.
+///
+/// # Errors
+///
+/// When it cannot be read, is larger than `most` bytes, or is not of this shape.
+pub fn read_json<T: DeserializeOwned>(path: &Path, most: u64) -> io::Result<Option<T>> {
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Ok(found) if found.len() > most => return Err(io::ErrorKind::FileTooLarge.into()),
+        _ => {}
+    }
+    serde_json::from_slice(&std::fs::read(path)?).map(Some).map_err(io::Error::other)
 }

@@ -4,7 +4,6 @@
 //! that is read here is left as it came: its file is another machine's, and what can be seen of its path here says nothing.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -62,13 +61,9 @@ impl Imported {
 
     /// What the folder of a log says. An error where it says something that is not understood.
     pub fn read(log: &Path) -> io::Result<Self> {
-        let path = log.join(FILE);
-        match fs::metadata(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Ok(found) if found.len() > FILE_MAX_BYTES => return Err(io::ErrorKind::FileTooLarge.into()),
-            _ => {}
-        }
-        let shape: ImportedV1 = serde_json::from_slice(&fs::read(&path)?).map_err(io::Error::other)?;
+        let Some(shape) = durable::read_json::<ImportedV1>(&log.join(FILE), FILE_MAX_BYTES)? else {
+            return Ok(Self::default());
+        };
         let chain = ChainHash::parse(&shape.chain).filter(|_| shape.format == FORMAT);
         let chain = chain.ok_or_else(|| io::Error::other("it is of a newer version of this program, or damaged"))?;
         Ok(Self::new(Tail { position: Position(shape.position), chain }, shape.transcripts))
@@ -113,6 +108,7 @@ impl Imported {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn imported() -> Imported {
         let tail = Tail { position: Position(7), chain: ChainHash([3; 16]) };

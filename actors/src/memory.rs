@@ -42,7 +42,7 @@ use uuid::Uuid;
 
 pub use dump::Print;
 pub use graph::{Fact, GraphQuery, Node, Page};
-pub use kin::Kin;
+pub use kin::{Kin, links};
 pub use query::Query;
 pub use searcher::{Hit, Kind, Searcher};
 pub use store::{Checkpoint, Opened, Store};

@@ -4,7 +4,6 @@
 //! They lie in one small file beside the log, durable before anything of a session is deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
@@ -154,12 +153,7 @@ fn by_mark(sessions: &BTreeMap<SessionId, Vec<u64>>) -> BTreeMap<u64, SessionId>
 }
 
 fn read(path: &Path) -> io::Result<Kept> {
-    match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Kept::default()),
-        Ok(found) if found.len() > FILE_MAX_BYTES => return Err(io::ErrorKind::FileTooLarge.into()),
-        _ => {}
-    }
-    let shape: RemainsV1 = serde_json::from_slice(&fs::read(path)?).map_err(io::Error::other)?;
+    let Some(shape) = durable::read_json::<RemainsV1>(path, FILE_MAX_BYTES)? else { return Ok(Kept::default()) };
     if shape.format != FORMAT {
         return Err(io::Error::other("it is of a newer version of this program"));
     }
@@ -197,6 +191,7 @@ pub fn chosen<T: Copy>(records: &[T]) -> Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn id(name: &str) -> SessionId {
         SessionId::new(name).unwrap()

@@ -30,13 +30,9 @@ struct TombstonesV1 {
 
 /// The sessions that are to be forgotten again.
 pub(crate) fn read(log: &Path) -> io::Result<BTreeSet<SessionId>> {
-    let path = log.join(FILE);
-    match fs::metadata(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
-        Ok(found) if found.len() > FILE_MAX_BYTES => return Err(io::ErrorKind::FileTooLarge.into()),
-        _ => {}
-    }
-    let shape: TombstonesV1 = serde_json::from_slice(&fs::read(&path)?).map_err(io::Error::other)?;
+    let Some(shape) = durable::read_json::<TombstonesV1>(&log.join(FILE), FILE_MAX_BYTES)? else {
+        return Ok(BTreeSet::new());
+    };
     if shape.format != FORMAT {
         return Err(io::Error::other("it is of a newer version of this program"));
     }

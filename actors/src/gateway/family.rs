@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
 
-use baton_events::conversation::{Body, Item, Link, Meta};
+use baton_events::conversation::{Body, Item, Link};
 use baton_events::filter::one_line;
 use baton_events::projection::table::{Row, SessionTable};
 use baton_events::protocol::answer::Relation;
@@ -14,7 +14,7 @@ use baton_events::redact::redact;
 use baton_events::session::Phase;
 
 use super::Services;
-use crate::memory::{Error, Kin, Searcher};
+use crate::memory::{Error, Kin, Searcher, links};
 use crate::settings::Settings;
 
 /// Subagents of a session that are listed and counted: more than one session ever had.
@@ -210,21 +210,6 @@ fn knows(table: &SessionTable, settings: &Settings, id: &SessionId) -> bool {
 
 fn shown_kin(kin: Vec<Kin>, table: &SessionTable, settings: &Settings) -> Vec<Kin> {
     kin.into_iter().filter(|kin| knows(table, settings, &kin.session)).collect()
-}
-
-/// The sessions that a conversation names, each once.
-fn links(items: &[Item]) -> Vec<(Link, SessionId)> {
-    let mut links = Vec::new();
-    for item in items {
-        if let Body::Meta(Meta::Link { link, session }) = &item.body
-            && let Some(session) = SessionId::new(session)
-            && links.len() < crate::memory::MAX_LINKS
-            && !links.contains(&(*link, session.clone()))
-        {
-            links.push((*link, session));
-        }
-    }
-    links
 }
 
 /// How an agent names a subagent whose session is this.

@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
-use baton_events::conversation::{Agent, Body, Item, Link, Meta};
+use baton_events::conversation::{Agent, Body, Item};
 use baton_events::envelope::StoredRecord;
 use baton_events::graph::Surroundings;
 use baton_events::projection::table::Row;
@@ -33,7 +33,7 @@ use super::left_out::LeftOut;
 use super::mend::{self, Mender};
 use super::{Options, episode};
 use crate::limits;
-use crate::memory::{Checkpoint, Entry, Error as MemoryError, MAX_LINKS, Searcher, Store};
+use crate::memory::{Checkpoint, Entry, Error as MemoryError, Searcher, Store, links};
 use crate::obstacle;
 use crate::stream;
 use crate::table::TableReader;
@@ -563,21 +563,6 @@ fn open(options: &Options, port: &Port) -> Result<(Store, Position), MemoryError
 /// would stand in a memory that is built anew, and not in one that was maintained.
 fn heard_last(items: &[Item]) -> Option<Timestamp> {
     items.iter().filter(|item| !matches!(item.body, Body::Meta(_))).filter_map(|item| item.at).max()
-}
-
-/// The sessions that a conversation names, each once.
-fn links(items: &[Item]) -> Vec<(Link, SessionId)> {
-    let mut links = Vec::new();
-    for item in items {
-        if let Body::Meta(Meta::Link { link, session }) = &item.body
-            && let Some(session) = SessionId::new(session)
-            && links.len() < MAX_LINKS
-            && !links.contains(&(*link, session.clone()))
-        {
-            links.push((*link, session));
-        }
-    }
-    links
 }
 
 /// Why the memory could not follow.

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use baton_events::conversation::Link;
+use baton_events::conversation::{Body, Item, Link, Meta};
 use baton_events::hash::Mark;
 use baton_events::record::SessionId;
 use tantivy::schema::IndexRecordOption;
@@ -12,7 +12,7 @@ use tantivy::{DocSet, TERMINATED, Term};
 
 use super::limits::{KIN_SAMPLE, MAX_KIN};
 use super::snapshot::Snapshot;
-use super::{Error, Searcher};
+use super::{Error, MAX_LINKS, Searcher};
 
 /// A session that holds records of another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,21 @@ pub(super) fn key(uuid: &str) -> u64 {
 /// What the index keeps of a session that another's transcript names.
 pub(super) fn link_text(link: Link, session: &SessionId) -> String {
     format!("{}:{session}", link.as_str())
+}
+
+/// The sessions that a conversation names, each once; the first [`MAX_LINKS`].
+pub fn links(items: &[Item]) -> Vec<(Link, SessionId)> {
+    let mut links = Vec::new();
+    for item in items {
+        if let Body::Meta(Meta::Link { link, session }) = &item.body
+            && let Some(session) = SessionId::new(session)
+            && links.len() < MAX_LINKS
+            && !links.contains(&(*link, session.clone()))
+        {
+            links.push((*link, session));
+        }
+    }
+    links
 }
 
 impl Searcher {
