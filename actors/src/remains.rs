@@ -43,6 +43,15 @@ struct Kept {
     copies: BTreeMap<SessionId, SessionId>,
 }
 
+/// What is kept of one forgotten session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remain {
+    /// Fingerprints of ids of its records; none of one that was forgotten as a copy.
+    pub marks: Vec<u64>,
+    /// The session as whose copy it was forgotten.
+    pub copy_of: Option<SessionId>,
+}
+
 /// The fingerprints of all forgotten sessions.
 #[derive(Debug)]
 pub struct Remains {
@@ -87,6 +96,41 @@ impl Remains {
     /// When the file cannot be read or written.
     pub fn keep_copy(&self, copy: SessionId, of: SessionId) -> io::Result<()> {
         self.change(|kept| drop(kept.copies.insert(copy, of)))
+    }
+
+    /// All that is kept, by session.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn all(&self) -> io::Result<BTreeMap<SessionId, Remain>> {
+        let kept = self.lock();
+        let kept = kept.as_ref().map_err(|error| io::Error::other(error.clone()))?;
+        let mut all: BTreeMap<SessionId, Remain> = BTreeMap::new();
+        for (session, marks) in &kept.sessions {
+            all.entry(session.clone()).or_default().marks.clone_from(marks);
+        }
+        for (copy, of) in &kept.copies {
+            all.entry(copy.clone()).or_default().copy_of = Some(of.clone());
+        }
+        Ok(all)
+    }
+
+    /// Keeps what another home has kept, durably.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read or written.
+    pub fn keep_all(&self, all: BTreeMap<SessionId, Remain>) -> io::Result<()> {
+        self.change(|kept| {
+            for (session, Remain { mut marks, copy_of }) in all {
+                marks.truncate(MARKS);
+                kept.copies.extend(copy_of.map(|of| (session.clone(), of)));
+                if !marks.is_empty() {
+                    kept.sessions.insert(session, marks);
+                }
+            }
+        })
     }
 
     /// Sessions are no longer forgotten.
@@ -212,6 +256,9 @@ mod tests {
             assert_eq!((remains.original_of(&id("c")), remains.original_of(&id("a"))), (Some(id("a")), None));
         };
         check(&remains);
+        let elsewhere = tempfile::tempdir().unwrap();
+        Remains::open(elsewhere.path()).keep_all(remains.all().unwrap()).unwrap();
+        check(&Remains::open(elsewhere.path()));
         // Forgotten once more, when nothing is left of it.
         remains.keep(vec![(id("a"), Vec::new())]).unwrap();
         check(&Remains::open(folder.path()));
@@ -231,7 +278,12 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             fs::write(folder.path().join(FILE), broken).unwrap();
             let remains = Remains::open(folder.path());
-            assert!(remains.problem().is_some() && remains.keep(vec![(id("a"), vec![1])]).is_err(), "{broken}");
+            assert!(
+                remains.problem().is_some()
+                    && remains.all().is_err()
+                    && remains.keep(vec![(id("a"), vec![1])]).is_err(),
+                "{broken}"
+            );
             assert_eq!(fs::read_to_string(folder.path().join(FILE)).unwrap(), broken);
         }
     }

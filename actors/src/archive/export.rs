@@ -1,4 +1,5 @@
-//! Writing a home out as one file: every record to the byte, and the conversations that the current episodes name.
+//! Writing a home out as one file: every record to the byte, the conversations that the current episodes name, and what copies
+//! of forgotten sessions are known by.
 //!
 //! The header says whether something was redacted, so everything is read before the first line is written: conversations,
 //! as they may be replaced while a daemon writes on, go to a [`Spool`] then; records are read again, they stay what they
@@ -10,7 +11,7 @@ use std::fs::File;
 use std::io::Write;
 
 use baton_events::envelope::{self, ChainHash, StoredRecord, Tail};
-use baton_events::hash::ContentHash;
+use baton_events::hash::{ContentHash, Mark};
 use baton_events::memo;
 use baton_events::projection::table::{self, SessionTable};
 use baton_events::protocol::Progress;
@@ -18,12 +19,13 @@ use baton_events::record::{Position, SessionId};
 use baton_events::redact::json::redact_json;
 use baton_events::schema;
 use baton_events::schema::export::{EXPORT_FORMAT, End, Header, Line, Record, write};
-use baton_events::session::Event;
+use baton_events::session::{Event, Phase};
 
 use super::spool::Spool;
 use super::{Error, Source};
 use crate::chunks::ChunkStore;
 use crate::journal::{Exact, Fold};
+use crate::remains::{Remain, Remains};
 use crate::stream;
 use crate::table::{TableFold, TableReader};
 
@@ -74,6 +76,7 @@ pub struct Exported {
 pub fn export(
     source: &mut dyn Source,
     chunks: &ChunkStore,
+    remains: &Remains,
     wanted: &Wanted,
     spool: File,
     out: &mut dyn Write,
@@ -128,6 +131,15 @@ pub fn export(
         return Err(Error::Changed { expected: total, found: records });
     }
     spool.pour(out)?;
+    if is_all {
+        match remains.all() {
+            Ok(all) => write_remains(out, all, &survey.table())?,
+            Err(error) => {
+                written.missing += 1;
+                written.lost.push(format!("what copies of forgotten sessions are known by cannot be read: {error}"));
+            }
+        }
+    }
     let state_hash = survey.table().state_hash();
     let Exported { items, redacted, .. } = written;
     let state_version = table::VERSION;
@@ -135,6 +147,16 @@ pub fn export(
     out.flush().map_err(Error::Write)?;
     written.lost.truncate(NAMED_MAX);
     Ok(written)
+}
+
+/// Of those that are forgotten at the end that is exported.
+fn write_remains(out: &mut dyn Write, all: BTreeMap<SessionId, Remain>, table: &SessionTable) -> Result<(), Error> {
+    let is_forgotten = |id: &SessionId| table.get(id).is_some_and(|row| row.state.phase == Phase::Forgotten);
+    for (session, Remain { marks, copy_of }) in all.into_iter().filter(|(session, _)| is_forgotten(session)) {
+        let marks = marks.into_iter().map(Mark).collect();
+        line(out, &Line::Forgotten { session, marks, copy_of })?;
+    }
+    Ok(())
 }
 
 fn chain_at(source: &mut dyn Source, position: Position) -> Result<ChainHash, Error> {

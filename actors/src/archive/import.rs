@@ -18,6 +18,7 @@ use baton_events::protocol::Progress;
 use baton_events::record::SessionId;
 use baton_events::schema;
 use baton_events::schema::export::{EXPORT_FORMAT, End, Header, Line, read};
+use baton_events::session::Phase;
 
 use super::export::{note_notes, tell};
 use super::incoming::Incoming;
@@ -28,6 +29,7 @@ use crate::imported::Imported;
 use crate::journal::Fold;
 use crate::journal::offline::{End as LogEnd, OfflineReader};
 use crate::journal::refill::{self, Refill};
+use crate::remains::{self, Remain, Remains};
 use crate::table::{TableFold, TableReader};
 
 /// Where an import is built, below the home.
@@ -232,6 +234,7 @@ struct Building {
     /// Known once all records are there.
     expected: Option<Expected>,
     open: Option<Open>,
+    remains: BTreeMap<SessionId, Remain>,
     built: Built,
 }
 
@@ -270,6 +273,7 @@ impl Building {
             notes: BTreeMap::new(),
             expected: None,
             open: None,
+            remains: BTreeMap::new(),
             built: Built::default(),
         })
     }
@@ -313,6 +317,18 @@ impl Building {
                     return Err(Refusal::Misplaced("no event names what is missing, or it came already").into());
                 }
                 self.built.missing += 1;
+            }
+            Line::Forgotten { session, marks, copy_of } => {
+                self.close()?;
+                let row = self.expected()?.table.get(&session);
+                if row.is_none_or(|row| row.state.phase != Phase::Forgotten) || self.remains.contains_key(&session) {
+                    return Err(Refusal::Misplaced("no event has this session forgotten, or it came already").into());
+                }
+                if marks.len() > remains::MARKS {
+                    return Err(Refusal::Misplaced("it has more fingerprints than are kept of a session").into());
+                }
+                let marks = marks.into_iter().map(|mark| mark.0).collect();
+                self.remains.insert(session, Remain { marks, copy_of });
             }
             Line::End(end) => {
                 self.close()?;
@@ -476,7 +492,9 @@ impl Building {
             }
         }
         let log = self.aside.join("log");
-        imported.write(&log).map_err(|source| Taking::Failed(ImportError::Log(source)))?;
+        let failed = |source| Taking::Failed(ImportError::Log(source));
+        imported.write(&log).map_err(failed)?;
+        Remains::open(&log).keep_all(std::mem::take(&mut self.remains)).map_err(failed)?;
         Ok(Built { sessions, ..self.built })
     }
 }

@@ -17,6 +17,7 @@ use super::*;
 use crate::chunks::{ChunkStore, Header};
 use crate::imported::Imported;
 use crate::journal::{DiskJournal, Journal, Options};
+use crate::remains::Remains;
 
 const SECRET: &str = "sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6";
 
@@ -34,6 +35,10 @@ impl Home {
 
     fn chunks(&self) -> ChunkStore {
         ChunkStore::open(self.path().join("blobs")).unwrap()
+    }
+
+    fn remains(&self) -> Remains {
+        Remains::open(&self.path().join("log"))
     }
 
     /// Records events of sessions, each from its first on.
@@ -76,7 +81,8 @@ impl Home {
     fn export_to(&self, wanted: &Wanted, out: &mut Vec<u8>) -> Result<Exported, Error> {
         let mut source = Offline::open(self.path())?;
         let chunks = ChunkStore::at(self.path().join("blobs"));
-        export(&mut source, &chunks, wanted, tempfile::tempfile().unwrap(), out, &mut |_: &Progress| {})
+        let (remains, spool) = (self.remains(), tempfile::tempfile().unwrap());
+        export(&mut source, &chunks, &remains, wanted, spool, out, &mut |_: &Progress| {})
     }
 
     fn import(&self, file: &str) -> Result<Built, ImportError> {
@@ -151,6 +157,48 @@ fn a_home_comes_back_to_the_byte() {
     // A daemon's own opening takes it as it takes any log.
     let opened = DiskJournal::open(Options::new(copy.path().join("log"), Timestamp(0)), Box::new(())).unwrap();
     assert_eq!(opened.tail(), exported.tail);
+}
+
+#[test]
+fn what_copies_of_forgotten_sessions_are_known_by_comes_along() {
+    let home = Home::usual();
+    let forgotten = |path| [discovered(path), vec![Event::Forgotten]].concat();
+    home.record(&[("c", forgotten("/t/c.jsonl")), ("d", forgotten("/t/d.jsonl"))]);
+    let remains = home.remains();
+    // Of what is not forgotten, or not yet, nothing is told.
+    remains.keep(vec![(id("a"), vec![9]), (id("c"), vec![1, u64::MAX])]).unwrap();
+    remains.keep_copy(id("d"), id("c")).unwrap();
+    let (exported, file) = home.export(&everything());
+    assert!(exported.unwrap().whole);
+    assert_eq!(file.matches("\"forgotten\":[").count(), 2, "{file}");
+    let copy = Home::new();
+    assert_eq!(copy.import(&file).unwrap().unknown, 0);
+    let come = copy.remains();
+    assert_eq!(come.copied_by(&id("x"), [9, u64::MAX].into_iter()), Some(id("c")));
+    assert_eq!((come.copied_by(&id("x"), [9].into_iter()), come.original_of(&id("d"))), (None, Some(id("c"))));
+    assert_eq!(copy.export(&everything()).1, file);
+    // What is no whole home has none of it.
+    let session = Wanted { session: Some("c".to_owned()), ..everything() };
+    assert!(!home.export(&session).1.contains("\"forgotten\":["));
+
+    let line = file.lines().find(|line| line.contains("\"forgotten\":[\"")).unwrap();
+    let many = format!(r#"{{"session":"c","forgotten":{:?}}}"#, vec!["0000000000000001"; crate::remains::MARKS + 1]);
+    for wrong in [
+        file.replace(line, &line.replace("\"c\"", "\"a\"")),
+        file.replace(line, &format!("{line}\n{line}")),
+        file.replace(line, &many),
+    ] {
+        assert!(matches!(Home::new().import(&wrong), Err(ImportError::Refused { .. })), "{wrong}");
+    }
+    // As an export was before they came along.
+    let older: String = file.lines().filter(|line| !line.contains("\"forgotten\":[")).fold(String::new(), join);
+    let copy = Home::new();
+    copy.import(&older).unwrap();
+    assert!(copy.remains().is_empty());
+
+    fs::write(home.path().join("log/forgotten-records.json"), "{}").unwrap();
+    let exported = home.export(&everything()).0.unwrap();
+    assert_eq!((exported.missing, exported.lost.len()), (2, 2), "{exported:?}");
 }
 
 #[test]

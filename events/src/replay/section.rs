@@ -93,9 +93,12 @@ fn read_line(
         Line::Header(header) => return Ok(Entry::Header(header)),
         Line::End(end) => return Ok(Entry::End(end)),
         Line::Item(_) => return Ok(Entry::Passed { lines: 1, items: 1 }),
-        Line::Manifest { .. } | Line::Chunk { .. } | Line::Note { .. } | Line::Missing { .. } | Line::Other => {
-            return Ok(Entry::Passed { lines: 1, items: 0 });
-        }
+        Line::Manifest { .. }
+        | Line::Chunk { .. }
+        | Line::Note { .. }
+        | Line::Missing { .. }
+        | Line::Forgotten { .. }
+        | Line::Other => return Ok(Entry::Passed { lines: 1, items: 0 }),
         Line::Record(record) => record,
     };
     scratch.clear();

@@ -9,6 +9,7 @@
 //! {"item":{…}}                                                       and that chunk's items
 //! {"session":"…","note":"…","text":"…"}                              notes that closes were given,
 //! {"session":"…","missing":"…"}                                      and what of these is not there to be written
+//! {"session":"…","forgotten":["…"],"copy_of":"…"}                    fingerprints by which copies of a forgotten one are known
 //! {"end":{"position":9,"chain":"…","state_hash":"…","records":9,"items":2,"redacted":0}}
 //! ```
 //!
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::envelope::{ChainHash, FORMAT, Tail};
-use crate::hash::ContentHash;
+use crate::hash::{ContentHash, Mark};
 use crate::record::{Position, SessionId};
 
 /// The format of an export. A file of a higher one was written by a newer version of this program.
@@ -69,6 +70,15 @@ pub enum Line<'a> {
         session: SessionId,
         /// Its name.
         id: ContentHash,
+    },
+    /// A session that is forgotten, and what copies of it are known by.
+    Forgotten {
+        /// Which one.
+        session: SessionId,
+        /// Fingerprints of ids of its records.
+        marks: Vec<Mark>,
+        /// The session as whose copy it was forgotten.
+        copy_of: Option<SessionId>,
     },
     /// The end of the file.
     End(End),
@@ -172,6 +182,10 @@ struct AnyV1<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     missing: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    forgotten: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    copy_of: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     end: Option<EndV1>,
 }
 
@@ -237,6 +251,12 @@ pub fn write(line: &Line<'_>) -> String {
         Line::Missing { session, id } => {
             AnyV1 { session: Some(session.to_string()), missing: Some(id.to_string()), ..AnyV1::default() }
         }
+        Line::Forgotten { session, marks, copy_of } => AnyV1 {
+            session: Some(session.to_string()),
+            forgotten: Some(marks.iter().map(ToString::to_string).collect()),
+            copy_of: copy_of.as_ref().map(ToString::to_string),
+            ..AnyV1::default()
+        },
         Line::End(end) => AnyV1 {
             end: Some(EndV1 {
                 position: end.tail.position.0,
@@ -297,6 +317,15 @@ pub fn read(line: &str) -> Result<Line<'_>, Error> {
     }
     if let Some(id) = &any.missing {
         return Ok(Line::Missing { session: session()?, id: hash("missing", id)? });
+    }
+    if let Some(marks) = &any.forgotten {
+        let marks: Option<Vec<Mark>> = marks.iter().map(|mark| Mark::parse(mark)).collect();
+        let copy_of = any.copy_of.as_deref().map(|id| SessionId::new(id).ok_or(Error::Field("copy_of")));
+        return Ok(Line::Forgotten {
+            session: session()?,
+            marks: marks.ok_or(Error::Field("forgotten"))?,
+            copy_of: copy_of.transpose()?,
+        });
     }
     Ok(Line::Other)
 }
@@ -363,8 +392,17 @@ mod tests {
         check(&Line::Item(raw), r#"{"item":{ "a" : 1 }}"#);
         check(&Line::Missing { session: session.clone(), id }, &format!(r#"{{"session":"s1","missing":"{h}"}}"#));
         check(
-            &Line::Note { session, id, text: "done".to_owned() },
+            &Line::Note { session: session.clone(), id, text: "done".to_owned() },
             &format!(r#"{{"session":"s1","note":"{h}","text":"done"}}"#),
+        );
+        let marks = vec![Mark(1), Mark(u64::MAX)];
+        check(
+            &Line::Forgotten { session: session.clone(), marks, copy_of: None },
+            r#"{"session":"s1","forgotten":["0000000000000001","ffffffffffffffff"]}"#,
+        );
+        check(
+            &Line::Forgotten { session, marks: Vec::new(), copy_of: SessionId::new("s2") },
+            r#"{"session":"s1","forgotten":[],"copy_of":"s2"}"#,
         );
         let end = End { tail, state_hash: id, state_version: 1, records: 9, items: 2, redacted: 1 };
         check(
@@ -392,6 +430,8 @@ mod tests {
             (r#"{"manifest":"x","content":{},"session":"s"}"#, "manifest"),
             (r#"{"chunk":"x","session":"../s"}"#, "items"),
             (r#"{"note":"x","text":"","session":"a/b"}"#, "session"),
+            (r#"{"forgotten":["xyz"],"session":"a"}"#, "forgotten"),
+            (r#"{"forgotten":[],"session":"a","copy_of":"a/b"}"#, "copy_of"),
         ] {
             let error = read(line).map(|line| format!("{line:?}")).unwrap_err();
             assert!(matches!(error, Error::Field(named) if named == field), "{line}: {error}");

@@ -424,7 +424,9 @@ proptest! {
             export::Line::Chunk { session: session.clone(), name, items, bytes },
             export::Line::Item(raw),
             export::Line::Missing { session: session.clone(), id: name },
-            export::Line::Note { session, id: name, text },
+            export::Line::Note { session: session.clone(), id: name, text },
+            export::Line::Forgotten { session: session.clone(), marks: numbers.map(Mark).to_vec(), copy_of: None },
+            export::Line::Forgotten { session: session.clone(), marks: Vec::new(), copy_of: Some(session) },
             export::Line::End(export::End { tail, state_hash: name, state_version, records, items, redacted }),
         ];
         for line in lines {

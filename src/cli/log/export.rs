@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use baton_actors::archive::{self, Exported, Offline, Wanted};
 use baton_actors::chunks::ChunkStore;
+use baton_actors::remains::Remains;
 use baton_events::record::Position;
 use baton_events::redact::redact;
 use clap::Args;
@@ -69,6 +70,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         unredacted: typed.unredacted,
     };
     let chunks = ChunkStore::at(environment.home.join("blobs"));
+    let remains = Remains::open(&environment.home.join("log"));
     let mut destination = Destination::open(typed.output.as_deref())?;
     let spool = destination.spool().map_err(archive::Error::Spool)?;
     let progress = Progress::new();
@@ -77,12 +79,12 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         Reached::Daemon(mut client) => {
             let mut source = Remote(&mut client);
             let out = destination.writer();
-            (archive::export(&mut source, &chunks, &wanted, spool, out, &mut show), None)
+            (archive::export(&mut source, &chunks, &remains, &wanted, spool, out, &mut show), None)
         }
         Reached::Home(_lock) => {
             let mut source = Offline::open(&environment.home)?;
             let out = destination.writer();
-            let exported = archive::export(&mut source, &chunks, &wanted, spool, out, &mut show);
+            let exported = archive::export(&mut source, &chunks, &remains, &wanted, spool, out, &mut show);
             (exported, source.broken().map(str::to_owned))
         }
     };
