@@ -219,6 +219,25 @@ impl ChunkStore {
         self.remove(&folder, |name| !named.contains(name) && !note::is_note(name))
     }
 
+    /// What is stored of a session: what [`ChunkStore::forget`] would remove.
+    ///
+    /// # Errors
+    ///
+    /// When its folder cannot be read.
+    pub fn stored(&self, session: &SessionId) -> Result<Removed, Error> {
+        let folder = self.folder_of(session);
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Removed::default()),
+            entries => entries.map_err(io_error("list", &folder))?,
+        };
+        let mut stored = Removed::default();
+        for entry in entries {
+            let size = entry.map_err(io_error("list", &folder))?.metadata().map_or(0, |metadata| metadata.len());
+            stored += Removed { files: 1, bytes: size };
+        }
+        Ok(stored)
+    }
+
     /// Removes everything of a session, durably. A session that has nothing is fine.
     pub fn forget(&self, session: &SessionId) -> Result<Removed, Error> {
         let folder = self.folder_of(session);

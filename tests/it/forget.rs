@@ -1,6 +1,7 @@
 //! What is forgotten is in no file of the home and in no answer, and stays forgotten, whatever becomes of its transcript, of
 //! the daemon and of the home.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use baton_actors::memory::Store;
@@ -215,6 +216,85 @@ fn a_daemon_that_is_killed_over_it_leaves_nothing_that_is_not_forgotten_later() 
 }
 
 #[test]
+fn one_that_is_killed_over_a_merge_leaves_nothing_either() {
+    // A merge takes its time, but a busy machine may look away for longer.
+    assert!((0..3).any(|_| kill_over_a_merge()), "no merge was caught");
+}
+
+/// Whether the daemon was killed in the middle of it.
+fn kill_over_a_merge() -> bool {
+    let world = World::new();
+    let mut transcript = planted(&world, 1);
+    for part in 0..300 {
+        transcript.prompt(&format!("the quokkaprompt again, part {part}, {}", words(part)));
+    }
+    transcript.reply("the bilbyreply to all of it");
+    world.transcript("-work-two", &id(20)).prompt("the platypus stays").reply("it does");
+    assert!(wait(|| world.found("quokkaprompt") == [id(1)]), "{}", world.log());
+    let memory = world.home().join("memory");
+    let before = segments(&memory);
+    let is_over = || world.log().contains("memory purged");
+    let mut forgetting = world.spawn(&["forget", &id(1), "--yes"]);
+    // A segment that was not there is the one that another is being merged into.
+    let merges = || segments(&memory).iter().any(|segment| !before.contains(segment));
+    while !merges() && !is_over() && forgetting.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    // It would start another daemon and ask again.
+    let _ = forgetting.kill();
+    let _ = forgetting.wait();
+    world.kill();
+    let caught = !is_over();
+    // The next daemon does it, without anybody who asks.
+    world.ok(&["daemon"]);
+    assert!(wait(is_over), "{}", world.log());
+    world.stop();
+    assert_eq!(found_in(world.home(), &WORDS), [""; 0]);
+    assert_eq!((world.found("quokkaprompt").len(), world.found("platypus")), (0, vec![id(20)]));
+    caught
+}
+
+/// Words that no other number has.
+fn words(number: u32) -> String {
+    (0..60).map(|word| format!("w{:x}", (number * 61 + word).wrapping_mul(2_654_435_761))).collect::<Vec<_>>().join(" ")
+}
+
+/// The segments of which there are files.
+fn segments(memory: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(memory).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let stems = names.filter_map(|name| name.split_once('.').map(|(stem, _)| stem.to_owned()));
+    stems.filter(|stem| stem.len() == 32).collect()
+}
+
+#[test]
+fn what_is_forgotten_goes_while_others_are_indexed() {
+    const OTHERS: u32 = 60;
+    let world = World::new();
+    let mut growing = planted(&world, 1);
+    planted(&world, 2);
+    assert_eq!(world.found("quokkaprompt").len(), 2);
+    for number in 100..100 + OTHERS {
+        world.transcript("-work-two", &id(number)).prompt(&format!("the platypus {}", words(number))).reply("it stays");
+    }
+    // One that goes is in the middle of it as well.
+    growing.prompt("the quokkaprompt once more").reply("and the bilbyreply");
+    let mut searching = world.spawn(&["search", "platypus"]);
+    let mut hidden = world.spawn(&["search", "quokkaprompt"]);
+    let done = forget(&world, &["--project", "/srv/-work-one"]);
+    assert_eq!(list(&done["sessions"]).len(), 4, "{done}");
+    assert!(searching.wait().unwrap().success() && hidden.wait().unwrap().success(), "{}", world.log());
+    world.ok(&["search", "platypus"]);
+    let indexed = world.json(&["sessions", "--state", "indexed"]);
+    assert_eq!(list(&indexed["sessions"]).len(), OTHERS as usize, "{}", world.log());
+    assert_eq!((world.found("quokkaprompt").len(), world.found("bilbyreply").len()), (0, 0));
+    assert!(world.found("platypus").len() >= 10);
+    world.kill();
+    assert_eq!(found_in(world.home(), &WORDS), [""; 0]);
+    world.ok(&["log", "verify"]);
+}
+
+#[test]
 fn forks_and_copies_go_too_unless_they_are_to_stay() {
     let world = World::new();
     let mut original = world.transcript("-work-one", &id(1));
@@ -234,6 +314,12 @@ fn forks_and_copies_go_too_unless_they_are_to_stay() {
     // One that nobody has read yet.
     copied(4, "-work-two");
     let would = world.json(&["forget", &id(1), "--dry-run"]);
+    // Of two that are stored and one that nobody has read: what there is now.
+    let stored = |number: u32| files_below(&world.home().join("blobs").join(id(number)));
+    let files: Vec<_> = [1, 2, 4].into_iter().flat_map(stored).collect();
+    let bytes: u64 = files.iter().map(|file| file.metadata().unwrap().len()).sum();
+    assert_eq!((would["files"].as_u64(), would["bytes"].as_u64()), (Some(files.len() as u64), Some(bytes)), "{would}");
+    assert!(bytes > 0 && would["estimated"] == true, "{would}");
     let also: Vec<(String, u64)> =
         list(&would["also"]).iter().map(|row| (text(&row["session_id"]), row["shared"].as_u64().unwrap())).collect();
     assert_eq!(also, [(id(2), 2), (id(4), 2)], "{would}");
@@ -241,6 +327,7 @@ fn forks_and_copies_go_too_unless_they_are_to_stay() {
     assert_eq!(world.show(&id(1))["state"].as_str().map(|state| state == "forgotten"), Some(false));
 
     let only = forget(&world, &[&id(1), "--only"]);
+    assert!(only["files"].as_u64() > Some(0) && only["estimated"].is_null(), "{only}");
     assert_eq!((list(&only["also"]).len(), list(&only["left"]).len()), (0, 2), "{only}");
     let found = world.found("quokkaprompt");
     assert!(!found.contains(&id(1)) && !found.is_empty(), "{found:?}");
@@ -338,6 +425,12 @@ fn it_is_asked_for_in_so_many_words() {
     let would = world.json(&["forget", "--before", "1d", "--dry-run"]);
     let ids: Vec<String> = list(&would["sessions"]).iter().map(|row| text(&row["session_id"])).collect();
     assert_eq!((ids, &would["dry_run"]), (vec![id(1)], &true.into()), "{would}");
+    // Also of one that nobody may have read yet, what decides is when something was said, not when the file was written.
+    world.transcript("-work-one", &id(3)).minutes_ago(3 * 24 * 60).prompt("another old one").reply("yes");
+    let would = world.json(&["forget", "--before", "1d", "--dry-run"]);
+    let ids: BTreeSet<String> = list(&would["sessions"]).iter().map(|row| text(&row["session_id"])).collect();
+    assert_eq!(ids, [id(1), id(3)].into(), "{would}");
+    assert!(list(&would["sessions"]).iter().all(|row| row["last_activity"].is_string()), "{would}");
     assert_eq!(world.found("quokkaprompt"), [id(1)], "nothing was changed");
     forget(&world, &["--before", "1d", "--project", "/srv/-work-one"]);
     assert_eq!((world.found("quokkaprompt").len(), world.found("bilbyreply")), (0, vec![id(2)]));

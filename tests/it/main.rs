@@ -44,6 +44,7 @@ mod record;
 mod reindex;
 mod repair;
 mod roots;
+mod screen;
 mod secrets;
 mod shapes;
 mod sockets;

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::screen::Screen;
 use crate::transcript::now;
 use crate::world::{Ran, World, finished, id, list, text};
 
@@ -152,6 +153,39 @@ fn what_was_said_again_and_again_is_shown_once() {
     assert_eq!(passages, 1, "{found}");
     let hits = list(&world.search("marmot")["hits"]);
     assert!(hits.iter().filter(|hit| hit["kind"] == "turn").count() > 1, "a program gets them all: {hits:?}");
+}
+
+#[test]
+fn forgetting_is_asked_for_and_only_a_yes_is_one() {
+    let world = World::new();
+    world.transcript("-work-one", &id(1)).prompt("the secretive numbat").reply("yes");
+    assert_eq!(world.found("numbat"), [id(1)]);
+    let ask = |arguments: &[&str], typed: &str| {
+        let mut screen = Screen::run(&world, arguments);
+        screen.answer("[y/N]", typed);
+        let (code, shown) = screen.end();
+        let listed = shown.find("00000001").unwrap_or_else(|| panic!("{shown}"));
+        assert!(listed < shown.find("Forget this session (1)?").unwrap(), "what goes is shown first: {shown}");
+        (code, shown)
+    };
+    let ways: [&[&str]; 3] =
+        [&["forget", "00000001"], &["forget", "--project=-work-one"], &["forget", "--before", "0d"]];
+    // The last is the end of input.
+    for typed in ["n\n", "\n", "maybe\n", "yes please\n", "\u{4}"] {
+        for way in ways {
+            let (code, shown) = ask(way, typed);
+            assert!(code == 1 && shown.contains("Nothing was changed"), "{typed:?}: {code} {shown}");
+        }
+    }
+    assert_eq!(world.found("numbat"), [id(1)]);
+    let (code, shown) = ask(ways[1], " Yes \n");
+    assert!(code == 0 && shown.contains("1 session forgotten"), "{code} {shown}");
+    assert_eq!((world.found("numbat").len(), world.show(&id(1))["state"].clone()), (0, "forgotten".into()));
+    // Nobody is asked where nothing fits, and a program never is.
+    let (code, shown) = Screen::run(&world, &["forget", "--before", "90d"]).end();
+    assert!(code == 0 && shown.contains("nothing to forget") && !shown.contains("[y/N]"), "{code} {shown}");
+    let (code, shown) = Screen::run(&world, &["forget", "00000001", "--json"]).end();
+    assert!(code == 1 && shown.contains("--yes") && !shown.contains("[y/N]"), "{code} {shown}");
 }
 
 #[test]

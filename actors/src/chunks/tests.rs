@@ -121,7 +121,9 @@ fn forgetting_leaves_nothing() {
     let other = SessionId::new("other").unwrap();
     let kept = store.append(&other, None, &lines(&[50]), header(1)).unwrap();
     let gone = store.append(&session(), None, &lines(&[50]), header(1)).unwrap();
-    assert_eq!(store.forget(&session()).unwrap().files, 2);
+    let stored = store.stored(&session()).unwrap();
+    assert_eq!((stored.files, store.forget(&session()).unwrap()), (2, stored));
+    assert_eq!(store.stored(&session()).unwrap(), Removed::default());
     assert!(!store.folder_of(&session()).exists());
     assert!(matches!(store.read(&session(), &gone), Err(Error::Missing { .. })));
     assert_eq!(store.forget(&session()).unwrap(), Removed::default());

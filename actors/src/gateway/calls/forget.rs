@@ -47,6 +47,10 @@ pub(in crate::gateway) async fn forget(
     let mut told = told(services, &chosen).await;
     told.dry_run = asked.dry_run;
     if asked.dry_run {
+        if !asked.undo {
+            let stored = stored(services, &chosen).await?;
+            (told.files, told.bytes, told.estimated) = (stored.files, stored.bytes, true);
+        }
         told.message = would(&told, asked.undo);
         return Ok(told);
     }
@@ -239,7 +243,11 @@ async fn told(services: &Arc<Services>, chosen: &Chosen) -> answer::Forget {
             state: if known.is_some() { state.phase.as_str() } else { "not read" }.to_owned(),
             project: state.place.as_ref().map(|place| out(&place.project)).or(target.project.as_deref().map(out)),
             file_path: path_of(target).map(|path| out(&path)),
-            last_activity: known.as_ref().map(|state| state.last_activity().to_string()),
+            last_activity: known
+                .as_ref()
+                .map(|state| state.last_activity())
+                .or(target.last_at)
+                .map(|at| at.to_string()),
             message_count: state.counts.messages,
             parent_session_id: state.parent().or(target.parent.as_ref()).map(ToString::to_string),
         }
@@ -267,6 +275,20 @@ async fn told(services: &Arc<Services>, chosen: &Chosen) -> answer::Forget {
     }
 }
 
+/// What there is to be deleted of conversations and notes.
+async fn stored(services: &Arc<Services>, chosen: &Chosen) -> Result<Removed, Ended> {
+    let ids: Vec<SessionId> = chosen.sessions.iter().chain(&chosen.also).map(|target| target.id.clone()).collect();
+    let chunks = services.chunks.clone();
+    let weighing = tokio::task::spawn_blocking(move || {
+        ids.iter().try_fold(Removed::default(), |mut all, id| {
+            all += chunks.stored(id)?;
+            Ok::<_, crate::chunks::Error>(all)
+        })
+    });
+    let stored = weighing.await.map_err(|error| internal("conversations cannot be looked at", error))?;
+    Ok(stored.map_err(|error| internal("conversations cannot be looked at", error))?)
+}
+
 fn sessions(count: usize) -> String {
     if count == 1 { "1 session".to_owned() } else { format!("{count} sessions") }
 }
@@ -276,7 +298,14 @@ fn would(told: &answer::Forget, undo: bool) -> String {
     match (told.sessions.is_empty(), undo) {
         (true, false) => "nothing fits: there is nothing to forget".to_owned(),
         (true, true) => "nothing fits: no such session is forgotten".to_owned(),
-        (false, false) => format!("{count} would be forgotten; nothing was changed"),
+        (false, false) => {
+            let (files, bytes) = (told.files, told.bytes);
+            let noun = if files == 1 { "file" } else { "files" };
+            format!(
+                "{count} would be forgotten, with {files} {noun} of conversations and notes ({bytes} bytes as they are now) and \
+                 what searches find; nothing was changed"
+            )
+        }
         (false, true) => format!("{count} would be no longer forgotten; nothing was changed"),
     }
 }

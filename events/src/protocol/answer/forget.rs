@@ -17,10 +17,14 @@ pub struct Forget {
     /// Such sessions, where only those that were named were to go.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<ForgetAlso>,
-    /// Files of conversations and notes that were deleted.
+    /// Files of conversations and notes that were deleted; where it was only looked, that are there to be deleted. What the
+    /// memory holds is not counted.
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Whether files and bytes are what is there now: by the time they go it may be more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
     /// What is outside of Baton's home, and is not touched: the agent's own transcripts, exports, backups.
     pub kept_elsewhere: String,
     /// The agent's transcripts that are still there, the first of them.

@@ -26,6 +26,8 @@ pub(super) struct Target {
     pub(super) project: Option<String>,
     /// Whose subagent it is, if only its file says so.
     pub(super) parent: Option<SessionId>,
+    /// When something was last said in it, if only its transcript says so.
+    pub(super) last_at: Option<Timestamp>,
     /// Why it goes with another.
     pub(super) why: String,
     /// How many records it has in common with that.
@@ -34,7 +36,7 @@ pub(super) struct Target {
 
 impl Target {
     pub(super) fn of(id: SessionId) -> Self {
-        Self { id, file: None, project: None, parent: None, why: String::new(), shared: 0 }
+        Self { id, file: None, project: None, parent: None, last_at: None, why: String::new(), shared: 0 }
     }
 
     pub(super) fn of_file(file: FileSeen) -> Self {
@@ -195,24 +197,35 @@ async fn fitting(
         .cloned()
         .collect();
     if !unread.is_empty() {
-        let before = asked.before;
+        let before = asked.before.map(Timestamp);
         let heads = look(services, out, unread.len() as u64, move |looking| {
             let unread = unread.into_iter().take_while(|_| looking.next());
-            unread.filter_map(|file| Some((glance::head(&file)?, file))).collect::<Vec<_>>()
+            unread.filter_map(|file| Some((look_into(&file, before)?, file))).collect::<Vec<_>>()
         });
-        for (head, file) in heads.await? {
-            let state = glance::as_state(&head);
-            let is_old = before.is_none_or(|before| file.stat.modified() < Timestamp(before));
-            if is_in(&state) && is_old && !found.iter().any(|target| target.id == file.session) {
+        for (seen, file) in heads.await? {
+            let state = glance::as_state(&seen);
+            // Where no record says when it was, the file does.
+            let last_at = seen.last_at.unwrap_or_else(|| file.stat.modified());
+            if is_in(&state) && is_before(asked, last_at) && !found.iter().any(|target| target.id == file.session) {
                 let project = state.place.map(|place| place.project);
                 let target = Target::of_file(file);
-                found.push(Target { project, parent: target.parent.clone().or(head.parent), ..target });
+                let parent = target.parent.clone().or(seen.parent);
+                found.push(Target { project, parent, last_at: seen.last_at, ..target });
             }
         }
     }
     match project {
         Some(Err(unknown)) if found.is_empty() => Err(unknown.into()),
         _ => Ok(found),
+    }
+}
+
+/// The head of a transcript that nobody has read, which does not say when its last word was; all of it where that decides, and
+/// may be younger than `before`: the last word of what has lain unchanged since then cannot be. Blocks for disk reads.
+fn look_into(file: &FileSeen, before: Option<Timestamp>) -> Option<glance::Glance> {
+    match before {
+        Some(before) if file.stat.modified() >= before => glance::beyond(None, file),
+        _ => glance::head(file).map(|head| glance::Glance { last_at: None, ..head }),
     }
 }
 
@@ -273,5 +286,47 @@ pub(super) fn with_subagents(
         if targets.len() == before {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_events::conversation::Agent;
+
+    use super::*;
+    use crate::files;
+
+    #[test]
+    fn what_is_old_is_told_by_its_last_word_and_by_its_file_where_that_is_enough() {
+        const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        let record = r#"{"type":"user","uuid":"u","sessionId":"s","timestamp":"2026-03-14T09:26:53.589Z","cwd":"/srv/work","message":{"role":"user","content":"x"}}"#;
+        std::fs::write(&path, format!("{record}\n")).unwrap();
+        let metadata = std::fs::metadata(&path).unwrap();
+        let file = FileSeen {
+            session: SessionId::new("s").unwrap(),
+            agent: Agent::ClaudeCode,
+            kind: Kind::Main,
+            path: path.to_str().unwrap().to_owned(),
+            stat: files::FileStat::of(&metadata),
+            identity: files::identity(&metadata),
+        };
+        let (said, written) = (Timestamp::parse("2026-03-14T09:26:53.589Z").unwrap(), file.stat.modified());
+        for (before, expected) in [
+            // The file was written just now; what was said in it was said long ago.
+            (Some(said.plus_ms(DAY_MS)), Some(said)),
+            (Some(said), Some(said)),
+            (Some(written), Some(said)),
+            // It has lain there since before that day: there is nothing to be looked for.
+            (Some(written.plus_ms(DAY_MS)), None),
+            (None, None),
+        ] {
+            let seen = look_into(&file, before).unwrap();
+            assert_eq!(seen.last_at, expected, "{before:?}");
+            assert_eq!(seen.place.map(|place| place.cwd), Some("/srv/work".to_owned()));
+        }
+        std::fs::remove_file(&path).unwrap();
+        assert!(look_into(&file, Some(said)).is_none());
     }
 }
