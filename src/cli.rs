@@ -44,8 +44,8 @@ pub use failure::Telling;
 
 /// Session memory for coding agents: every session becomes one episode, found in milliseconds.
 ///
-/// Baton reads the transcripts that Claude Code writes, notices when a session is over, and keeps what was asked, done,
-/// broken and mended, searchable and offline. The first command starts a daemon; `baton stop` ends it.
+/// Baton reads the transcripts that Claude Code and Codex write, notices when a session is over, and keeps what was asked,
+/// done, broken and mended, searchable and offline. The first command starts a daemon; `baton stop` ends it.
 #[derive(Debug, Parser)]
 #[command(name = "baton", version, after_help = AFTER_HELP)]
 pub struct Cli {
@@ -65,6 +65,7 @@ Examples:
 Environment:
   BATON_HOME         Baton's own files [default: ~/.baton]
   CLAUDE_CONFIG_DIR  Claude Code's directory; transcripts lie below projects/ [default: ~/.claude]
+  CODEX_HOME         Codex' directory; transcripts lie below sessions/ [default: ~/.codex]
   BATON_LOG          what goes to daemon.log, as in `info,baton_actors=debug`
   NO_COLOR           no colours
   COLUMNS            how wide tables may be, if not as wide as the terminal

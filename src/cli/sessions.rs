@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use baton_events::protocol::answer::{Row, Sessions};
+use baton_events::protocol::answer::{Reading, Row, Sessions};
 use baton_events::protocol::{SessionsParams, method};
 use baton_events::record::Timestamp;
 use clap::Args;
 
 use super::Error;
 use crate::environment::Environment;
-use crate::print::{Cell, Column, Output, Style, Table};
+use crate::print::{self, Cell, Column, Output, Style, Table};
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
@@ -31,7 +31,8 @@ was said), gone (the transcript vanished before it was read), untracked (stopped
 
 JSON: {\"sessions\":[{\"session_id\",\"file_path\",\"project\",\"group_id\",\"agent\",\"tracked\",\"state\",\"why\",\"content_hash\", \
 \"episode_uuid\",\"last_indexed_at\",\"last_activity\",\"message_count\",\"close_reason\",\"close_note\",\"records_by_type\",\"unknown_types\", \
-\"malformed_lines\",\"oversize_lines\",…}]}. A copy that needs no \
+\"malformed_lines\",\"oversize_lines\",…}], \"reading\":{\"done\",\"total\"}}, the last only while there are transcripts that were never \
+read. A copy that needs no \
 daemon to read is `session_states.json` in BATON_HOME, at most 10 s old.
 
 Examples:
@@ -73,6 +74,11 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         return Ok(ExitCode::SUCCESS);
     }
     let found: Sessions = super::read(&result)?;
+    if let Some(Reading { done, total }) = found.reading {
+        print::note(&format!(
+            "Still reading history: {done} of {total} transcripts. `baton status` tells how far it is."
+        ));
+    }
     if found.sessions.is_empty() {
         output.line(match typed.state.is_some() || typed.project.is_some() {
             true => "No such sessions. `baton sessions` lists all.",

@@ -1,7 +1,8 @@
-//! What Claude Code has of Baton: hooks, server, how long it keeps transcripts.
+//! What Claude Code has of Baton: hooks, server, how long it keeps transcripts; and whether Codex is read beside it.
 
 use std::path::{Path, PathBuf};
 
+use baton_events::conversation::Agent;
 use serde_json::Value;
 
 use super::Finding;
@@ -44,6 +45,7 @@ pub(super) fn look(environment: &Environment, directory: &Path) -> Vec<Finding> 
     findings.extend(all.iter().filter_map(switched_off));
     findings.extend(hooks(&all, &plugins, environment));
     findings.push(server(environment, directory, &project, &plugins));
+    findings.extend(codex(environment));
     let of_user = all.iter().find(|settings| settings.path == user.settings);
     findings.push(match retention(of_user.map_or(&Value::Null, |settings| &settings.value)) {
         None => Finding::ok("retention", "transcripts are kept for as long as cleanupPeriodDays says"),
@@ -54,6 +56,18 @@ pub(super) fn look(environment: &Environment, directory: &Path) -> Vec<Finding> 
         ),
     });
     findings
+}
+
+/// Nothing where Codex was never used.
+fn codex(environment: &Environment) -> Option<Finding> {
+    let folder = environment.roots().into_iter().find(|root| root.agent == Agent::Codex && root.projects.is_dir())?;
+    Some(Finding::ok(
+        "codex",
+        format!(
+            "{} is read; Codex calls no hooks, so its sessions end by a close, a search or the timeout",
+            folder.projects.display()
+        ),
+    ))
 }
 
 fn read(path: &Path) -> Result<Option<Value>, String> {

@@ -22,7 +22,7 @@ pub(super) fn look(environment: &Environment) -> Vec<Finding> {
     let mut client = match Client::connect(environment) {
         Ok(Some(client)) => client,
         Ok(None) => {
-            let first = if on_disk == 0 { "; Claude Code writes them when it is used" } else { "" };
+            let first = if on_disk == 0 { "; Claude Code and Codex write them when they are used" } else { "" };
             return vec![
                 Finding::unknown("daemon", "none runs; any command but this one starts it"),
                 Finding::unknown("transcripts", format!("{on_disk} on disk{first}")),
@@ -74,7 +74,7 @@ fn coverage(status: &Status, on_disk: u64, unindexed: Option<u64>) -> Finding {
                 true => "none found".to_owned(),
                 false => format!("none found; {} is not there", missing.join(", ")),
             },
-            "use Claude Code, or set CLAUDE_CONFIG_DIR to its directory",
+            "use Claude Code or Codex, or set CLAUDE_CONFIG_DIR or CODEX_HOME to its directory",
         ),
         () if status.looking || status.backlog.pending > 0 => {
             Finding::ok("transcripts", format!("{what}; {} still to be read", status.backlog.pending))

@@ -112,13 +112,13 @@ fn variables() -> Finding {
             format!("unset {OWN_CHILD}; Baton sets it for what it starts itself"),
         );
     }
-    let set: Vec<String> = ["BATON_HOME", "CLAUDE_CONFIG_DIR"]
+    let set: Vec<String> = ["BATON_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"]
         .iter()
         .filter(|name| is_set(name))
         .map(|name| format!("{name}={}", std::env::var_os(name).unwrap_or_default().display()))
         .collect();
     match set.is_empty() {
-        true => Finding::ok("environment", "nothing is set: ~/.baton and ~/.claude"),
+        true => Finding::ok("environment", "nothing is set: ~/.baton, ~/.claude and ~/.codex"),
         false => Finding::ok("environment", set.join(", ")),
     }
 }

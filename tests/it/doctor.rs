@@ -91,6 +91,16 @@ fn where_all_is_well_it_says_so() {
 }
 
 #[test]
+fn codex_is_seen_where_it_is_used() {
+    let world = without_claude();
+    let findings = doctor(&world);
+    assert!(findings.iter().all(|finding| finding["check"] != "codex"), "{findings:#?}");
+    found(&findings, "environment", "ok", "CODEX_HOME=");
+    fs::create_dir_all(world.path("codex/sessions")).unwrap();
+    found(&doctor(&world), "codex", "ok", "codex/sessions is read");
+}
+
+#[test]
 fn a_program_that_has_gone_is_an_error_with_its_fix() {
     let world = without_claude();
     world.ok(&["install", "--yes"]);

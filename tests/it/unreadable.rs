@@ -61,6 +61,14 @@ fn a_transcript_that_becomes_unreadable_keeps_its_episode() {
     let closed = world.close_fails(&[&id(1)]);
     assert!(text(&closed["message"]).contains("Permission denied"), "{closed}");
     assert_eq!(world.show(&id(1))["episode"]["uuid"], *uuid);
+    // Whoever asks for another project misses nothing by it.
+    world.transcript("-work-two", &id(3)).prompt("the margay is elsewhere");
+    assert_eq!(world.found("margay"), [id(3)]);
+    for (asked, failed) in [(None, true), (Some("/srv/-work-one"), true), (Some("/srv/-work-two"), false)] {
+        let project = asked.map_or_else(Vec::new, |project| vec!["--project", project]);
+        let found = world.json(&[&["search", "margay"], &project[..]].concat());
+        assert_eq!(found["freshness"].get("failed").is_some(), failed, "{asked:?}: {found}");
+    }
     set_mode(transcript.path(), 0o600);
     assert_eq!(world.found("caracal"), [id(1)]);
 }

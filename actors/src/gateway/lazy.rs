@@ -9,7 +9,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Failure, Progress, code};
 use baton_events::record::{CommandId, Position, SessionId};
 use baton_events::redact::redact;
-use baton_events::session::{CloseReason, State};
+use baton_events::session::{CloseReason, Kind, State};
 use tokio::task::{JoinError, JoinSet};
 use uuid::Uuid;
 
@@ -60,21 +60,37 @@ impl Step {
 }
 
 /// Has every transcript looked at once. When it returns, sessions that had not been read before have been, as far as
-/// there are not too many of them.
-pub(super) async fn look(services: &Services) {
-    if let Ok(grown) = services.watcher.refresh().await {
-        let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
-        let (unread, rest) = new_ones(&table, &settings, grown);
-        services.supervisor.seen(rest);
-        take_in(services, unread).await;
+/// there are not too many of them. Whether there were any.
+pub(super) async fn look(services: &Services) -> bool {
+    let Ok(grown) = services.watcher.refresh().await else { return false };
+    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let (unread, rest) = new_ones(&table, &settings, grown);
+    services.supervisor.seen(rest);
+    let is_any = !unread.is_empty();
+    take_in(services, unread).await;
+    is_any
+}
+
+/// How many transcripts, subagents' left out, wait to be read for the first time while the backlog is worked on.
+pub(super) async fn unread(services: &Services) -> u64 {
+    let Ok(grown) = services.watcher.refresh().await else { return 0 };
+    // What nobody works on is not waited for: it cannot be read, and `status` says so.
+    if services.progress.borrow().pending() == 0 {
+        return 0;
     }
+    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    grown.iter().filter(|file| file.kind == Kind::Main && is_new(&table, &settings, file)).count() as u64
+}
+
+/// Whether nothing of a file's session was read, and may be.
+fn is_new(table: &SessionTable, settings: &Settings, file: &FileSeen) -> bool {
+    let is_unread = |state: &State| state.read.offset == 0 && settings.reads(state);
+    table.get(&file.session).is_none_or(|row| is_unread(&row.state))
 }
 
 /// The newest files of sessions of which nothing was read, and may be, and the others.
 fn new_ones(table: &SessionTable, settings: &Settings, files: Vec<FileSeen>) -> (Vec<FileSeen>, Vec<FileSeen>) {
-    let is_unread = |state: &State| state.read.offset == 0 && settings.reads(state);
-    let is_new = |file: &FileSeen| table.get(&file.session).is_none_or(|row| is_unread(&row.state));
-    let (mut new, mut rest): (Vec<_>, Vec<_>) = files.into_iter().partition(is_new);
+    let (mut new, mut rest): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| is_new(table, settings, file));
     rest.extend(new.split_off(new.len().min(limits::DISCOVERED_AT_ONCE)));
     (new, rest)
 }

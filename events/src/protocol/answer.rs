@@ -103,6 +103,19 @@ pub struct Freshness {
 pub struct Sessions {
     /// Latest activity first; those in which nothing was said come last.
     pub sessions: Vec<Row>,
+    /// How far the history is read, while there are transcripts of which no session is known yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reading: Option<Reading>,
+}
+
+/// How much of what there is to be read has been.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Reading {
+    /// Transcripts whose sessions are known.
+    pub done: u64,
+    /// All that there are.
+    pub total: u64,
 }
 
 /// One session.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use baton_events::protocol::{Caller, Failure, SearchParams, answer, code};
 use baton_events::record::{Position, SessionId};
 use baton_events::redact::redact;
-use baton_events::session::Phase;
+use baton_events::session::{Phase, State};
 
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
@@ -41,7 +41,13 @@ pub(in crate::gateway) async fn ready(services: &Arc<Services>, out: &Out, ask: 
     }
     let searcher = services.indexer.searcher().map_err(|_| lazy::no_memory(services))?;
     let table = services.table.borrow().clone();
-    let failed = table.iter().filter(|(_, row)| row.state.phase == Phase::Failed);
+    let settings = services.settings.borrow().clone();
+    // What was not asked for is not missing; where a session works that could never be read is not known.
+    let is_meant = |state: &State| {
+        let is_in = ask.project.is_none_or(|project| state.place.is_none() || resolve::is_in(state, project));
+        is_in && !settings.excludes(state)
+    };
+    let failed = table.iter().filter(|(_, row)| row.state.phase == Phase::Failed && is_meant(&row.state));
     let freshness = answer::Freshness {
         indexed_now: step.indexed,
         pending: step.pending + u64::from(position < step.position.max(tail)),

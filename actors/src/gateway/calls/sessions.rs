@@ -34,10 +34,13 @@ pub(in crate::gateway) async fn sessions(
         let known = STATES.join(", ");
         return Err(failure(code::INVALID_PARAMS, format!("no state {state:?}; there are {known}")).into());
     }
-    lazy::look(services).await;
+    let unread = if lazy::look(services).await { lazy::unread(services).await } else { 0 };
     let table = services.table.borrow().clone();
     let settings = services.settings.borrow().clone();
     let project = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name)).transpose()?;
+    let is_read = |state: &State| !state.is_subagent() && state.read.offset > 0;
+    let done = table.iter().filter(|(_, row)| is_read(&row.state)).count() as u64;
+    let reading = (unread > 0).then_some(answer::Reading { done, total: done + unread });
     let (services, asked) = (services.clone(), asked.clone());
     // Rows have notes, and notes are files.
     let rows = tokio::task::spawn_blocking(move || {
@@ -48,7 +51,7 @@ pub(in crate::gateway) async fn sessions(
         })
     });
     let sessions = rows.await.map_err(|error| internal("reading the table broke", error))?;
-    Ok(answer::Sessions { sessions })
+    Ok(answer::Sessions { sessions, reading })
 }
 
 fn is_so(state: &State, name: &str) -> bool {
