@@ -27,7 +27,7 @@ The agent's own transcripts are not touched, nor are exports and backups that we
 On a terminal it lists what goes and asks; elsewhere it needs --yes. To call it again goes on with what was interrupted.
 
 JSON: {\"status\",\"sessions\":[{\"session_id\",\"state\",\"project\",\"file_path\",\"last_activity\",\"message_count\"}],\
-\"also\":[{\"session_id\",\"why\",\"shared\"}],\"files\",\"bytes\",\"kept_elsewhere\",\"transcripts\":[…],\"message\"}.
+\"also\":[{\"session_id\",\"why\",\"shared\"}],\"files\",\"bytes\",\"estimated\",\"kept_elsewhere\",\"transcripts\":[…],\"message\"}.
 
 Examples:
   baton forget a94e0d17                       one session, after a look at what goes with it
