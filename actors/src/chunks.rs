@@ -30,7 +30,7 @@ mod note;
 #[cfg(test)]
 mod tests;
 
-pub use batch::Batch;
+pub use batch::{Append, Batch};
 pub use manifest::{ChunkRef, Header, Manifest, ManifestId};
 
 use manifest::{file_name, name_of};

@@ -62,7 +62,15 @@ impl Batch {
         lines: impl Iterator<Item = Result<L, Error>>,
         header: Header,
     ) -> Result<ManifestId, Error> {
-        let mut lines = lines.peekable();
+        let mut append = self.begin(session, prior)?;
+        for line in lines {
+            append.line(self, line?.as_ref())?;
+        }
+        append.finish(self, header)
+    }
+
+    /// As [`Batch::append_each`], of lines that whoever makes them hands over. What is in memory is one chunk.
+    pub fn begin(&mut self, session: &SessionId, prior: Option<&ManifestId>) -> Result<Append, Error> {
         let folder = self.store.folder_of(session);
         durable::make_private_folder(&folder).map_err(io_error("create", &folder))?;
         // A folder that is there may be left from an append that was not committed; one with a manifest is not.
@@ -72,30 +80,8 @@ impl Batch {
             Some(prior) => self.store.manifest(session, prior)?.chunks,
             None => Vec::new(),
         };
-        let mut open = Open::default();
-        if lines.peek().is_some()
-            && let Some(last) = chunks.pop()
-        {
-            open = Open { items: last.items, lines: self.store.chunk(session, &last)? };
-        }
-        for (index, line) in lines.enumerate() {
-            let line = line?;
-            let line = line.as_ref();
-            check(index, line)?;
-            if open.items > 0 && open.lines.len() + line.len() + 1 > CHUNK_BYTES {
-                chunks.push(self.close(&folder, std::mem::take(&mut open))?);
-            }
-            open.lines.extend_from_slice(line);
-            open.lines.push(b'\n');
-            open.items += 1;
-        }
-        if open.items > 0 {
-            chunks.push(self.close(&folder, open)?);
-        }
-        let manifest = Manifest::new(header, chunks);
-        let (id, bytes) = manifest.encode().map_err(|error| io_error("encode a manifest in", &folder)(error.into()))?;
-        self.write(&folder, &file_name(&id), &bytes)?;
-        Ok(id)
+        let last = chunks.pop();
+        Ok(Append { session: session.clone(), folder, chunks, last, open: Open::default(), index: 0 })
     }
 
     /// Makes everything durable, under its own names.
@@ -184,6 +170,56 @@ impl Drop for Batch {
             // What stays behind is removed by the next collection of that session.
             let _ = fs::remove_file(temporary);
         }
+    }
+}
+
+/// An append that is under way in a [`Batch`]. Dropping it leaves its files to the batch, which must not be committed then.
+#[must_use = "nothing is named before finish"]
+pub struct Append {
+    session: SessionId,
+    folder: PathBuf,
+    /// Chunks that are full.
+    chunks: Vec<ChunkRef>,
+    /// The last chunk of the prior conversation, until a line comes that may still fit into it.
+    last: Option<ChunkRef>,
+    open: Open,
+    /// Lines taken.
+    index: usize,
+}
+
+impl Append {
+    /// Lines taken until now.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Takes the next line, without its line break. After an error nothing of the batch may be committed.
+    pub fn line(&mut self, batch: &mut Batch, line: &[u8]) -> Result<(), Error> {
+        check(self.index, line)?;
+        self.index += 1;
+        if let Some(last) = self.last.take() {
+            self.open = Open { items: last.items, lines: batch.store.chunk(&self.session, &last)? };
+        }
+        if self.open.items > 0 && self.open.lines.len() + line.len() + 1 > CHUNK_BYTES {
+            self.chunks.push(batch.close(&self.folder, std::mem::take(&mut self.open))?);
+        }
+        self.open.lines.extend_from_slice(line);
+        self.open.lines.push(b'\n');
+        self.open.items += 1;
+        Ok(())
+    }
+
+    /// Names what was taken, behind the conversation that it began with.
+    pub fn finish(self, batch: &mut Batch, header: Header) -> Result<ManifestId, Error> {
+        let Self { folder, mut chunks, last, open, .. } = self;
+        chunks.extend(last);
+        if open.items > 0 {
+            chunks.push(batch.close(&folder, open)?);
+        }
+        let manifest = Manifest::new(header, chunks);
+        let (id, bytes) = manifest.encode().map_err(|error| io_error("encode a manifest in", &folder)(error.into()))?;
+        batch.write(&folder, &file_name(&id), &bytes)?;
+        Ok(id)
     }
 }
 

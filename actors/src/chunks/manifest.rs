@@ -60,7 +60,7 @@ pub struct ChunkRef {
 }
 
 impl ChunkRef {
-    pub(super) fn file_name(&self) -> String {
+    pub(crate) fn file_name(&self) -> String {
         format!("{}.zst", self.name)
     }
 }
