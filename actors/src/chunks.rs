@@ -153,16 +153,7 @@ impl ChunkStore {
     /// The lines of one chunk of a manifest, each with its line break; verified, and never more than the manifest
     /// says.
     pub fn chunk(&self, session: &SessionId, chunk: &ChunkRef) -> Result<Vec<u8>, Error> {
-        let path = self.folder_of(session).join(chunk.file_name());
-        let damaged = |what: String| Error::Damaged { path: path.clone(), what };
-        let size = usize::try_from(chunk.bytes).ok().filter(|size| *size <= LINE_MAX_BYTES + 1);
-        let size = size.ok_or_else(|| damaged(format!("its manifest gives it {} bytes", chunk.bytes)))?;
-        let packed = read_bounded(session, &path, compression::packed_max_bytes(size))?;
-        let lines = compression::unpack(&packed, size).map_err(|error| damaged(error.to_string()))?;
-        if lines.len() != size || name_of(&lines) != chunk.name {
-            return Err(damaged("it does not match its name".into()));
-        }
-        Ok(lines)
+        unpacked(session, &self.folder_of(session).join(chunk.file_name()), chunk)
     }
 
     /// A manifest and all its lines. What is in memory at once is the whole conversation; [`ChunkStore::chunk`] reads
@@ -289,6 +280,19 @@ fn folder_name(session: &SessionId) -> String {
     } else {
         format!("x-{}", &name_of(id.as_bytes())[..32])
     }
+}
+
+/// The lines of a chunk that lies there.
+fn unpacked(session: &SessionId, path: &Path, chunk: &ChunkRef) -> Result<Vec<u8>, Error> {
+    let damaged = |what: String| Error::Damaged { path: path.to_owned(), what };
+    let size = usize::try_from(chunk.bytes).ok().filter(|size| *size <= LINE_MAX_BYTES + 1);
+    let size = size.ok_or_else(|| damaged(format!("its manifest gives it {} bytes", chunk.bytes)))?;
+    let packed = read_bounded(session, path, compression::packed_max_bytes(size))?;
+    let lines = compression::unpack(&packed, size).map_err(|error| damaged(error.to_string()))?;
+    if lines.len() != size || name_of(&lines) != chunk.name {
+        return Err(damaged("it does not match its name".into()));
+    }
+    Ok(lines)
 }
 
 fn read_bounded(session: &SessionId, path: &Path, bound: u64) -> Result<Vec<u8>, Error> {

@@ -4,8 +4,10 @@
 //! from the journal into the searchable memory. A job that breaks is reported as failed. If this actor fails, the jobs in
 //! flight are lost with it: their sessions still owe them, and hand them out again when they are woken.
 
+pub(crate) mod conversation;
 mod episode;
 mod fresh;
+mod gathered;
 mod job;
 mod leave;
 mod left_out;
@@ -22,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_events::conversation::{Agent, Item};
+use baton_events::conversation::Agent;
 use baton_events::record::{Position, SessionId};
 use baton_events::session::{Complete, EffectId, EpisodeRef, FailureWhy, FileIdentity, IndexJob, Phase};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -240,11 +242,6 @@ impl Handle {
     /// What keeps conversations from being stored, while something does.
     pub fn not_storing(&self) -> Option<String> {
         self.storing.told()
-    }
-
-    /// The conversation behind an episode. Blocks for disk reads.
-    pub fn conversation(&self, id: &SessionId, episode: &EpisodeRef) -> Result<Vec<Item>, EpisodeError> {
-        episode::conversation(&self.chunks, id, episode)
     }
 
     /// Makes the memory durable and lets go of it. Jobs in flight are not waited for: they are owed still.

@@ -191,8 +191,8 @@ pub const MEMORY_STEP: usize = 32;
 /// How long the memory gathers changes before it commits them without being asked: a commit costs about 8 ms.
 pub const MEMORY_COMMIT: Duration = Duration::from_secs(1);
 
-/// Conversations of finished jobs that wait in memory for the search index, in items; others are read back from disk.
-pub const FRESH_ITEMS: usize = 50_000;
+/// Conversations of finished jobs that wait in memory for the search index, in bytes; others are read back from disk.
+pub const FRESH_BYTES: usize = 16 * 1024 * 1024;
 
 /// Longest that a sweep of all conversations is waited for: reading the manifests of some ten thousand sessions takes seconds.
 pub const SWEEP_CHUNKS: Duration = Duration::from_secs(300);

@@ -49,7 +49,7 @@ pub use store::{Checkpoint, Opened, Store};
 
 /// What a memory on disk must have been written by to be used. To be raised with every change of the analyzer, the
 /// fields, the cutting into units, entities and facts, the filter or the redaction.
-pub const PROJECTION_VERSION: u32 = 5;
+pub const PROJECTION_VERSION: u32 = 6;
 
 /// Sessions named by one transcript that the memory keeps: agents write one, or a few.
 pub const MAX_LINKS: usize = 16;
@@ -81,14 +81,37 @@ pub struct Entry<'a> {
     pub parent: Option<&'a SessionId>,
     /// The sessions that its transcript names, with what they are to it; the first [`MAX_LINKS`] are kept.
     pub links: &'a [(Link, SessionId)],
-    /// All units of the session, in order.
-    pub units: &'a [Unit],
+    /// All units of the session.
+    pub units: &'a dyn Units,
     /// The first unit that may differ from what the memory holds, in itself or in one of the two units on either side
     /// of it; those before are not written again. 0 replaces all. All are also replaced, whatever this says, when the
     /// memory holds another generation, project or group of the session, or fewer units.
     pub changed_from: usize,
     /// Entities and facts of the session; they replace those that the memory holds of it.
     pub graph: &'a Graph,
+}
+
+/// The units of a session, in order.
+pub trait Units: std::fmt::Debug {
+    /// How many they are.
+    fn count(&self) -> usize;
+
+    /// Gives each to `take`, until that fails.
+    ///
+    /// # Errors
+    ///
+    /// What `take` fails with, or [`Error::Units`] when they cannot be read.
+    fn each(&self, take: &mut dyn FnMut(Unit) -> Result<(), Error>) -> Result<(), Error>;
+}
+
+impl Units for Vec<Unit> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn each(&self, take: &mut dyn FnMut(Unit) -> Result<(), Error>) -> Result<(), Error> {
+        self.iter().cloned().try_for_each(take)
+    }
 }
 
 /// Why the memory could not do something. A memory that cannot follow is lag; opening it anew is the cure.
@@ -100,6 +123,9 @@ pub enum Error {
     /// The disk refused.
     #[error("the memory's files: {0}")]
     Disk(#[from] std::io::Error),
+    /// The units of an entry could not be read to their end.
+    #[error("a conversation cannot be read: {0}")]
+    Units(String),
     /// What lies on disk is not what was written there.
     #[error("the memory is not usable: {0}")]
     Broken(String),

@@ -11,6 +11,11 @@ use serde_json::Value;
 
 use crate::record::Timestamp;
 
+/// What an allocation of its own takes besides what is in it.
+const POINTED_BYTES: usize = 16;
+/// What a field of an object takes besides its key and its value.
+const FIELD_BYTES: usize = 64;
+
 /// Which agent wrote a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Agent {
@@ -291,6 +296,12 @@ impl Role {
 }
 
 impl Item {
+    /// About how many bytes it takes in memory, what it points to included: what a bound on many of them counts.
+    pub fn weight(&self) -> usize {
+        let ids = [&self.uuid, &self.message].into_iter().flatten().map(|id| id.len() + POINTED_BYTES);
+        size_of::<Self>() + ids.sum::<usize>() + self.body.weight()
+    }
+
     /// Who speaks.
     pub fn role(&self) -> Role {
         match &self.body {
@@ -301,4 +312,40 @@ impl Item {
             Body::Summary { .. } | Body::Notice { .. } | Body::Meta(_) => Role::Harness,
         }
     }
+}
+
+impl Body {
+    /// Bytes that it points to.
+    fn weight(&self) -> usize {
+        let text = match self {
+            Self::Prompt { text } | Self::Answer { text } | Self::Reply { text } | Self::Media { text } => text.len(),
+            Self::Thinking { text } | Self::Summary { text } | Self::Notice { text } => text.len(),
+            Self::Call(call) => {
+                let fields = call.input.iter().map(|(key, value)| FIELD_BYTES + key.len() + weight(value));
+                let edit = call.edit.as_ref().map_or(0, |edit| edit.path.len());
+                call.id.len() + call.name.len() + edit + fields.sum::<usize>()
+            }
+            Self::Result(result) => {
+                let told = [&result.name, &result.error].into_iter().flatten().map(String::len).sum::<usize>();
+                result.id.len() + result.text.len() + told + result.agent.as_ref().map_or(0, |agent| agent.len())
+            }
+            Self::Meta(Meta::Title { text, .. } | Meta::Branch(text) | Meta::Cwd(text)) => text.len(),
+            Self::Meta(Meta::Usage(usage)) => usage.model.len() + usage.request.as_ref().map_or(0, |id| id.len()),
+            Self::Meta(Meta::Below(id) | Meta::Link { session: id, .. }) => id.len(),
+            Self::Meta(Meta::Compaction(compaction)) => compaction.trigger.len(),
+            Self::Meta(Meta::Withdrawn(_)) => 0,
+        };
+        text + POINTED_BYTES
+    }
+}
+
+/// Bytes of a value and of what is in it. Values are no deeper than the filter lets them be.
+fn weight(value: &Value) -> usize {
+    let within = match value {
+        Value::String(text) => text.len() + POINTED_BYTES,
+        Value::Array(values) => values.iter().map(weight).sum(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| FIELD_BYTES + key.len() + weight(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    size_of::<Value>() + within
 }

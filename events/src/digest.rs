@@ -3,6 +3,7 @@
 //! Deterministic and offline. Every line of an [`Episode`] points at the transcript line that says it.
 //! [`digest`] is a pure function of the items: linear in their length, bounded in what it gives back.
 
+mod abridged;
 mod attempt;
 mod choice;
 mod command;
@@ -27,6 +28,7 @@ mod timeline;
 mod todo;
 mod work;
 
+pub use self::abridged::{Abridged, WHOLE_BYTES};
 pub use self::metadata::Metadata;
 pub use self::show::Show;
 
@@ -120,6 +122,9 @@ pub struct Episode {
     pub continuation_context: String,
     /// The first working directory, where it is known: [`Episode::content`] tells paths below it without it.
     pub cwd: Option<String>,
+    /// Items of a conversation too long to be looked at as a whole ([`WHOLE_BYTES`]) that nothing of this is made of, or only
+    /// in part; 0 of nearly every one.
+    pub left_out: u64,
 }
 
 /// A text with the transcript line that says it.
@@ -189,8 +194,13 @@ pub struct CommandLine {
 ///
 /// Every list has at most [`MAX_ENTRIES`] entries (of more, looking is dropped before working and old before new), every
 /// text is bounded in characters and on one line, and every `line` is the line of one of the items. `show` leaves out what
-/// somebody does not want to see.
+/// somebody does not want to see. Of a conversation that takes more than [`WHOLE_BYTES`] it is the digest of what
+/// [`Abridged`] makes of it.
 pub fn digest(items: &[Item], show: &Show) -> Episode {
+    abridged::of_giant(items, show).unwrap_or_else(|| of_held(items, show))
+}
+
+fn of_held(items: &[Item], show: &Show) -> Episode {
     let items = standing(items);
     let timeline = Timeline::of(&items, show);
     let objective = objective(&timeline);
@@ -217,6 +227,7 @@ pub fn digest(items: &[Item], show: &Show) -> Episode {
         next_steps: open.next_steps,
         continuation_context: String::new(),
         cwd: timeline.cwd.map(str::to_owned),
+        left_out: 0,
     };
     episode.continuation_context = continuation::paragraph(&timeline, &failures, &episode);
     episode

@@ -5,11 +5,13 @@
 //! that was withdrawn.
 
 mod cut;
+mod stream;
 mod tool;
 
-use std::collections::BTreeMap;
+use std::convert::Infallible;
 
-use crate::conversation::{Body, Item, Role};
+pub use self::stream::Stream;
+use crate::conversation::{Item, Role};
 use crate::record::Timestamp;
 use crate::withdrawn::Withdrawn;
 
@@ -35,43 +37,16 @@ pub struct Unit {
     pub text: String,
 }
 
-/// All units in the order of the items; linear.
-///
-/// Prompts, answers, replies and thinking give one unit or more, each of at most about 1,600 characters. A tool call
-/// gives exactly one, with the result that answers it; a result that answers no call gives one of its own. Summaries
-/// repeat what was said, notices and facts about the session are nobody's words: they give none. Nor do prompts that were
-/// withdrawn. As long as lines do not
-/// decrease, `(line, part)` names a unit.
+/// All units in the order of the items; linear. What of them is told one by one: [`Stream`].
 pub fn units(items: &[Item]) -> Vec<Unit> {
-    let mut units: Vec<Unit> = Vec::with_capacity(items.len());
-    let mut open: BTreeMap<&str, usize> = BTreeMap::new();
-    let withdrawn = Withdrawn::of(items);
-    for item in items.iter().filter(|item| !withdrawn.holds(item)) {
-        match &item.body {
-            Body::Prompt { text } | Body::Answer { text } | Body::Reply { text } | Body::Thinking { text } => {
-                for part in cut::parts(text) {
-                    push(&mut units, item, part.to_owned());
-                }
-            }
-            Body::Call(call) => {
-                if !call.id.is_empty() {
-                    open.insert(&call.id, units.len());
-                }
-                push(&mut units, item, tool::call_line(call));
-            }
-            Body::Result(result) => match open.remove(&*result.id).and_then(|index| units.get_mut(index)) {
-                Some(unit) => tool::answer(&mut unit.text, result),
-                None => {
-                    let mut text = String::new();
-                    tool::answer(&mut text, result);
-                    if !text.is_empty() {
-                        push(&mut units, item, text);
-                    }
-                }
-            },
-            Body::Media { .. } | Body::Summary { .. } | Body::Notice { .. } | Body::Meta(_) => {}
-        }
-    }
+    let mut units = Vec::with_capacity(items.len());
+    let mut stream = Stream::without(Withdrawn::of(items));
+    let mut take = |unit| {
+        units.push(unit);
+        Ok::<_, Infallible>(())
+    };
+    let Ok(()) = items.iter().try_for_each(|item| stream.push(item, &mut take));
+    let Ok(_) = stream.finish(&mut take);
     units
 }
 
@@ -98,22 +73,6 @@ pub fn context(units: &[Unit], index: usize, out: &mut String) {
         out.push('\n');
         out.push_str(cut::start(&after.text, NEIGHBOUR_CHARS));
     }
-}
-
-/// From which of the new units on the body or the context may differ from what the old items gave.
-///
-/// `old_items` are a prefix of the items that `new_units` were made of. A late result changes the unit of its call, a
-/// withdrawal takes one away, and
-/// every changed or new unit changes the context of the two before it. `new_units.len()` when nothing changed.
-pub fn changed_from(old_items: &[Item], new_units: &[Unit]) -> usize {
-    let old = units(old_items);
-    let same = old.iter().zip(new_units).take_while(|(old, new)| old == new).count();
-    if same == old.len() && same == new_units.len() { same } else { same.saturating_sub(NEIGHBOURS) }
-}
-
-fn push(units: &mut Vec<Unit>, item: &Item, text: String) {
-    let part = units.last().filter(|last| last.line == item.line).map_or(0, |last| last.part.saturating_add(1));
-    units.push(Unit { line: item.line, part, at: item.at, role: item.role(), uuid: item.uuid.clone(), text });
 }
 
 fn push_date(at: Timestamp, out: &mut String) {

@@ -64,18 +64,27 @@ impl Requests {
     }
 
     fn where_aside(items: &[Item], aside: bool) -> Self {
-        let mut requests: BTreeMap<Key, Usage> = BTreeMap::new();
-        for item in items.iter().filter(|item| item.sidechain == aside) {
-            let Body::Meta(Meta::Usage(usage)) = &item.body else { continue };
-            let Some(key) = Key::of(item, usage).filter(|_| usage.model != SYNTHETIC) else { continue };
-            let usage = bounded(usage.clone());
-            match requests.get_mut(&key) {
-                Some(known) if known.output > usage.output => {}
-                Some(known) => *known = usage,
-                None => drop(requests.insert(key, usage)),
-            }
+        let mut requests = Self::default();
+        items.iter().filter(|item| item.sidechain == aside).for_each(|item| requests.add(item));
+        requests
+    }
+
+    /// Takes the next item of the conversation: all of them come to [`Requests::of`] it.
+    pub fn note(&mut self, item: &Item) {
+        if !item.sidechain {
+            self.add(item);
         }
-        Self(requests)
+    }
+
+    fn add(&mut self, item: &Item) {
+        let Body::Meta(Meta::Usage(usage)) = &item.body else { return };
+        let Some(key) = Key::of(item, usage).filter(|_| usage.model != SYNTHETIC) else { return };
+        let usage = bounded(usage.clone());
+        match self.0.get_mut(&key) {
+            Some(known) if known.output > usage.output => {}
+            Some(known) => *known = usage,
+            None => drop(self.0.insert(key, usage)),
+        }
     }
 
     /// Those that `other` has too: what a fork has copied.

@@ -25,6 +25,18 @@ impl Withdrawn {
         Self(items.into_iter().filter_map(line).collect())
     }
 
+    /// Takes note of the next item of a conversation.
+    pub fn note(&mut self, item: &Item) {
+        if let Body::Meta(Meta::Withdrawn(line)) = &item.body {
+            self.0.insert(*line);
+        }
+    }
+
+    /// Whether nothing is withdrawn.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether an item is a prompt that is withdrawn. Records that say a prompt for good have ids, those of the queue none.
     pub fn holds(&self, item: &Item) -> bool {
         !self.0.is_empty()

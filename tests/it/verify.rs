@@ -7,6 +7,7 @@ use baton_actors::memory::{Entry, Store};
 use baton_events::conversation::Agent;
 use baton_events::graph::Graph;
 use baton_events::record::{SessionId, Timestamp};
+use baton_events::turns::Unit;
 use serde_json::Value;
 
 use crate::world::{World, files_below, id, list, text};
@@ -152,7 +153,7 @@ fn mislead_memory(world: &World, session: &str) {
             indexed_at: Timestamp(0),
             parent: None,
             links: &[],
-            units: &[],
+            units: &Vec::<Unit>::new(),
             changed_from: 0,
             graph: &Graph::default(),
         })

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use baton_events::record::SessionId;
 
 use super::manifest::{ChunkRef, Header, Manifest, ManifestId, file_name, name_of};
-use super::{CHUNK_BYTES, ChunkStore, Error, LINE_MAX_BYTES, compression, io_error};
+use super::{CHUNK_BYTES, ChunkStore, Error, LINE_MAX_BYTES, compression, io_error, unpacked};
 use crate::durable;
 
 /// Files written by this process.
@@ -207,6 +207,17 @@ impl Append {
         self.open.lines.push(b'\n');
         self.open.items += 1;
         Ok(())
+    }
+
+    /// Gives what the conversation holds until now, in pieces of whole lines, each with its line break: what it began with and
+    /// what was taken.
+    pub fn each<E: From<Error>>(&self, batch: &Batch, mut take: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        for chunk in self.chunks.iter().chain(&self.last) {
+            let path = self.folder.join(chunk.file_name());
+            let pending = batch.pending.iter().find(|pending| pending.path == path);
+            take(&unpacked(&self.session, pending.map_or(&path, |pending| &pending.temporary), chunk)?)?;
+        }
+        take(&self.open.lines)
     }
 
     /// Names what was taken, behind the conversation that it began with.

@@ -136,6 +136,7 @@ pub(super) fn episode(show: &Show, id: &SessionId, current: &EpisodeRef, items: 
             filtered_token_count: numbers.filtered_token_count,
             llm_cost_estimate: numbers.llm_cost_estimate,
         },
+        left_out: episode.left_out,
     }
 }
 

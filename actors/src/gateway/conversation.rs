@@ -1,33 +1,58 @@
 //! The conversation behind a session's episode, whichever is current by the time it is read.
 
 use baton_events::conversation::Item;
+use baton_events::digest::{Abridged, Episode, Show};
 use baton_events::record::SessionId;
 use baton_events::session::EpisodeRef;
 
 use super::Services;
 use crate::indexer::EpisodeError;
 
-/// Reads what `current` names, or what has replaced it since: then its chunks may have been collected. What cannot be read
-/// any more is restored from the transcript, if that still says the same. Blocks for disk reads.
+/// All items of what `current` names, see [`read`].
 pub(super) fn of(
     services: &Services,
     id: &SessionId,
     current: EpisodeRef,
 ) -> Result<(EpisodeRef, Vec<Item>), EpisodeError> {
-    match services.indexer.conversation(id, &current) {
-        Ok(items) => Ok((current, items)),
-        Err(error) => {
-            let row = services.table.borrow().get(id).cloned();
-            let newer = row.as_ref().and_then(|row| row.state.episode.clone());
-            match newer.filter(|newer| newer.manifest != current.manifest) {
-                Some(newer) => services.indexer.conversation(id, &newer).map(|items| (newer, items)),
-                None => {
-                    let restored = services.indexer.restore(&services.table, id, &current);
-                    let restored =
-                        restored.map_err(|why| tracing::debug!(session = %id, %why, "conversation not restored"));
-                    restored.map(|items| (current, items)).map_err(|()| error)
-                }
-            }
+    read(services, id, current, |episode| services.indexer.conversation(id, episode))
+}
+
+/// The digest of what `current` names, see [`read`]. Its conversation is not in memory, however long it is.
+pub(super) fn digest(
+    services: &Services,
+    id: &SessionId,
+    current: EpisodeRef,
+    show: &Show,
+) -> Result<(EpisodeRef, Episode), EpisodeError> {
+    read(services, id, current, |episode| {
+        let mut abridged = Abridged::default();
+        services.indexer.each(id, episode, |item| abridged.push(item))?;
+        Ok(abridged.digest(show))
+    })
+}
+
+/// Reads what `current` names, or what has replaced it since: then its chunks may have been collected. What cannot be read
+/// any more is restored from the transcript, if that still says the same. Blocks for disk reads.
+pub(super) fn read<T>(
+    services: &Services,
+    id: &SessionId,
+    current: EpisodeRef,
+    of: impl Fn(&EpisodeRef) -> Result<T, EpisodeError>,
+) -> Result<(EpisodeRef, T), EpisodeError> {
+    let error = match of(&current) {
+        Ok(read) => return Ok((current, read)),
+        Err(error) => error,
+    };
+    let row = services.table.borrow().get(id).cloned();
+    let newer = row.as_ref().and_then(|row| row.state.episode.clone());
+    if let Some(newer) = newer.filter(|newer| newer.manifest != current.manifest) {
+        return of(&newer).map(|read| (newer, read));
+    }
+    match services.indexer.restore(&services.table, id, &current) {
+        Ok(()) => of(&current).map(|read| (current, read)),
+        Err(why) => {
+            tracing::debug!(session = %id, %why, "conversation not restored");
+            Err(error)
         }
     }
 }

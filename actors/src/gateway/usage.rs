@@ -72,8 +72,13 @@ pub(super) fn of(services: &Services, table: &SessionTable, family: Option<&Fami
 
 fn read(services: &Services, table: &SessionTable, id: &SessionId) -> Option<Requests> {
     let episode = table.get(id)?.state.episode.clone()?;
-    match conversation::of(services, id, episode) {
-        Ok((_, items)) => Some(Requests::of(&items)),
+    let read = conversation::read(services, id, episode, |episode| {
+        let mut requests = Requests::default();
+        services.indexer.each(id, episode, |item| requests.note(&item))?;
+        Ok(requests)
+    });
+    match read {
+        Ok((_, requests)) => Some(requests),
         Err(error) => {
             tracing::debug!(session = %id, %error, "usage not counted");
             None

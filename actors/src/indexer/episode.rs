@@ -1,13 +1,10 @@
-//! The conversation behind an episode, read back from its chunks.
+//! The conversation behind an episode: what names it, and why it could not be read.
 
-use baton_events::conversation::Item;
 use baton_events::hash::ContentHash;
 use baton_events::projection::table::SessionTable;
 use baton_events::record::SessionId;
-use baton_events::schema::item;
-use baton_events::session::EpisodeRef;
 
-use crate::chunks::{self, ChunkStore};
+use crate::chunks;
 
 /// Why a stored conversation could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -25,27 +22,6 @@ pub enum Error {
         /// What was wrong.
         reason: String,
     },
-}
-
-/// The items of an episode's conversation, in file order. Blocks for disk reads.
-pub(super) fn conversation(chunks: &ChunkStore, session: &SessionId, episode: &EpisodeRef) -> Result<Vec<Item>, Error> {
-    let (_, lines) = chunks.read(session, &episode.manifest)?;
-    decode(&episode.manifest, &lines)
-}
-
-pub(super) fn decode(manifest: &ContentHash, lines: &[u8]) -> Result<Vec<Item>, Error> {
-    lines
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .enumerate()
-        .map(|(index, line)| {
-            item::decode(line).map_err(|error| Error::Item {
-                manifest: *manifest,
-                line: index + 1,
-                reason: error.to_string(),
-            })
-        })
-        .collect()
 }
 
 /// What the current state of a session names: its conversation.

@@ -9,19 +9,27 @@ use tokio::sync::Notify;
 
 use crate::limits;
 
+/// The items of one conversation.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) items: Arc<Vec<Item>>,
+    /// What they take, by [`Item::weight`].
+    pub(super) weight: usize,
+}
+
 #[derive(Default)]
 pub(super) struct Fresh {
-    kept: Mutex<VecDeque<(ContentHash, Arc<Vec<Item>>)>>,
+    kept: Mutex<VecDeque<(ContentHash, Held)>>,
     /// One was taken out.
     taken: Notify,
 }
 
 impl Fresh {
-    /// Keeps a conversation under its manifest's name. The oldest go when there are too many items.
-    pub(super) fn put(&self, manifest: ContentHash, items: Arc<Vec<Item>>) {
+    /// Keeps a conversation under its manifest's name. The oldest go when they take too much.
+    pub(super) fn put(&self, manifest: ContentHash, held: Held) {
         let mut kept = self.lock();
-        kept.push_back((manifest, items));
-        while kept.iter().map(|(_, items)| items.len()).sum::<usize>() > limits::FRESH_ITEMS {
+        kept.push_back((manifest, held));
+        while kept.iter().map(|(_, held)| held.weight).sum::<usize>() > limits::FRESH_BYTES {
             kept.pop_front();
         }
     }
@@ -30,7 +38,7 @@ impl Fresh {
     pub(super) fn take(&self, manifest: &ContentHash) -> Option<Arc<Vec<Item>>> {
         let mut kept = self.lock();
         let index = kept.iter().position(|(name, _)| name == manifest)?;
-        let items = kept.remove(index).map(|(_, items)| items);
+        let items = kept.remove(index).map(|(_, held)| held.items);
         // Taken roughly in the order in which they came: what stands far before was superseded, and nobody comes for it.
         kept.drain(..index.saturating_sub(limits::MEMORY_BEHIND / 2));
         drop(kept);
@@ -56,7 +64,7 @@ impl Fresh {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<(ContentHash, Arc<Vec<Item>>)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<(ContentHash, Held)>> {
         self.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
@@ -77,12 +85,13 @@ mod tests {
             body: Body::Meta(Meta::Branch("main".to_owned())),
         };
         let (a, b) = (ContentHash([1; 32]), ContentHash([2; 32]));
+        let held = |weight| Held { items: Arc::new(vec![item.clone()]), weight };
         let fresh = Fresh::default();
-        fresh.put(a, Arc::new(vec![item.clone(); limits::FRESH_ITEMS]));
-        assert_eq!(fresh.take(&a).map(|items| items.len()), Some(limits::FRESH_ITEMS));
+        fresh.put(a, held(limits::FRESH_BYTES));
+        assert_eq!(fresh.take(&a).map(|items| items.len()), Some(1));
         assert!(fresh.take(&a).is_none());
-        fresh.put(a, Arc::new(vec![item.clone(); limits::FRESH_ITEMS]));
-        fresh.put(b, Arc::new(vec![item]));
+        fresh.put(a, held(limits::FRESH_BYTES));
+        fresh.put(b, held(1));
         assert!(fresh.take(&a).is_none() && fresh.take(&b).is_some());
     }
 }

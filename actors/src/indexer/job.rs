@@ -4,20 +4,18 @@
 //! from the beginning. Unchanged content stores nothing. Runs in the blocking pool, in two steps: first what takes the
 //! processor, then what waits for the disk, so that jobs which wait do not keep others from working.
 
-use std::sync::Arc;
-
-use baton_events::conversation::Item;
 use baton_events::hash::ContentHash;
 use baton_events::schema::cursor::CursorV3;
-use baton_events::schema::{hex, item};
+use baton_events::schema::hex;
 use baton_events::session::{Complete, FailureWhy, FileIdentity, Stored, TailDigest, episode_uuid};
-use baton_events::transcript::{Cursor, OpenCalls, Source};
+use baton_events::transcript::{Cursor, Source};
 
 mod stored;
 
-use super::fresh::Fresh;
+use super::fresh::{Fresh, Held};
+use super::gathered::{Gathered, Written};
 use super::leave::Leave;
-use super::{JobOutcome, JobRequest, episode};
+use super::{JobOutcome, JobRequest, conversation, episode};
 use crate::chunks::{self, Batch, ChunkStore, Header};
 use crate::reading::{self, Done, Pass, Start};
 
@@ -32,12 +30,6 @@ pub(super) struct Prepared {
     complete: Complete,
     /// Absent when the content is unchanged.
     written: Option<Written>,
-}
-
-struct Written {
-    batch: Batch,
-    manifest: ContentHash,
-    items: Vec<Item>,
 }
 
 /// Reads, filters, hashes and writes, if there is leave to. `Err` is the outcome of a job that ends here.
@@ -56,16 +48,16 @@ pub(super) fn prepare(request: &JobRequest, chunks: &ChunkStore, leave: &Leave) 
 pub(super) fn store(all: Vec<Prepared>, fresh: &Fresh) -> Vec<JobOutcome> {
     let (mut batches, mut rest) = (Vec::new(), Vec::new());
     for Prepared { complete, written } in all {
-        let written = written.map(|Written { batch, manifest, items }| {
+        let written = written.map(|Written { batch, manifest, held }| {
             batches.push(batch);
-            (manifest, items)
+            (manifest, held)
         });
         rest.push((complete, written));
     }
     let mut committed = Batch::commit_together(batches).into_iter();
     let outcome = |(complete, written)| match written {
         // There is a result for each batch.
-        Some((manifest, items)) => stored(complete, committed.next().unwrap_or(Ok(())), manifest, items, fresh),
+        Some((manifest, held)) => stored(complete, committed.next().unwrap_or(Ok(())), manifest, held, fresh),
         None => JobOutcome::Complete(Box::new(complete)),
     };
     rest.into_iter().map(outcome).collect()
@@ -75,33 +67,34 @@ fn stored(
     complete: Complete,
     committed: Result<(), chunks::Error>,
     manifest: ContentHash,
-    items: Vec<Item>,
+    held: Option<Held>,
     fresh: &Fresh,
 ) -> JobOutcome {
     if let Err(error) = committed {
         let (effect, why) = (complete.effect, FailureWhy::NotStored);
         return JobOutcome::Failed { effect, why, reason: error.to_string() };
     }
-    fresh.put(manifest, Arc::new(items));
+    if let Some(held) = held {
+        fresh.put(manifest, held);
+    }
     JobOutcome::Complete(Box::new(complete))
 }
 
 fn index(request: &JobRequest, chunks: &ChunkStore) -> Result<Prepared, Stop> {
     let job = &request.job;
     let continued = continued(request, chunks).filter(|_| !request.anew);
-    let (mut items, mut start, continued) = match continued {
-        Some((items, start)) => (items, start, true),
-        None => (Vec::new(), beginning(request), false),
+    let (mut gathered, mut start) = match continued {
+        Some((gathered, start)) => (gathered, start),
+        None => (Gathered::new(chunks, &request.session, None), beginning(request)),
     };
-    let kept = items.len();
-    let done = match read(request, &mut items, &start) {
+    let done = match read(request, &mut gathered, &start) {
         Err(Stop::Failed(FailureWhy::Gone, reason)) => {
             return stored::of_gone(request, chunks).unwrap_or(Err(Stop::Failed(FailureWhy::Gone, reason)));
         }
         done => done?,
     };
     (start.cursor, start.tail) = (done.cursor, done.tail);
-    let hash = ContentHash::of(&items);
+    let (hash, items) = (gathered.hash().map_err(not_stored)?, gathered.count());
     let complete = |stored| Complete {
         effect: job.effect,
         generation: job.generation,
@@ -120,15 +113,17 @@ fn index(request: &JobRequest, chunks: &ChunkStore) -> Result<Prepared, Stop> {
         cursor: CursorV3::from(&start.cursor),
         tail: hex::encode(&start.tail.0),
     };
-    let prior = request.prior.as_ref().filter(|_| continued).map(|prior| prior.manifest);
-    let mut batch = chunks.batch();
-    let manifest = write(request, &mut batch, prior.as_ref(), &items[kept..], header)?;
-    if request.prior.as_ref().filter(unchanged).is_some_and(|prior| prior.manifest == manifest) {
+    let written = gathered.written(header).map_err(not_stored)?;
+    if request.prior.as_ref().filter(unchanged).is_some_and(|prior| prior.manifest == written.manifest) {
         // To the byte: what was written is not needed.
         return Ok(Prepared { complete: complete(None), written: None });
     }
-    let stored = Stored { episode: episode_uuid(&request.session, &hash), manifest, items: items.len() as u64 };
-    Ok(Prepared { complete: complete(Some(stored)), written: Some(Written { batch, manifest, items }) })
+    let stored = Stored { episode: episode_uuid(&request.session, &hash), manifest: written.manifest, items };
+    Ok(Prepared { complete: complete(Some(stored)), written: Some(written) })
+}
+
+fn not_stored(error: chunks::Error) -> Stop {
+    Stop::Failed(FailureWhy::NotStored, error.to_string())
 }
 
 fn same_content(prior: &baton_events::session::EpisodeRef, hash: &ContentHash, filter_version: u32) -> bool {
@@ -150,57 +145,32 @@ fn beginning(request: &JobRequest) -> Start {
 
 /// The stored conversation and where its transcript was left, if this job continues it. A stored conversation that
 /// cannot be read is no reason to fail while the transcript is there.
-fn continued(request: &JobRequest, chunks: &ChunkStore) -> Option<(Vec<Item>, Start)> {
+fn continued<'a>(request: &'a JobRequest, chunks: &'a ChunkStore) -> Option<(Gathered<'a>, Start)> {
     let prior = request.prior.as_ref()?;
     if prior.generation != request.job.generation || prior.filter_version != request.filter_version {
         return None;
     }
-    let read = chunks.read(&request.session, &prior.manifest).map_err(|error| error.to_string());
-    let decoded = read.and_then(|(manifest, lines)| {
-        let items = episode::decode(&prior.manifest, &lines).map_err(|error| error.to_string())?;
+    let read = || -> Result<_, String> {
+        let told = |error: episode::Error| error.to_string();
+        let manifest = chunks.manifest(&request.session, &prior.manifest).map_err(|error| error.to_string())?;
+        let mut gathered = Gathered::new(chunks, &request.session, Some(prior.manifest));
+        for item in conversation::Stored::open(chunks, &request.session, &prior.manifest).map_err(told)?.items() {
+            gathered.stored(item.map_err(told)?);
+        }
         let cursor = manifest.header.cursor.read().ok_or("its cursor is not readable")?;
         let tail = hex::decode(&manifest.header.tail).map(TailDigest).ok_or("its digest is not readable")?;
-        Ok((items, Start { cursor, tail, ..beginning(request) }))
-    });
-    decoded
+        Ok((gathered, Start { cursor, tail, ..beginning(request) }))
+    };
+    read()
         .inspect_err(|reason| tracing::warn!(session = %request.session, %reason, "stored conversation read anew"))
         .ok()
 }
 
-fn read(request: &JobRequest, items: &mut Vec<Item>, start: &Start) -> Result<Done, Stop> {
-    let open: OpenCalls = items.iter().collect();
-    match reading::items(start, open, request.job.to, items) {
+fn read(request: &JobRequest, gathered: &mut Gathered<'_>, start: &Start) -> Result<Done, Stop> {
+    match reading::items(start, gathered.open_calls(), request.job.to, gathered) {
         Pass::Read(done) => Ok(*done),
         Pass::Rewritten { identity } => Err(Stop::Rewritten(identity)),
         Pass::Gone => Err(Stop::Failed(FailureWhy::Gone, format!("{} is gone", start.path))),
         Pass::Unreadable { reason, .. } => Err(Stop::Failed(FailureWhy::Unreadable, reason)),
     }
-}
-
-fn write(
-    request: &JobRequest,
-    batch: &mut Batch,
-    prior: Option<&ContentHash>,
-    new: &[Item],
-    header: Header,
-) -> Result<ContentHash, Stop> {
-    // One after the other: a long conversation would else be in memory twice.
-    let lines = new.iter().enumerate().map(|(index, item)| {
-        line(item).map_err(|_| chunks::Error::BadLine { index, what: "it cannot be written as JSON" })
-    });
-    let appended = batch.append_each(&request.session, prior, lines, header);
-    appended.map_err(|error| Stop::Failed(FailureWhy::NotStored, error.to_string()))
-}
-
-/// Items as lines, without their line breaks.
-fn encoded(items: &[Item]) -> Result<Vec<Vec<u8>>, String> {
-    items.iter().map(|item| line(item).map_err(|error| error.to_string())).collect()
-}
-
-/// An item as a line, without its line break.
-fn line(item: &Item) -> Result<Vec<u8>, item::Error> {
-    let mut line = Vec::new();
-    item::encode(item, &mut line)?;
-    line.pop();
-    Ok(line)
 }

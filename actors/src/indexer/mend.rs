@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use baton_events::conversation::{Agent, Item};
-use baton_events::hash::ContentHash;
+use baton_events::conversation::Agent;
 use baton_events::record::SessionId;
 use baton_events::schema::cursor::CursorV3;
-use baton_events::schema::{hex, item};
+use baton_events::schema::hex;
 use baton_events::session::{EpisodeRef, State, TailDigest};
 use baton_events::transcript::{Cursor, OpenCalls, Source};
 
+use super::gathered::Gathered;
 use super::under_way::UnderWay;
 use super::{Handle, Msg};
 use crate::chunks::{ChunkStore, Header};
@@ -34,19 +34,19 @@ impl Handle {
         Mender { chunks: self.chunks.clone(), under_way: self.under_way.clone(), slot: self.slot.clone() }
     }
 
-    /// The conversation behind a session's current episode whose files cannot be read, restored from its transcript if that
-    /// still says exactly the same; else why not. Blocks for disk reads.
-    pub fn restore(&self, table: &TableReader, id: &SessionId, episode: &EpisodeRef) -> Result<Vec<Item>, String> {
-        let restored = self.mender().mend(table, id, episode)?;
+    /// Restores the conversation behind a session's current episode, whose files cannot be read, from its transcript if that
+    /// still says exactly the same; else says why not. Blocks for disk reads.
+    pub fn restore(&self, table: &TableReader, id: &SessionId, episode: &EpisodeRef) -> Result<(), String> {
+        self.mender().mend(table, id, episode)?;
         tracing::warn!(session = %id, "stored conversation restored from its transcript");
         self.left_out.readable(id);
-        Ok(restored)
+        Ok(())
     }
 }
 
 impl Mender {
     /// As [`Handle::restore`].
-    pub(super) fn mend(&self, table: &TableReader, id: &SessionId, episode: &EpisodeRef) -> Result<Vec<Item>, String> {
+    pub(super) fn mend(&self, table: &TableReader, id: &SessionId, episode: &EpisodeRef) -> Result<(), String> {
         let held = self.under_way.hold(id).ok_or("it is being indexed")?;
         // As it is now that nothing else is under way: what was forgotten meanwhile must not be written again.
         let row = table.borrow().get(id).cloned();
@@ -66,15 +66,16 @@ pub(super) fn is_current(state: &State, episode: &EpisodeRef) -> bool {
     state.episode.as_ref().is_some_and(|now| now.manifest == episode.manifest)
 }
 
-/// The items of an episode's conversation, read from the session's transcript again and stored as they were. `Err` says why
-/// that cannot be. Blocks for disk reads.
-fn mend(chunks: &ChunkStore, session: &SessionId, state: &State, episode: &EpisodeRef) -> Result<Vec<Item>, String> {
+/// Reads an episode's conversation from the session's transcript again and stores it as it was. `Err` says why that cannot
+/// be. Blocks for disk reads.
+fn mend(chunks: &ChunkStore, session: &SessionId, state: &State, episode: &EpisodeRef) -> Result<(), String> {
     let Some(transcript) = &state.transcript else { return Err("it has no transcript".to_owned()) };
     if state.generation != episode.generation {
         return Err(format!("{} was rewritten since", transcript.path));
     }
-    let (items, done) = read(state, &transcript.path, transcript.agent, episode.to)?;
-    if ContentHash::of(&items) != episode.hash {
+    let mut gathered = Gathered::new(chunks, session, None);
+    let done = read(state, &transcript.path, transcript.agent, episode.to, &mut gathered)?;
+    if gathered.hash().map_err(|error| error.to_string())? != episode.hash {
         return Err(format!("{} does not say the same any more", transcript.path));
     }
     let header = Header {
@@ -83,36 +84,20 @@ fn mend(chunks: &ChunkStore, session: &SessionId, state: &State, episode: &Episo
         cursor: CursorV3::from(&done.cursor),
         tail: hex::encode(&done.tail.0),
     };
-    let lines = encoded(&items)?;
-    let mut batch = chunks.batch();
-    let manifest = batch.append(session, None, &lines, header).map_err(|error| error.to_string())?;
-    if manifest != episode.manifest {
+    let written = gathered.written(header).map_err(|error| error.to_string())?;
+    if written.manifest != episode.manifest {
         return Err(format!("{} gives the same text in another form", transcript.path));
     }
-    batch.commit().map_err(|error| error.to_string())?;
-    Ok(items)
+    written.batch.commit().map_err(|error| error.to_string())
 }
 
-fn read(state: &State, path: &str, agent: Agent, to: u64) -> Result<(Vec<Item>, Done), String> {
+fn read(state: &State, path: &str, agent: Agent, to: u64, gathered: &mut Gathered<'_>) -> Result<Done, String> {
     let source = Source { agent, subagent: state.is_subagent() };
     let start = Start { source, path: path.to_owned(), cursor: Cursor::default(), tail: TailDigest::default() };
-    let mut items = Vec::new();
-    match reading::items(&start, OpenCalls::default(), to, &mut items) {
-        Pass::Read(done) => Ok((items, *done)),
+    match reading::items(&start, OpenCalls::default(), to, gathered) {
+        Pass::Read(done) => Ok(*done),
         Pass::Rewritten { .. } => Err(format!("{path} was rewritten since")),
         Pass::Gone => Err(format!("{path} is gone")),
         Pass::Unreadable { reason, .. } => Err(reason),
     }
-}
-
-fn encoded(items: &[Item]) -> Result<Vec<Vec<u8>>, String> {
-    items
-        .iter()
-        .map(|item| {
-            let mut line = Vec::new();
-            item::encode(item, &mut line).map_err(|error| error.to_string())?;
-            line.pop();
-            Ok(line)
-        })
-        .collect()
 }

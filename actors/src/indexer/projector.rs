@@ -9,6 +9,7 @@
 //! What is forgotten is purged from its files: when somebody waits for that, else when nothing else is to be done, and once
 //! at the start for all that is forgotten.
 
+mod outline;
 mod patience;
 mod purging;
 
@@ -19,25 +20,27 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
-use baton_events::conversation::{Agent, Body, Item};
+use baton_events::conversation::Agent;
 use baton_events::envelope::StoredRecord;
 use baton_events::graph::Surroundings;
 use baton_events::projection::table::Row;
-use baton_events::record::{Position, SessionId, Timestamp};
+use baton_events::record::{Position, SessionId};
 use baton_events::session::{CloseReason, EpisodeRef, Event, Phase};
-use baton_events::{digest, graph, turns};
+use baton_events::{digest, graph};
 use tokio::sync::oneshot;
 
+use super::Options;
+use super::conversation::Conversation;
 use super::fresh::Fresh;
 use super::left_out::LeftOut;
 use super::mend::{self, Mender};
-use super::{Options, episode};
 use crate::limits;
-use crate::memory::{Checkpoint, Entry, Error as MemoryError, Searcher, Store, links};
+use crate::memory::{Checkpoint, Entry, Error as MemoryError, Searcher, Store};
 use crate::obstacle;
 use crate::stream;
 use crate::table::TableReader;
 use crate::trouble::Trouble;
+use outline::{Outline, Turns};
 use patience::{pause, wait_to_open};
 use purging::Purge;
 
@@ -412,43 +415,22 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     }
 
     fn put(&mut self, session: &SessionId, row: &Row, current: &EpisodeRef) -> Result<(), Error> {
-        let items = match self.fresh.take(&current.manifest) {
-            Some(items) => items,
-            None => match episode::conversation(&self.options.chunks, session, current) {
-                Ok(items) => Arc::new(items),
-                Err(error) => match self.mender.mend(&self.options.table, session, current) {
-                    Ok(items) => {
-                        tracing::warn!(%session, %error, "stored conversation restored from its transcript");
-                        Arc::new(items)
-                    }
-                    // Forgotten or superseded while we looked: what comes next in the log sees to it.
-                    Err(_) if !self.is_current(session, current) => return Ok(()),
-                    // One damaged conversation must not hold up all others. It is named, and the next index mends it.
-                    Err(why) => {
-                        if self.left_out.unreadable(session, format!("{error}; {why}")) {
-                            tracing::error!(%session, %error, %why, "conversation not readable, left out of the memory");
-                        }
-                        return if self.store.holds(session)? { self.remove(session) } else { Ok(()) };
-                    }
-                },
-            },
-        };
+        let Some((conversation, mut outline)) = self.conversation(session, current)? else { return Ok(()) };
         if self.left_out.holds(session, current) {
             tracing::error!(%session, "conversation makes the memory break and is left out");
             return self.remove(session);
         }
         // Should anything below panic, the next memory begins without this conversation.
         self.left_out.suspect(session, current);
-        let units = turns::units(&items);
-        let changed_from =
-            self.unchanged_items(session, current, &items).map_or(0, |old| turns::changed_from(old, &units));
-        let episode = digest::digest(&items, &digest::Show::default());
+        let items = outline.items(&conversation);
+        let mut episode = digest::digest(items, &digest::Show::default());
+        episode.left_out = outline.left_out();
         let state = &row.state;
         let project = state.place.as_ref().map(|place| place.project.as_str());
         let group = state.group_id().unwrap_or_default();
-        let graph = graph::graph(&items, &episode, &Surroundings { session, group, project });
+        let graph = graph::graph(items, &episode, &Surroundings { session, group, project });
+        outline.let_go();
         let (content, title) = (episode.content(), episode.title);
-        let links = links(&items);
         let entry = Entry {
             session,
             generation: current.generation,
@@ -458,12 +440,12 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             title: &title,
             episode_uuid: current.uuid,
             episode_text: &content,
-            ended_at: heard_last(&items),
+            ended_at: outline.ended_at,
             indexed_at: current.at,
             parent: state.parent(),
-            links: &links,
-            units: &units,
-            changed_from,
+            links: &outline.links,
+            units: &Turns { conversation: &conversation, withdrawn: &outline.withdrawn, count: outline.units },
+            changed_from: outline.changed_from,
             graph: &graph,
         };
         let stored = self.store.put(&entry);
@@ -475,7 +457,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         if self.put.len() >= REMEMBERED {
             self.put.clear();
         }
-        let put = Put { generation: current.generation, filter_version: current.filter_version, items: items.len() };
+        let put = Put { generation: current.generation, filter_version: current.filter_version, items: outline.count };
         self.put.insert(session.clone(), put);
         Ok(())
     }
@@ -484,11 +466,45 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.options.table.borrow().get(session).is_some_and(|row| mend::is_current(&row.state, episode))
     }
 
-    /// The items that the memory already has of this very conversation, a prefix of the present ones.
-    fn unchanged_items<'a>(&self, session: &SessionId, current: &EpisodeRef, items: &'a [Item]) -> Option<&'a [Item]> {
-        let put = self.put.get(session)?;
-        let same = put.generation == current.generation && put.filter_version == current.filter_version;
-        items.get(..put.items).filter(|_| same)
+    /// The conversation of an episode, gone through once. `None`: it cannot be had, which is told, and the memory does without.
+    fn conversation(
+        &mut self,
+        session: &SessionId,
+        current: &EpisodeRef,
+    ) -> Result<Option<(Conversation, Outline)>, Error> {
+        let chunks = &self.options.chunks;
+        // What the memory already has of this very conversation is a prefix of it.
+        let is_same = |put: &&Put| put.generation == current.generation && put.filter_version == current.filter_version;
+        let known = self.put.get(session).filter(is_same).map(|put| put.items);
+        let read = |conversation| Outline::of(&conversation, known).map(|outline| (conversation, outline));
+        let open = || Conversation::open(chunks, session, current).and_then(read);
+        let opened = match self.fresh.take(&current.manifest) {
+            Some(items) => read(Conversation::Held(items)),
+            None => open(),
+        };
+        let error = match opened {
+            Ok(opened) => return Ok(Some(opened)),
+            Err(error) => error,
+        };
+        let mended = self.mender.mend(&self.options.table, session, current);
+        match mended.and_then(|()| open().map_err(|error| error.to_string())) {
+            Ok(opened) => {
+                tracing::warn!(%session, %error, "stored conversation restored from its transcript");
+                Ok(Some(opened))
+            }
+            // Forgotten or superseded while we looked: what comes next in the log sees to it.
+            Err(_) if !self.is_current(session, current) => Ok(None),
+            // One damaged conversation must not hold up all others. It is named, and the next index mends it.
+            Err(why) => {
+                if self.left_out.unreadable(session, format!("{error}; {why}")) {
+                    tracing::error!(%session, %error, %why, "conversation not readable, left out of the memory");
+                }
+                if self.store.holds(session)? {
+                    self.remove(session)?;
+                }
+                Ok(None)
+            }
+        }
     }
 
     fn remove(&mut self, session: &SessionId) -> Result<(), Error> {
@@ -557,12 +573,6 @@ fn open(options: &Options, port: &Port) -> Result<(Store, Position), MemoryError
     *port.covered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = applied;
     *port.searcher.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(store.searcher());
     Ok((store, applied))
-}
-
-/// The latest time of a conversation. By what is stored of it, not by the table: what was read since then and is not indexed yet
-/// would stand in a memory that is built anew, and not in one that was maintained.
-fn heard_last(items: &[Item]) -> Option<Timestamp> {
-    items.iter().filter(|item| !matches!(item.body, Body::Meta(_))).filter_map(|item| item.at).max()
 }
 
 /// Why the memory could not follow.

@@ -1,6 +1,7 @@
 //! An entry becomes documents: one for each turn, one for the session. Those of entities and facts are in
 //! [`graph`](super::graph).
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use baton_events::conversation::Role;
@@ -10,7 +11,7 @@ use tantivy::{TantivyDocument, Term};
 
 use super::analyzer::{Analyzer, Listener};
 use super::kin;
-use super::limits::STEM_CACHE_WORDS;
+use super::limits::{SESSION_WORDS_BYTES, STEM_CACHE_WORDS};
 use super::packed::END;
 use super::pair_count::PairCount;
 use super::plain_words::PlainWords;
@@ -20,29 +21,38 @@ use super::{Entry, MAX_LINKS};
 /// Characters of a neighbour that belong to a turn's context.
 const CONTEXT_CHARS: usize = 400;
 
+/// Packed bodies of units that are told already, let go of together.
+const TOLD_BYTES: usize = 256 * 1024;
+
 /// Makes documents; holds the analyzer and its buffers, so one is reused for all entries.
 pub(super) struct Drafter {
     analyzer: Analyzer,
     draft: Draft,
 }
 
-/// An analysed entry: everything of it that is indexed, packed, each unit once.
+/// An entry that is being analysed, unit by unit. Of the units it holds those that are the context of one that is still to
+/// be told, of the session what its own document needs.
 #[derive(Default)]
-pub(super) struct Draft {
+struct Draft {
     /// Bodies, one after the other.
     bodies: String,
     stops: String,
-    pieces: Vec<Piece>,
-    /// All words of the session in order, with borders.
+    pieces: VecDeque<Piece>,
+    /// Which unit the first piece is of.
+    first: usize,
+    /// Units told, or passed over.
+    told: usize,
+    header: Header,
+    /// The words of the session in order, with borders; at most [`SESSION_WORDS_BYTES`] and one unit.
     words: String,
     /// The session's distinct unstemmed words.
-    plain: String,
-    episode: String,
-    pairs: u64,
+    plain: PlainWords,
+    pairs: PairCount,
 }
 
-/// Where a unit lies in the packed text.
+/// A unit, and where it lies in the packed text.
 struct Piece {
+    unit: Unit,
     body: Range<usize>,
     /// Its text's first characters, for the context of those before.
     head: Range<usize>,
@@ -82,130 +92,98 @@ impl Drafter {
         tokens
     }
 
-    /// Analyses a whole entry. Linear in its text.
-    pub(super) fn analyse(&mut self, entry: &Entry<'_>) -> &Draft {
+    /// Begins an entry. Its units come next, by [`Drafter::unit`].
+    pub(super) fn begin(&mut self, entry: &Entry<'_>) {
         let Self { analyzer, draft } = self;
         draft.clear();
-        let mut plain = PlainWords::default();
-        let mut pairs = PairCount::default();
-
-        let mut title = Gather::new(&mut draft.words, &mut plain, &mut pairs);
+        let mut title = Gather::new(&mut draft.words, &mut draft.plain, &mut draft.pairs);
         analyzer.analyze(entry.title, &mut title);
         title.border();
+    }
 
-        let mut header = Header::default();
-        for unit in entry.units {
-            let new_day = header.read(analyzer, unit);
-            if new_day {
-                draft.words.push_str(&header.date);
-                draft.words.push(END);
+    /// Analyses the next unit. Linear in its text.
+    pub(super) fn unit(&mut self, unit: Unit) {
+        let Self { analyzer, draft } = self;
+        let new_day = draft.header.read(analyzer, &unit);
+        let is_full = draft.words.len() >= SESSION_WORDS_BYTES;
+        if new_day && !is_full {
+            draft.words.push_str(&draft.header.date);
+            draft.words.push(END);
+        }
+        let body_from = draft.bodies.len();
+        let stops_from = draft.stops.len();
+        draft.bodies.push_str(&draft.header.date);
+        draft.bodies.push_str(&draft.header.role);
+        let text_from = draft.bodies.len();
+
+        let mut gather = Gather::new(&mut draft.words, &mut draft.plain, &mut draft.pairs);
+        gather.is_full = is_full;
+        gather.turn = Some(Turn {
+            body: &mut draft.bodies,
+            stops: &mut draft.stops,
+            head_to: cut_after(&unit.text),
+            head_end: text_from,
+            tail_from: cut_before(&unit.text),
+            tail_start: None,
+        });
+        analyzer.analyze(&unit.text, &mut gather);
+        gather.border();
+        let (head_end, tail_start) =
+            gather.turn.as_ref().map_or((text_from, None), |turn| (turn.head_end, turn.tail_start));
+        let end = draft.bodies.len();
+        draft.pieces.push_back(Piece {
+            unit,
+            body: body_from..end,
+            head: text_from..head_end,
+            tail: tail_start.unwrap_or(end)..end,
+            stops: stops_from..draft.stops.len(),
+        });
+    }
+
+    /// The document of the next turn from unit `from` on whose context is known: it is when the units behind it have come,
+    /// or when no more will.
+    pub(super) fn turn(
+        &mut self,
+        fields: &Fields,
+        entry: &Entry<'_>,
+        place: &str,
+        from: usize,
+        is_last: bool,
+    ) -> Option<TantivyDocument> {
+        let draft = &mut self.draft;
+        loop {
+            let behind = (draft.first + draft.pieces.len()).checked_sub(draft.told + 1)?;
+            if behind < NEIGHBOURS && !is_last {
+                return None;
             }
-            let body_from = draft.bodies.len();
-            let stops_from = draft.stops.len();
-            draft.bodies.push_str(&header.date);
-            draft.bodies.push_str(&header.role);
-            let text_from = draft.bodies.len();
-
-            let mut gather = Gather::new(&mut draft.words, &mut plain, &mut pairs);
-            gather.turn = Some(Turn {
-                body: &mut draft.bodies,
-                stops: &mut draft.stops,
-                head_to: cut_after(&unit.text),
-                head_end: text_from,
-                tail_from: cut_before(&unit.text),
-                tail_start: None,
-            });
-            analyzer.analyze(&unit.text, &mut gather);
-            gather.border();
-            let (head_end, tail_start) =
-                gather.turn.as_ref().map_or((text_from, None), |turn| (turn.head_end, turn.tail_start));
-            let end = draft.bodies.len();
-            draft.pieces.push(Piece {
-                body: body_from..end,
-                head: text_from..head_end,
-                tail: tail_start.unwrap_or(end)..end,
-                stops: stops_from..draft.stops.len(),
-            });
+            let ordinal = draft.told;
+            let document = (ordinal >= from).then(|| draft.turn(fields, entry, place, ordinal)).flatten();
+            draft.told += 1;
+            draft.let_go();
+            if document.is_some() {
+                return document;
+            }
         }
-        let mut episode = Tokens(&mut draft.episode);
-        analyzer.analyze(entry.title, &mut episode);
-        analyzer.analyze(entry.episode_text, &mut episode);
-        plain.distinct_into(&mut draft.plain);
-        draft.pairs = pairs.estimate();
-        draft
-    }
-}
-
-impl Draft {
-    fn clear(&mut self) {
-        self.bodies.clear();
-        self.stops.clear();
-        self.pieces.clear();
-        self.words.clear();
-        self.plain.clear();
-        self.episode.clear();
-        self.pairs = 0;
     }
 
-    /// The document of one turn.
-    pub(super) fn turn(&self, fields: &Fields, entry: &Entry<'_>, place: &str, ordinal: usize) -> TantivyDocument {
-        let mut document = TantivyDocument::new();
-        let (Some(piece), Some(unit)) = (self.pieces.get(ordinal), entry.units.get(ordinal)) else {
-            return document;
-        };
-        let session = entry.session.as_str();
-        document.add_text(fields.session, session);
-        document.add_text(fields.place, place);
-        document.add_u64(fields.generation, u64::from(entry.generation));
-        document.add_u64(fields.ordinal, ordinal as u64);
-        document.add_u64(fields.unit, unit_key(session).wrapping_add(ordinal as u64));
-        document.add_text(fields.body, &self.bodies[piece.body.clone()]);
-        document.add_text(fields.context, self.context(ordinal));
-        if !piece.stops.is_empty() {
-            document.add_text(fields.stops, &self.stops[piece.stops.clone()]);
-        }
-        document.add_u64(fields.line, unit.line);
-        document.add_u64(fields.part, u64::from(unit.part));
-        if let Some(at) = unit.at {
-            document.add_i64(fields.at, at.0);
-        }
-        document.add_text(fields.role, unit.role.as_str());
-        if let Some(uuid) = &unit.uuid {
-            document.add_u64(fields.record, kin::key(uuid));
-        }
-        document.add_text(fields.text, &unit.text);
-        document
-    }
-
-    /// The end of the units before, the unit, the start of the units after.
-    fn context(&self, ordinal: usize) -> String {
-        let before = &self.pieces[ordinal.saturating_sub(NEIGHBOURS)..ordinal];
-        let after = self.pieces[ordinal + 1..].iter().take(NEIGHBOURS);
-        let parts = before
-            .iter()
-            .map(|piece| piece.tail.clone())
-            .chain([self.pieces[ordinal].body.clone()])
-            .chain(after.map(|piece| piece.head.clone()));
-        let mut context = String::with_capacity(parts.clone().map(|part| part.len()).sum());
-        for part in parts {
-            context.push_str(&self.bodies[part]);
-        }
-        context
-    }
-
-    /// The document of the session.
-    pub(super) fn session(&self, fields: &Fields, entry: &Entry<'_>, place: &str) -> TantivyDocument {
+    /// The document of the session, whose units have all come.
+    pub(super) fn session(&mut self, fields: &Fields, entry: &Entry<'_>, place: &str) -> TantivyDocument {
+        let episode = self.tokens(&[entry.title, entry.episode_text]);
+        let draft = &mut self.draft;
+        let (count, pairs) = (draft.first + draft.pieces.len(), draft.pairs.estimate());
+        let mut plain = String::new();
+        std::mem::take(&mut draft.plain).distinct_into(&mut plain);
         let mut document = TantivyDocument::new();
         document.add_text(fields.session, entry.session.as_str());
         document.add_text(fields.place, place);
         document.add_u64(fields.generation, u64::from(entry.generation));
-        document.add_u64(fields.ordinal, entry.units.len() as u64);
+        document.add_u64(fields.ordinal, count as u64);
         document.add_text(fields.episode_of, entry.session.as_str());
         document.add_u64(fields.kind, kind::SESSION);
-        document.add_text(fields.episode, &self.episode);
-        document.add_text(fields.words, &self.words);
-        document.add_text(fields.grams, &self.plain);
-        document.add_u64(fields.pairs, self.pairs);
+        document.add_text(fields.episode, &episode);
+        document.add_text(fields.words, &draft.words);
+        document.add_text(fields.grams, &plain);
+        document.add_u64(fields.pairs, pairs);
         document.add_text(fields.title, entry.title);
         document.add_text(fields.uuid, entry.episode_uuid.to_string());
         document.add_text(fields.agent, entry.agent.as_str());
@@ -220,6 +198,83 @@ impl Draft {
             document.add_text(fields.parent, parent.as_str());
         }
         document
+    }
+}
+
+impl Draft {
+    fn clear(&mut self) {
+        let Self { mut bodies, mut stops, mut pieces, mut words, .. } = std::mem::take(self);
+        for text in [&mut bodies, &mut stops, &mut words] {
+            text.clear();
+            // What a giant took is given back.
+            text.shrink_to(4 * TOLD_BYTES);
+        }
+        pieces.clear();
+        *self = Self { bodies, stops, pieces, words, ..Self::default() };
+    }
+
+    /// The document of one turn.
+    fn turn(&self, fields: &Fields, entry: &Entry<'_>, place: &str, ordinal: usize) -> Option<TantivyDocument> {
+        let piece = self.pieces.get(ordinal.checked_sub(self.first)?)?;
+        let (unit, session) = (&piece.unit, entry.session.as_str());
+        let mut document = TantivyDocument::new();
+        document.add_text(fields.session, session);
+        document.add_text(fields.place, place);
+        document.add_u64(fields.generation, u64::from(entry.generation));
+        document.add_u64(fields.ordinal, ordinal as u64);
+        document.add_u64(fields.unit, unit_key(session).wrapping_add(ordinal as u64));
+        document.add_text(fields.body, &self.bodies[piece.body.clone()]);
+        document.add_text(fields.context, self.context(ordinal - self.first));
+        if !piece.stops.is_empty() {
+            document.add_text(fields.stops, &self.stops[piece.stops.clone()]);
+        }
+        document.add_u64(fields.line, unit.line);
+        document.add_u64(fields.part, u64::from(unit.part));
+        if let Some(at) = unit.at {
+            document.add_i64(fields.at, at.0);
+        }
+        document.add_text(fields.role, unit.role.as_str());
+        if let Some(uuid) = &unit.uuid {
+            document.add_u64(fields.record, kin::key(uuid));
+        }
+        document.add_text(fields.text, &unit.text);
+        Some(document)
+    }
+
+    /// The end of the units before, the unit, the start of the units after.
+    fn context(&self, at: usize) -> String {
+        let before = self.pieces.range(at.saturating_sub(NEIGHBOURS)..at);
+        let after = self.pieces.range(at + 1..self.pieces.len().min(at + 1 + NEIGHBOURS));
+        let parts = before
+            .map(|piece| piece.tail.clone())
+            .chain([self.pieces[at].body.clone()])
+            .chain(after.map(|piece| piece.head.clone()));
+        let mut context = String::with_capacity(parts.clone().map(|part| part.len()).sum());
+        for part in parts {
+            context.push_str(&self.bodies[part]);
+        }
+        context
+    }
+
+    /// Lets go of what is no context any more.
+    fn let_go(&mut self) {
+        while self.first + NEIGHBOURS < self.told && self.pieces.pop_front().is_some() {
+            self.first += 1;
+        }
+        let Some(piece) = self.pieces.front() else { return };
+        let (body, stops) = (piece.body.start, piece.stops.start);
+        if body < TOLD_BYTES {
+            return;
+        }
+        self.bodies.drain(..body);
+        self.stops.drain(..stops);
+        let back = |range: &mut Range<usize>, by: usize| *range = range.start - by..range.end - by;
+        for piece in &mut self.pieces {
+            back(&mut piece.body, body);
+            back(&mut piece.head, body);
+            back(&mut piece.tail, body);
+            back(&mut piece.stops, stops);
+        }
     }
 }
 
@@ -298,6 +353,8 @@ struct Gather<'a> {
     plain: &'a mut PlainWords,
     pairs: &'a mut PairCount,
     turn: Option<Turn<'a>>,
+    /// Whether the session has words enough.
+    is_full: bool,
 }
 
 struct Turn<'a> {
@@ -313,13 +370,15 @@ struct Turn<'a> {
 
 impl<'a> Gather<'a> {
     fn new(words: &'a mut String, plain: &'a mut PlainWords, pairs: &'a mut PairCount) -> Self {
-        Self { words, plain, pairs, turn: None }
+        Self { words, plain, pairs, turn: None, is_full: false }
     }
 
     /// Nothing that comes next is beside what came before.
     fn border(&mut self) {
-        self.words.push(END);
-        self.pairs.border();
+        if !self.is_full {
+            self.words.push(END);
+            self.pairs.border();
+        }
     }
 }
 
@@ -338,10 +397,12 @@ impl Turn<'_> {
 
 impl Listener for Gather<'_> {
     fn word(&mut self, plain: &str, stem: &str, at: Range<usize>) {
-        self.words.push_str(stem);
-        self.words.push(END);
-        self.plain.push(plain);
-        self.pairs.push(stem);
+        if !self.is_full {
+            self.words.push_str(stem);
+            self.words.push(END);
+            self.plain.push(plain);
+            self.pairs.push(stem);
+        }
         if let Some(turn) = &mut self.turn {
             turn.push(stem, at);
         }
@@ -364,5 +425,80 @@ impl Listener for Gather<'_> {
         if let Some(turn) = &mut self.turn {
             turn.push(token, at);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_events::graph::Graph;
+    use baton_events::record::{SessionId, Timestamp};
+    use tantivy::schema::Value;
+
+    use super::super::schema;
+    use super::*;
+
+    /// Body, context and stop words of each turn from `from` on.
+    fn told(units: &[Unit], from: usize) -> Vec<[String; 3]> {
+        let (session, graph, units) = (SessionId::new("a").unwrap(), Graph::default(), units.to_vec());
+        let entry = Entry {
+            session: &session,
+            generation: 1,
+            project: None,
+            group_id: "g",
+            agent: baton_events::conversation::Agent::ClaudeCode,
+            title: "",
+            episode_uuid: uuid::Uuid::nil(),
+            episode_text: "",
+            ended_at: None,
+            indexed_at: Timestamp(0),
+            parent: None,
+            links: &[],
+            units: &units,
+            changed_from: 0,
+            graph: &graph,
+        };
+        let fields = schema::build().1;
+        let (mut drafter, mut documents) = (Drafter::default(), Vec::new());
+        drafter.begin(&entry);
+        for unit in &units {
+            drafter.unit(unit.clone());
+            documents.extend(drafter.turn(&fields, &entry, "g", from, false));
+            let draft = &drafter.draft;
+            assert!(draft.pieces.len() <= 2 * NEIGHBOURS + 1 && draft.bodies.len() < TOLD_BYTES + 100_000);
+        }
+        while let Some(document) = drafter.turn(&fields, &entry, "g", from, true) {
+            documents.push(document);
+        }
+        let text = |document: &TantivyDocument, field| {
+            document.get_first(field).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+        };
+        documents.iter().map(|it| [fields.body, fields.context, fields.stops].map(|field| text(it, field))).collect()
+    }
+
+    #[test]
+    fn a_turn_of_a_long_session_is_told_as_if_there_were_only_its_neighbours() {
+        let units: Vec<Unit> = (0..3_000_u64)
+            .map(|line| Unit {
+                line,
+                part: 0,
+                at: Some(Timestamp(1_770_000_000_000 + line as i64 * 3_600_000)),
+                role: if line % 3 == 0 { Role::User } else { Role::Assistant },
+                uuid: None,
+                text: format!(
+                    "the turn number{line} {}",
+                    "sturdy herons wander along quiet rivers ".repeat(line as usize % 40)
+                ),
+            })
+            .collect();
+        let all = told(&units, 0);
+        assert_eq!(all.len(), units.len());
+        assert!(all.iter().map(|[body, ..]| body.len()).sum::<usize>() > 2 * TOLD_BYTES);
+        for at in (0..units.len()).step_by(97).chain([1, 2, 2_997, 2_998, 2_999]) {
+            let first = at.saturating_sub(NEIGHBOURS);
+            let near = told(&units[first..units.len().min(at + 1 + NEIGHBOURS)], 0);
+            assert_eq!(all[at], near[at - first], "turn {at}");
+        }
+        assert_eq!(told(&units, 2_990), all[2_990..]);
+        assert_eq!(told(&units, units.len()).len(), 0);
     }
 }

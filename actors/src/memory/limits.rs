@@ -7,6 +7,9 @@ use std::time::Duration;
 pub(super) const WRITER_HEAP_BYTES: usize = 40_000_000;
 /// Documents handed to the writer at a time: bounds what a very long session holds in memory twice.
 pub(super) const WRITE_BATCH_DOCS: usize = 256;
+/// Words of one session, in bytes, by which the session as a whole is compared with a query: more than a million words. Of a
+/// longer one these are its first; its turns are found all the same.
+pub(super) const SESSION_WORDS_BYTES: usize = 8 * 1024 * 1024;
 /// Text that may wait for the writer: enough that neither side waits for the other.
 pub(super) const QUEUED_BYTES: usize = 8 * 1024 * 1024;
 /// How long the writer may take nothing before it counts as dead: longer than any disk's pause.

@@ -176,7 +176,7 @@ impl Store {
         let session = entry.session.as_str();
         let place = document::place(entry);
         let new =
-            Head { generation: u64::from(entry.generation), units: entry.units.len(), place: Place::read(&place) };
+            Head { generation: u64::from(entry.generation), units: entry.units.count(), place: Place::read(&place) };
         let old = self.head(session)?;
         let from = kept_units(old.as_ref(), &new, entry.changed_from);
         let fields = self.fields;
@@ -195,17 +195,23 @@ impl Store {
             None => {}
         }
         self.dirty = true;
-        let draft = self.drafter.analyse(entry);
         let Some(writer) = &self.writer else { return Err(Error::Broken("no writer".to_owned())) };
-        let mut batch = Vec::with_capacity(WRITE_BATCH_DOCS.min(entry.units.len() + 1));
-        for ordinal in from..entry.units.len() {
-            batch.push(draft.turn(&fields, entry, &place, ordinal));
-            if batch.len() == WRITE_BATCH_DOCS {
-                write(writer, &self.queue, std::mem::take(&mut batch))?;
-            }
+        let (drafter, queue) = (&mut self.drafter, &self.queue);
+        let mut batch = Vec::with_capacity(WRITE_BATCH_DOCS.min(entry.units.count() + 1));
+        let tell = |document, batch: &mut Vec<_>| {
+            batch.push(document);
+            if batch.len() == WRITE_BATCH_DOCS { write(writer, queue, std::mem::take(batch)) } else { Ok(()) }
+        };
+        drafter.begin(entry);
+        entry.units.each(&mut |unit| {
+            drafter.unit(unit);
+            drafter.turn(&fields, entry, &place, from, false).map_or(Ok(()), |document| tell(document, &mut batch))
+        })?;
+        while let Some(document) = drafter.turn(&fields, entry, &place, from, true) {
+            tell(document, &mut batch)?;
         }
-        batch.push(draft.session(&fields, entry, &place));
-        batch.extend(graph::documents(&mut self.drafter, &fields, entry, &place));
+        batch.push(drafter.session(&fields, entry, &place));
+        batch.extend(graph::documents(drafter, &fields, entry, &place));
         write(writer, &self.queue, batch)?;
         self.pending.insert(session.into(), Some(new));
         Ok(())

@@ -21,6 +21,9 @@ impl Episode {
         content.paragraph("# ", &self.title);
         content.paragraph("Objective: ", &self.objective);
         content.paragraph("Where it stands: ", self.standing());
+        if self.left_out > 0 {
+            content.paragraph("Left out: ", &format!("{} parts of a very long conversation", self.left_out));
+        }
         content.section("Decisions", &texts(&self.decisions));
         content.section("Open", &self.open());
         content.section("Asked and answered", &self.asked_and_answered());

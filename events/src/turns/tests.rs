@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::conversation::{Call, Outcome, ToolResult};
+use crate::conversation::{Body, Call, Outcome, ToolResult};
 use crate::digest::any_items;
 
 fn item(line: u64, body: Body) -> Item {
@@ -146,9 +146,55 @@ fn a_body_has_date_and_role_and_a_context_the_neighbours() {
     assert_eq!(out, "assistant\nzero");
 }
 
+fn changed_from(old: &[Item], all: &[Item]) -> usize {
+    let mut stream = Stream::without(Withdrawn::of(all));
+    let mut let_go = |_| Ok::<_, Infallible>(());
+    for (index, item) in all.iter().enumerate() {
+        if index == old.len() {
+            stream.mark();
+        }
+        let Ok(()) = stream.push(item, &mut let_go);
+    }
+    if old.len() == all.len() {
+        stream.mark();
+    }
+    stream.changed_from()
+}
+
+#[test]
+fn a_call_waits_for_its_result_within_a_bound() {
+    let far = |texts: u64| {
+        let mut items = vec![call(1, "t", "Bash", json!({ "command": "make" })), call(2, "u", "Read", json!({}))];
+        items.extend((0..texts).map(|line| said(3 + line, &"x".repeat(1_000))));
+        items.extend([result(9_000, "u", "Read: 3 lines"), result(9_001, "t", "Bash make: ok")]);
+        items
+    };
+    let near = units(&far(1_000));
+    assert_eq!((near.len(), &*near[0].text, &*near[1].text), (1_002, "Bash: make\nok", "Read\n3 lines"));
+    let late = units(&far(4_000));
+    let told: Vec<_> = [0, 1, 4_002, 4_003].map(|at| late[at].text.as_str()).into();
+    assert_eq!(told, ["Bash: make", "Read", "Read: 3 lines", "Bash make: ok"]);
+    // What is held is bounded, whatever is never answered.
+    let mut stream = Stream::default();
+    let mut told = 0;
+    let mut count = |_| {
+        told += 1;
+        Ok::<_, Infallible>(())
+    };
+    for line in 0..20_000 {
+        let open = call(line, &format!("t{line}"), "Bash", json!({ "command": "x".repeat(400) }));
+        let Ok(()) = stream.push(&open, &mut count);
+    }
+    let made = stream.count();
+    let Ok(all) = stream.finish(&mut |_| Ok::<_, Infallible>(()));
+    assert!(made == 20_000 && all == made && told > 15_000, "{told} of {made}");
+}
+
 #[test]
 fn an_append_changes_the_tail_and_a_late_result_its_call() {
-    let rows: [(&[Item], &[Item], usize); 4] = [
+    let queued = |line| item(line, Body::Prompt { text: "later".into() });
+    let taken_back = |line, of| item(line, Body::Meta(crate::conversation::Meta::Withdrawn(of)));
+    let rows: [(&[Item], &[Item], usize); 8] = [
         (&[said(1, "a"), said(2, "b"), said(3, "c")], &[], 3),
         (&[said(1, "a"), said(2, "b"), said(3, "c")], &[said(4, "d")], 1),
         (&[], &[said(1, "a")], 0),
@@ -157,10 +203,14 @@ fn an_append_changes_the_tail_and_a_late_result_its_call() {
             &[result(7, "t", "Bash: ok")],
             1,
         ),
+        (&[said(1, "a"), said(2, "b"), said(3, "c"), queued(4)], &[taken_back(5, 4)], 1),
+        (&[said(1, "a"), said(2, "b"), said(3, "c"), queued(4), said(5, "d")], &[taken_back(6, 4), said(7, "e")], 1),
+        (&[said(1, "a"), said(2, "b"), queued(3), taken_back(4, 3), said(5, "c")], &[], 3),
+        (&[said(1, "a"), said(2, "b"), queued(3), taken_back(4, 3), said(5, "c")], &[said(6, "d")], 1),
     ];
     for (old, new, expected) in rows {
         let all = [old, new].concat();
-        assert_eq!(changed_from(old, &units(&all)), expected);
+        assert_eq!(changed_from(old, &all), expected);
     }
 }
 
@@ -186,7 +236,7 @@ proptest! {
         prop_assert_eq!(names.len(), made.len());
         let old_items = &items[..cut.index(items.len() + 1)];
         let old = units(old_items);
-        let from = changed_from(old_items, &made);
+        let from = changed_from(old_items, &items);
         prop_assert!(from <= made.len());
         for index in 0..from {
             prop_assert_eq!(fields(&old, index), fields(&made, index));

@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use baton_events::digest;
 use baton_events::projection::table::Row;
 use baton_events::protocol::{EpisodesParams, Failure, Progress, answer, method};
 use baton_events::record::SessionId;
@@ -155,11 +154,9 @@ enum Entry {
 fn entry(services: &Services, id: &SessionId, row: &Row) -> Entry {
     let state = &row.state;
     let Some(current) = state.episode.as_ref() else { return Entry::Gone };
-    match conversation::of(services, id, current.clone()) {
-        Ok((current, items)) => {
-            let episode = digest::digest(&items, &services.settings.borrow().filtering);
-            Entry::Read(Box::new(written(id, row, &current, &episode.content())))
-        }
+    let show = services.settings.borrow().filtering;
+    match conversation::digest(services, id, current.clone(), &show) {
+        Ok((current, episode)) => Entry::Read(Box::new(written(id, row, &current, &episode.content()))),
         Err(_) if services.table.borrow().get(id).is_none_or(|row| row.state.episode.is_none()) => Entry::Gone,
         Err(error) => {
             tracing::warn!(session = %id, %error, "episode not readable, left out of the list");

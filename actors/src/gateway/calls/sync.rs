@@ -315,8 +315,9 @@ async fn measure(services: &Arc<Services>, id: &SessionId) -> Tokens {
     let (services, id) = (services.clone(), id.clone());
     let measured = tokio::task::spawn_blocking(move || {
         let episode = row.state.episode.as_ref()?;
-        let items = services.indexer.conversation(&id, episode).ok()?;
-        Some(Tokens { raw: tokens::of_bytes(episode.to), kept: tokens::of_items(&items) })
+        let mut kept = 0;
+        services.indexer.each(&id, episode, |item| kept += tokens::of_items(&[item])).ok()?;
+        Some(Tokens { raw: tokens::of_bytes(episode.to), kept })
     });
     measured.await.ok().flatten().unwrap_or_default()
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use baton_events::digest::{self, Show};
+use baton_events::digest::Show;
 use baton_events::handoff::Facts;
 use baton_events::record::{SessionId, Timestamp};
 use baton_events::session::EpisodeRef;
@@ -87,9 +87,9 @@ pub(super) async fn facts(
 /// Reads and digests, and keeps what comes of it. Blocks for disk reads.
 fn read(services: &Services, id: &SessionId, current: EpisodeRef) -> Option<(EpisodeRef, Arc<Facts>)> {
     let show = services.settings.borrow().filtering;
-    match conversation::of(services, id, current) {
-        Ok((current, items)) => {
-            let facts = Arc::new(Facts::of(&digest::digest(&items, &show)));
+    match conversation::digest(services, id, current, &show) {
+        Ok((current, episode)) => {
+            let facts = Arc::new(Facts::of(&episode));
             services.handoffs.kept().put(current.uuid, show, facts.clone());
             Some((current, facts))
         }

@@ -6,10 +6,12 @@ use baton_events::hash::ContentHash;
 use baton_events::redact::json::redact_json;
 use baton_events::schema::item;
 use baton_events::session::{Complete, EpisodeRef, FailureWhy, Stored, episode_uuid};
+use baton_events::transcript::Sink;
 
-use super::{Prepared, Stop, Written, encoded};
+use super::{Prepared, Stop, not_stored};
 use crate::chunks::ChunkStore;
 use crate::indexer::JobRequest;
+use crate::indexer::gathered::Gathered;
 
 /// What becomes of a job whose transcript is gone. `None`: nothing is stored of this generation, or not all that was read, so
 /// that it is missing.
@@ -39,31 +41,29 @@ fn complete(request: &JobRequest, prior: &EpisodeRef, hash: ContentHash, stored:
 
 fn anew(request: &JobRequest, prior: &EpisodeRef, chunks: &ChunkStore) -> Result<Prepared, Stop> {
     let unreadable = |error: String| Stop::Failed(FailureWhy::StoredUnreadable, error);
-    let not_stored = |error: String| Stop::Failed(FailureWhy::NotStored, error);
-    let (manifest, lines) =
-        chunks.read(&request.session, &prior.manifest).map_err(|error| unreadable(error.to_string()))?;
-    let items = redacted(&lines).map_err(unreadable)?;
-    let hash = ContentHash::of(&items);
-    let mut batch = chunks.batch();
-    let lines = encoded(&items).map_err(not_stored)?;
-    let appended = batch.append(&request.session, None, &lines, manifest.header);
-    let manifest = appended.map_err(|error| not_stored(error.to_string()))?;
-    if manifest == prior.manifest {
+    let manifest = chunks.manifest(&request.session, &prior.manifest).map_err(|error| unreadable(error.to_string()))?;
+    let mut gathered = Gathered::new(chunks, &request.session, None);
+    for chunk in &manifest.chunks {
+        let lines = chunks.chunk(&request.session, chunk).map_err(|error| unreadable(error.to_string()))?;
+        redacted(&lines, |item| gathered.item(item)).map_err(unreadable)?;
+    }
+    let (hash, items) = (gathered.hash().map_err(not_stored)?, gathered.count());
+    let written = gathered.written(manifest.header).map_err(not_stored)?;
+    if written.manifest == prior.manifest {
         return Ok(unchanged(request, prior));
     }
-    let stored = Stored { episode: episode_uuid(&request.session, &hash), manifest, items: items.len() as u64 };
-    let complete = complete(request, prior, hash, Some(stored));
-    Ok(Prepared { complete, written: Some(Written { batch, manifest, items }) })
+    let stored = Stored { episode: episode_uuid(&request.session, &hash), manifest: written.manifest, items };
+    Ok(Prepared { complete: complete(request, prior, hash, Some(stored)), written: Some(written) })
 }
 
-/// The items of a stored conversation, redacted by today's rules.
-fn redacted(lines: &[u8]) -> Result<Vec<Item>, String> {
-    let of_line = |line: &[u8]| {
+/// Gives the items of a stored chunk, redacted by today's rules.
+fn redacted(lines: &[u8], mut take: impl FnMut(Item)) -> Result<(), String> {
+    lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).try_for_each(|line| {
         let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
         let redacted = redact_json(text);
-        item::decode(redacted.as_deref().unwrap_or(text).as_bytes()).map_err(|error| error.to_string())
-    };
-    lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(of_line).collect()
+        take(item::decode(redacted.as_deref().unwrap_or(text).as_bytes()).map_err(|error| error.to_string())?);
+        Ok(())
+    })
 }
 
 #[cfg(test)]
@@ -83,11 +83,15 @@ mod tests {
             sidechain: false,
             body: Body::Meta(Meta::Branch(text.to_owned())),
         };
-        let stored = encoded(&[item("main"), item(&format!("fix/{secret}"))]).unwrap().join(&b'\n');
-        let items = redacted(&stored).unwrap();
+        let mut stored = Vec::new();
+        for item in [item("main"), item(&format!("fix/{secret}"))] {
+            item::encode(&item, &mut stored).unwrap();
+        }
+        let mut items = Vec::new();
+        redacted(&stored, |item| items.push(item)).unwrap();
         assert_eq!(items[0], item("main"));
         let Body::Meta(Meta::Branch(branch)) = &items[1].body else { panic!("{items:?}") };
         assert!(branch.contains("[redacted") && !branch.contains(secret), "{branch}");
-        assert!(redacted(b"{\"no\":\"item\"}\n").is_err());
+        assert!(redacted(b"{\"no\":\"item\"}\n", |_| ()).is_err());
     }
 }

@@ -44,6 +44,10 @@ pub struct Episode {
     pub content: String,
     /// Numbers about the session.
     pub metadata: Metadata,
+    /// Parts of a very long conversation, between its beginning and its end, that nothing of this is made of but what was
+    /// typed and which files were changed; absent from nearly every one.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: u64,
 }
 
 /// Numbers about a session.
@@ -133,4 +137,8 @@ pub struct CommandLine {
     pub exit_code: Option<i32>,
     /// How often.
     pub count: u32,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use baton_events::conversation::Item;
 use baton_events::projection::table::SessionTable;
 use baton_events::record::SessionId;
-use baton_events::session::{Phase, State};
+use baton_events::session::{EpisodeRef, Phase, State};
 use baton_events::transcript::Sink;
 
 use super::chosen::{Chosen, Target};
@@ -116,9 +116,14 @@ pub(super) async fn add(
 
 /// The ids of a session's records: of what is stored, else of its transcript. Blocks for disk reads.
 fn records_of(services: &Services, source: &Target, state: Option<&State>) -> BTreeSet<String> {
-    let stored = state.and_then(|state| conversation::of(services, &source.id, state.episode.clone()?).ok());
-    if let Some((_, items)) = stored {
-        return items.into_iter().filter_map(|item| item.uuid).map(|uuid| uuid.to_string()).collect();
+    let read = |episode: &EpisodeRef| {
+        let mut records = Records::default();
+        services.indexer.each(&source.id, episode, |item| records.item(item))?;
+        Ok(records.0)
+    };
+    let stored = state.and_then(|state| conversation::read(services, &source.id, state.episode.clone()?, read).ok());
+    if let Some((_, records)) = stored {
+        return records;
     }
     let file = source.file.clone().or_else(|| state.and_then(|state| glance::file_of(&source.id, state)));
     let mut records = Records::default();

@@ -1,0 +1,129 @@
+//! A conversation gone through once before the memory takes it in: what an entry says of it as a whole, and as much of it as a
+//! digest holds. Takes a bounded amount of memory, whatever the conversation.
+
+use std::convert::Infallible;
+
+use baton_events::conversation::{Body, Item, Link, Meta};
+use baton_events::digest::Abridged;
+use baton_events::record::{SessionId, Timestamp};
+use baton_events::turns::{Stream, Unit};
+use baton_events::withdrawn::Withdrawn;
+
+use crate::indexer::conversation::Conversation;
+use crate::indexer::episode;
+use crate::memory::{self, MAX_LINKS, Units};
+
+/// What is known of a conversation that was gone through.
+#[derive(Debug, Default)]
+pub(super) struct Outline {
+    /// How many items it has.
+    pub(super) count: usize,
+    /// How many units it gives.
+    pub(super) units: usize,
+    /// The first unit that may differ from what the memory has of it.
+    pub(super) changed_from: usize,
+    /// The latest time of a conversation. By what is stored of it, not by the table: what was read since then and is not
+    /// indexed yet would stand in a memory that is built anew, and not in one that was maintained.
+    pub(super) ended_at: Option<Timestamp>,
+    /// The sessions that it names, each once.
+    pub(super) links: Vec<(Link, SessionId)>,
+    /// The prompts that are withdrawn.
+    pub(super) withdrawn: Withdrawn,
+    /// What a digest holds of one that is not in memory.
+    abridged: Option<(Vec<Item>, u64)>,
+}
+
+impl Outline {
+    /// Goes through it. `known` items at its beginning are what the memory has of it already.
+    pub(super) fn of(conversation: &Conversation, known: Option<usize>) -> Result<Self, episode::Error> {
+        let mut withdrawn = Withdrawn::default();
+        conversation.each(|item| {
+            withdrawn.note(item);
+            Ok::<_, episode::Error>(())
+        })?;
+        let mut outline = Self { withdrawn: withdrawn.clone(), ..Self::default() };
+        let mut stream = Stream::without(withdrawn);
+        match conversation {
+            Conversation::Held(items) => items.iter().for_each(|item| outline.take(item, &mut stream, known)),
+            Conversation::Stored(stored) => {
+                let mut abridged = Abridged::default();
+                for item in stored.items() {
+                    let item = item?;
+                    outline.take(&item, &mut stream, known);
+                    abridged.push(item);
+                }
+                let left_out = abridged.left_out();
+                outline.abridged = Some((abridged.into_items(), left_out));
+            }
+        }
+        if known == Some(outline.count) {
+            stream.mark();
+        }
+        (outline.units, outline.changed_from) = (stream.count(), stream.changed_from());
+        Ok(outline)
+    }
+
+    /// As much of the conversation as a digest holds.
+    pub(super) fn items<'a>(&'a self, conversation: &'a Conversation) -> &'a [Item] {
+        match (conversation, &self.abridged) {
+            (Conversation::Held(items), _) => items,
+            (Conversation::Stored(_), abridged) => abridged.as_ref().map_or(&[], |(items, _)| items),
+        }
+    }
+
+    /// How many items are not among these, or only in part.
+    pub(super) fn left_out(&self) -> u64 {
+        self.abridged.as_ref().map_or(0, |(_, left_out)| *left_out)
+    }
+
+    /// Lets go of these: the units come next, and are made of what is stored.
+    pub(super) fn let_go(&mut self) {
+        if let Some((items, _)) = &mut self.abridged {
+            *items = Vec::new();
+        }
+    }
+
+    fn take(&mut self, item: &Item, stream: &mut Stream, known: Option<usize>) {
+        if known == Some(self.count) {
+            stream.mark();
+        }
+        self.count += 1;
+        let Ok(()) = stream.push(item, &mut |_| Ok::<_, Infallible>(()));
+        match &item.body {
+            Body::Meta(Meta::Link { link, session }) if self.links.len() < MAX_LINKS => {
+                let session = SessionId::new(session).map(|session| (*link, session));
+                self.links.extend(session.filter(|named| !self.links.contains(named)));
+            }
+            Body::Meta(_) => {}
+            _ => self.ended_at = self.ended_at.max(item.at),
+        }
+    }
+}
+
+/// The units of a conversation, made as they are asked for.
+#[derive(Debug)]
+pub(super) struct Turns<'a> {
+    pub(super) conversation: &'a Conversation,
+    pub(super) withdrawn: &'a Withdrawn,
+    pub(super) count: usize,
+}
+
+impl Units for Turns<'_> {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn each(&self, take: &mut dyn FnMut(Unit) -> Result<(), memory::Error>) -> Result<(), memory::Error> {
+        let (mut stream, mut take) = (Stream::without(self.withdrawn.clone()), take);
+        self.conversation.each(|item| stream.push(item, &mut take))?;
+        stream.finish(&mut take)?;
+        Ok(())
+    }
+}
+
+impl From<episode::Error> for memory::Error {
+    /// It was readable a moment ago.
+    fn from(error: episode::Error) -> Self {
+        Self::Units(error.to_string())
+    }
+}
