@@ -42,7 +42,7 @@ pub use live::Live;
 pub use log::{Appends, Log, Resting};
 pub use mcp::Mcp;
 pub use process::Memory;
-pub use read::{Huge, Kept, Options as ReadOptions, Read, Speed, Tail};
+pub use read::{Giant, Huge, Kept, Options as ReadOptions, Read, Speed, Tail};
 pub use recall::{Figures, Level as RecallLevel, Options as RecallOptions, Ranking, Recall, measure as recall};
 pub use report::{Outcome, Report};
 pub use sample::Spread;

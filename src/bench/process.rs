@@ -76,6 +76,11 @@ pub(super) fn memory(pid: u32) -> Option<Memory> {
     Some(Memory { peak_bytes: bytes("VmHWM:")?, resident_bytes: bytes("VmRSS:")?, own_bytes: bytes("RssAnon:")? })
 }
 
+/// Lets the peak of a process begin anew, where the system can.
+pub(super) fn forget_peak(pid: u32) {
+    let _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
+}
+
 /// What a process has done until now.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Deeds {

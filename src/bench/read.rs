@@ -2,6 +2,7 @@
 //!
 //! In this very process, on one thread, over bytes that are in memory already: what is measured is the reading, not the disk.
 
+mod giant;
 mod huge;
 mod tail;
 
@@ -19,6 +20,7 @@ use super::table::{megabytes, percent};
 use super::workspace::Workspace;
 use super::{Corpus, CorpusOptions, Error, Table, io_error};
 
+pub use giant::Giant;
 pub use huge::Huge;
 pub use tail::Tail;
 
@@ -68,6 +70,9 @@ pub struct Read {
     /// Memory; only if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub huge: Option<Huge>,
+    /// Memory of a daemon; only if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub giant: Option<Giant>,
 }
 
 /// Bytes of transcripts a second, in MB of 1,000,000 bytes.
@@ -106,6 +111,13 @@ pub(super) fn measure(options: &Options, tell: &impl Fn(&str)) -> Result<Read, E
         }
         false => None,
     };
+    let giant = match options.huge {
+        true => {
+            tell("indexing a transcript of 1 GB");
+            Some(giant::measure(workspace.path())?)
+        }
+        false => None,
+    };
     let files = match options.files.is_empty() {
         true => {
             tell("writing a corpus");
@@ -134,7 +146,7 @@ pub(super) fn measure(options: &Options, tell: &impl Fn(&str)) -> Result<Read, E
     }
     tell("reading a tail");
     let tail = tail::measure(workspace.path(), &files)?;
-    Ok(totals.told(files.len(), tail, huge))
+    Ok(Read { huge, giant, ..totals.told(files.len(), tail) })
 }
 
 /// All transcripts among these, and below them.
@@ -230,7 +242,7 @@ impl Totals {
         }
     }
 
-    fn told(mut self, files: usize, tail: Tail, huge: Option<Huge>) -> Read {
+    fn told(mut self, files: usize, tail: Tail) -> Read {
         self.saved.sort_by(f64::total_cmp);
         let [content, kept, said] = self.tokens;
         let speed = |way: usize| {
@@ -258,7 +270,8 @@ impl Totals {
                 bytes_for_each_kept: self.bytes as f64 / kept.max(1) as f64,
             },
             tail,
-            huge,
+            huge: None,
+            giant: None,
         }
     }
 }
@@ -324,6 +337,7 @@ impl Read {
         table.row("bytes for each one kept", format!("{:.1}", kept.bytes_for_each_kept));
         let mut tables = vec![table, self.tail.table()];
         tables.extend(self.huge.as_ref().map(Huge::table));
+        tables.extend(self.giant.as_ref().map(Giant::table));
         tables
     }
 }

@@ -81,7 +81,8 @@ struct ReadTyped {
     /// Size of that corpus, in MB of 1,000,000 bytes
     #[arg(long = "mb", value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     megabytes: u64,
-    /// Measure memory over a file of 5 GB with a line of 100 MB; needs 6 GB in the temporary directory, and gives them back
+    /// Measure memory over a file of 5 GB with a line of 100 MB, and of a daemon that indexes a conversation of 1 GB; needs
+    /// 6 GB in the temporary directory, and gives them back
     #[arg(long)]
     huge: bool,
     /// Print one JSON object

@@ -201,6 +201,41 @@ fn a_large_file_and_a_large_line_are_read_in_little_memory() {
     assert!(more < 64, "{more} MB more than for a small one ({before} MB)");
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn a_long_conversation_is_indexed_in_little_memory() {
+    let world = World::new();
+    world.transcript("-work-one", &id(1)).prompt("the small one: a siskin");
+    world.close(&id(1));
+    let before = peak_mb(&world);
+    // 300 MB as agents write them: of each turn some words, a call, and far more output than is kept of it.
+    let mut long = world.transcript("-work-two", &id(2));
+    long.prompt("before it the brambling");
+    let output = "a line that a build has printed\n".repeat(320);
+    let mut file = BufWriter::new(OpenOptions::new().append(true).open(long.path()).unwrap());
+    for turn in 0..15_000_u32 {
+        let word = |at: u32| format!("w{}", (turn * 31 + at * at).wrapping_mul(2_654_435_761) % 9_973);
+        let words: Vec<String> = (0..90).map(word).collect();
+        let (call, command) = (format!("t{turn}"), format!("make part-{turn}"));
+        for record in [
+            long.reply_record(&words.join(" ")),
+            long.call_record(&call, "Bash", serde_json::json!({ "command": command })),
+            long.result_record(&call, &output, false),
+        ] {
+            writeln!(file, "{record}").unwrap();
+        }
+    }
+    file.flush().unwrap();
+    assert!(std::fs::metadata(long.path()).unwrap().len() > 300_000_000);
+    long.reply("after it the crossbill");
+    world.ok(&["close", &id(2)]);
+    assert_eq!((world.found("brambling"), world.found("crossbill")), (vec![id(2)], vec![id(2)]));
+    let hit = &hits(&world.search("\"make part-7500\""))[0];
+    assert!(text(&hit["snippet"]).contains("part-7500"), "what is in its middle is found: {hit}");
+    let more = peak_mb(&world) - before;
+    assert!(more < 96, "{more} MB more than for a small one ({before} MB)");
+}
+
 /// One line of so many bytes.
 fn fill(file: &mut BufWriter<File>, bytes: usize) {
     let block = vec![b'z'; 1_000_000];
