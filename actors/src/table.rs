@@ -99,7 +99,7 @@ impl Rows for TableFold {
 
     fn restore(&mut self, stream: &StreamId, row: &str) -> bool {
         match Kept::read(stream, row) {
-            Some(Kept::Session(id, row)) => self.table.restore(id, row),
+            Some(Kept::Session(id, row)) => self.table.restore(id, *row),
             Some(Kept::Memo(uuid, row)) => self.table.restore_memo(uuid, row),
             Some(Kept::Home(row)) => self.table.restore_home(row),
             None => return false,

@@ -22,7 +22,7 @@ pub const FORM: u32 = 4;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kept {
     /// A session's.
-    Session(SessionId, Row),
+    Session(SessionId, Box<Row>),
     /// A memo's.
     Memo(Uuid, MemoRow),
     /// The home's.
@@ -42,7 +42,7 @@ impl Kept {
     /// The row that a checkpoint has of a stream; `None` if it cannot be understood.
     pub fn read(stream: &StreamId, text: &str) -> Option<Self> {
         if let Some(id) = stream.session_id() {
-            return read_session(text).map(|row| Self::Session(id, row));
+            return read_session(text).map(|row| Self::Session(id, Box::new(row)));
         }
         if let Some(uuid) = stream.memo_uuid() {
             return serde_json::from_str::<MemoRowV1>(text).ok()?.read().map(|row| Self::Memo(uuid, row));
@@ -147,7 +147,7 @@ mod tests {
         let row = Row { version: SequenceNumber(3), state: State::default(), since };
         let id = SessionId::new("a").unwrap();
         let read = |stream: &str, text: &str| Kept::read(&StreamId::recorded(stream), text);
-        assert_eq!(read("session:a", &session(&row)), Some(Kept::Session(id, row)));
+        assert_eq!(read("session:a", &session(&row)), Some(Kept::Session(id, Box::new(row))));
 
         let memo = Memo {
             source: Source::Triplet,
