@@ -108,8 +108,8 @@ impl<'a> Gathered<'a> {
         let (mut hasher, mut index) = (ContentHasher::default(), 0);
         append.each(&self.batch, |lines| {
             for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                let item = item::decode(line)
-                    .map_err(|_| chunks::Error::BadLine { index, what: "it cannot be read back" })?;
+                let item =
+                    item::decode(line).map_err(|_| chunks::Error::BadLine { index, what: "it cannot be read back" })?;
                 index += 1;
                 if !self.withdrawn.holds(&item) {
                     hasher.item(&item);
