@@ -110,11 +110,16 @@ fn graph(session: &SessionId, dice: &mut Dice) -> Graph {
             graph.assertions.push(Assertion {
                 uuid: fact_uuid(GROUP, Relation::Modified, source, mention.uuid),
                 relation: Relation::Modified,
+                name: None,
                 source,
                 target: mention.uuid,
                 fact: format!("session {} modified {} (+12 -3)", session.short(), mention.name),
+                value: String::new(),
                 valid_at: at,
+                last_at: at,
                 line,
+                rests: Vec::new(),
+                settles: Vec::new(),
             });
             graph.mentions.push(mention);
         }

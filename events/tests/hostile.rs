@@ -118,7 +118,7 @@ fn remember(transcript: &[u8]) {
     assert_eq!(reader.feed(transcript), transcript.len());
     let episode = digest(&items, &Show::default());
     let session = SessionId::new("s").unwrap();
-    let at = Surroundings { session: &session, group: "g", project: Some("/p") };
+    let at = Surroundings { session: &session, group: "g", project: Some("/p"), parent: None, follows: None };
     black_box(graph(&items, &episode, &at));
     black_box(turns::units(&items));
     black_box(messages(&items));

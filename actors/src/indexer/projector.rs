@@ -403,6 +403,11 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 Some(current) => self.put(&session, &row, current),
                 None => Ok(()),
             },
+            // In whose place it began is one of its facts.
+            (Event::Signalled { signal }, Some(row)) if signal.follows.is_some() => match &row.state.episode {
+                Some(current) if row.state.phase != Phase::Forgotten => self.put(&session, &row, current),
+                _ => Ok(()),
+            },
             (Event::GroupAssigned { .. } | Event::ParentFound { .. } | Event::Moved { .. }, Some(row)) => {
                 self.put.remove(&session);
                 match &row.state.episode {
@@ -428,7 +433,9 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let state = &row.state;
         let project = state.place.as_ref().map(|place| place.project.as_str());
         let group = state.group_id().unwrap_or_default();
-        let graph = graph::graph(items, &episode, &Surroundings { session, group, project });
+        let follows = state.signals.follows.as_ref().map(|follows| &follows.session);
+        let at = Surroundings { session, group, project, parent: state.parent(), follows };
+        let graph = graph::graph(items, &episode, &at);
         outline.let_go();
         let (content, title) = (episode.content(), episode.title);
         let entry = Entry {

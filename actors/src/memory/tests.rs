@@ -89,11 +89,16 @@ fn graph(group: &str, session: &SessionId, files: &[&str]) -> Graph {
         graph.assertions.push(Assertion {
             uuid: fact_uuid(group, Relation::Modified, source, target),
             relation: Relation::Modified,
+            name: None,
             source,
             target,
             fact: format!("session {session} modified {file}"),
+            value: String::new(),
             valid_at: Some(Timestamp(1_773_480_000_000 + line as i64)),
+            last_at: Some(Timestamp(1_773_480_000_000 + line as i64)),
             line,
+            rests: Vec::new(),
+            settles: Vec::new(),
         });
     }
     graph

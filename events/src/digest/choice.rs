@@ -72,7 +72,7 @@ fn explains(phrase: &Phrase, marks: &[&str]) -> bool {
 }
 
 /// The sentences of a person, who does not always begin them with a capital.
-pub(super) fn clauses(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn clauses(text: &str) -> impl Iterator<Item = &str> {
     let sentences = sentences(text).into_iter().flat_map(|sentence| sentence.text.split(". "));
     sentences.map(str::trim).filter(|clause| clause.chars().any(char::is_alphanumeric))
 }

@@ -48,7 +48,7 @@ pub(crate) fn sentences_within(text: &str, max_chars: usize) -> String {
 }
 
 /// The text up to the filter's cut mark, with `…` in its place: lengths and digests are for machines.
-pub(super) fn without_filter_mark(text: &str) -> String {
+pub(crate) fn without_filter_mark(text: &str) -> String {
     match text.find(FILTER_MARK) {
         Some(at) => format!("{}…", text[..at].trim_end()),
         None => text.to_owned(),

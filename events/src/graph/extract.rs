@@ -1,11 +1,19 @@
 //! From items and digest to entities and facts.
 
+mod commits;
+mod decisions;
+mod lineage;
+mod moves;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::gather::{Gather, Moment};
+use self::lineage::{label_of, session_name};
+use super::claim::Claim;
+use super::gather::{Gather, Moment, Said};
+use super::issue::Issue;
 use super::package::Package;
 use super::{Graph, Label, Relation, Surroundings, error, issue, package, path, program};
 use crate::conversation::{Body, Call, Item, Meta, Outcome, ToolResult};
@@ -15,6 +23,8 @@ use crate::digest::{Episode, ErrorLine};
 const MAX_CURES: usize = 5;
 /// Characters of an error inside a sentence about something else.
 const SHORT_CHARS: usize = 160;
+/// Characters of a title inside a sentence about something else.
+const TITLE_CHARS: usize = 80;
 
 /// A session as its entities are looked for.
 struct Walk<'a> {
@@ -23,6 +33,10 @@ struct Walk<'a> {
     name: String,
     /// ` in ledger-api`, or nothing.
     place: String,
+    /// What the session was for.
+    title: String,
+    /// The project.
+    project: Option<Uuid>,
     cwd: Option<&'a str>,
     moments: BTreeMap<u64, Moment>,
     /// Calls by id.
@@ -38,14 +52,15 @@ struct Walk<'a> {
 pub(super) fn extract(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Graph {
     let Some(first) = items.iter().map(moment).min_by_key(|moment| moment.line) else { return Graph::default() };
     let mut gather = Gather::new(at.group);
-    let short = format!("session_{}", at.session.short());
-    let Some(session) = gather.mention(Label::Session, &short, &episode.title, first, 1) else {
+    let Some(session) = gather.mention(Label::Session, &session_name(at.session), &episode.title, first, 1) else {
         return Graph::default();
     };
     let mut walk = Walk {
         at,
-        name: format!("session {}", at.session.short()),
+        name: label_of(at.session),
         place: String::new(),
+        title: super::gather::one_line(&episode.title, TITLE_CHARS),
+        project: None,
         cwd: episode.cwd.as_deref(),
         moments: BTreeMap::new(),
         calls: BTreeMap::new(),
@@ -56,7 +71,12 @@ pub(super) fn extract(items: &[Item], episode: &Episode, at: &Surroundings<'_>) 
     };
     walk.project(episode, first);
     walk.read(items);
+    walk.lineage(items, first);
+    walk.preferences(items);
+    walk.decisions(episode);
     walk.modified(episode);
+    walk.moves(items);
+    walk.commits(items);
     walk.failures(episode);
     walk.packages(items, episode);
     walk.named(items);
@@ -115,6 +135,18 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// What the session did with a file, which holds as long as the file lies there.
+    fn of_file(&mut self, relation: Relation, target: Option<Uuid>, name: &str, fact: &str, of: Moment) {
+        if let Some(target) = target {
+            let lies = self.claim("file", name, "there");
+            self.gather.say(Said::of(relation, self.session, target).resting(lies), fact, of);
+        }
+    }
+
+    fn claim(&self, kind: &str, question: &str, value: &str) -> Claim {
+        Claim::new(self.gather.group(), kind, question, value)
+    }
+
     fn project(&mut self, episode: &Episode, of: Moment) {
         let Some(project) = self.at.project else { return };
         let name = project.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or(project);
@@ -123,6 +155,7 @@ impl<'a> Walk<'a> {
         }
         self.place = format!(" in {name}");
         let uuid = self.gather.mention(Label::Project, name, project, of, 1);
+        self.project = uuid;
         let title = if episode.title.is_empty() { String::new() } else { format!(": {}", episode.title) };
         self.of_session(Relation::InProject, uuid, &format!("worked in {name}{title}"), of);
     }
@@ -133,8 +166,9 @@ impl<'a> Walk<'a> {
         for file in files {
             let (name, of) = (self.file_name(&file.path), self.when(file.line));
             let uuid = self.gather.mention(Label::File, &name, "", of, 1);
-            let says = format!("modified {name} (+{} -{})", file.added, file.removed);
-            self.of_session(Relation::Modified, uuid, &says, of);
+            let what = if self.title.is_empty() { String::new() } else { format!(": {}", self.title) };
+            let fact = format!("{} modified {name} (+{} -{}){what}", self.name, file.added, file.removed);
+            self.of_file(Relation::Modified, uuid, &name, &fact, of);
         }
     }
 
@@ -166,7 +200,9 @@ impl<'a> Walk<'a> {
         let (source, who) = self.culprit(call);
         let told = super::gather::one_line(&line, SHORT_CHARS);
         let fact = format!("{who} failed with {told}{}{cure}", self.place);
-        self.gather.assert(Relation::FailedWith, source, uuid, &fact, of);
+        let question = format!("{uuid} of {source}");
+        let (open, resolved) = (self.claim("error", &question, "open"), self.claim("error", &question, "resolved"));
+        self.gather.say(Said::of(Relation::FailedWith, source, uuid).resting(open), &fact, of);
         let Some(resolution) = &failure.resolution else { return };
         let after = Moment { line: resolution.line, at: resolution.at };
         for cure in cures {
@@ -178,7 +214,7 @@ impl<'a> Walk<'a> {
             };
             if let Some(target) = target {
                 let fact = format!("{told}{} was resolved by {how}", self.place);
-                self.gather.assert(Relation::ResolvedBy, uuid, target, &fact, after);
+                self.gather.say(Said::of(Relation::ResolvedBy, uuid, target).settling(resolved), &fact, after);
             }
         }
     }
@@ -225,10 +261,10 @@ impl<'a> Walk<'a> {
     }
 
     fn packages(&mut self, items: &'a [Item], episode: &Episode) {
-        let mut added: Vec<(Package, Moment)> = Vec::new();
+        let mut changed: Vec<(Package, Moment)> = Vec::new();
         for command in episode.commands.iter().filter(|command| matches!(command.outcome, "ok" | "unknown")) {
             let of = self.when(command.line);
-            added.extend(package::installed(&command.text).into_iter().map(|package| (package, of)));
+            changed.extend(package::changed(&command.text).into_iter().map(|package| (package, of)));
         }
         let done = |call: &Call| self.edits.iter().any(|(_, path)| call.edit.as_ref().is_some_and(|e| e.path == *path));
         for item in items {
@@ -237,16 +273,21 @@ impl<'a> Walk<'a> {
             {
                 let declared = package::declared(call);
                 if !declared.is_empty() && done(call) {
-                    added.extend(declared.into_iter().map(|package| (package, moment(item))));
+                    changed.extend(declared.into_iter().map(|package| (package, moment(item))));
                 }
             }
         }
-        added.sort_by_key(|(_, of)| of.line);
-        for (package, of) in added {
+        changed.sort_by_key(|(_, of)| of.line);
+        for (package, of) in changed {
             let detail = format!("package from {}", package.from);
-            let uuid = self.gather.mention(Label::Package, &package.name, &detail, of, 1);
-            let says = format!("added package {} from {}", package.name, package.from);
-            self.of_session(Relation::AddedPackage, uuid, &says, of);
+            let Some(uuid) = self.gather.mention(Label::Package, &package.name, &detail, of, 1) else { continue };
+            let (relation, verb, value) = match package.added {
+                true => (Relation::AddedPackage, "added", "there"),
+                false => (Relation::RemovedPackage, "removed", "gone"),
+            };
+            let fact = format!("{} {verb} package {} from {}", self.name, package.name, package.from);
+            let is = self.claim("package", &format!("{} {}", package.from, package.name), value);
+            self.gather.say(Said::of(relation, self.session, uuid).resting(is).settling(is), &fact, of);
         }
     }
 
@@ -256,21 +297,23 @@ impl<'a> Walk<'a> {
             let of = moment(item);
             match &item.body {
                 Body::Meta(Meta::Branch(branch)) => {
-                    let uuid = self.gather.mention(Label::Branch, branch, "", of, 1);
-                    self.of_session(Relation::OnBranch, uuid, &format!("worked on branch {branch}"), of);
+                    if let Some(uuid) = self.gather.mention(Label::Branch, branch, "", of, 1) {
+                        let fact = format!("{} worked on branch {branch}", self.name);
+                        let is = self.claim("branch", branch, "there");
+                        self.gather.say(Said::of(Relation::OnBranch, self.session, uuid).resting(is), &fact, of);
+                    }
                     self.issues(branch, of);
                 }
                 Body::Prompt { text } | Body::Answer { text } => {
                     for page in path::pages(text) {
-                        let uuid = self.gather.mention(Label::Url, &page, "", of, 1);
-                        self.of_session(Relation::Mentioned, uuid, &format!("mentioned {page}"), of);
+                        self.page(Relation::Mentioned, "mentioned", &page, of);
                     }
                     self.issues(text, of);
+                    self.hashes(text, of);
                 }
                 Body::Call(call) => {
                     if let Some(page) = text(call, "url").and_then(path::page) {
-                        let uuid = self.gather.mention(Label::Url, &page, "", of, 1);
-                        self.of_session(Relation::Fetched, uuid, &format!("fetched {page}"), of);
+                        self.page(Relation::Fetched, "fetched", &page, of);
                     }
                     if let Some(command) = text(call, "command").filter(|line| line.contains("git commit")) {
                         self.issues(command, of);
@@ -281,11 +324,34 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn issues(&mut self, text: &str, of: Moment) {
-        for name in issue::issues(text) {
-            let uuid = self.gather.mention(Label::Issue, name, "", of, 1);
-            self.of_session(Relation::Mentioned, uuid, &format!("mentioned issue {name}"), of);
+    /// A page with its domain; one of an issue or a pull request names that.
+    fn page(&mut self, relation: Relation, verb: &str, page: &str, of: Moment) {
+        let uuid = self.gather.mention(Label::Url, page, "", of, 1);
+        self.of_session(relation, uuid, &format!("{verb} {page}"), of);
+        let domain = page.split('/').next().unwrap_or(page);
+        if let Some((uuid, domain_uuid)) = uuid.zip(self.gather.mention(Label::Domain, domain, "", of, 1))
+            && domain != page
+        {
+            self.gather.assert(Relation::PartOf, uuid, domain_uuid, &format!("{page} is a page of {domain}"), of);
         }
+        if let Some(issue) = issue::of_page(page) {
+            self.issue(issue, of);
+        }
+    }
+
+    fn issues(&mut self, text: &str, of: Moment) {
+        for issue in issue::issues(text) {
+            self.issue(issue, of);
+        }
+    }
+
+    fn issue(&mut self, issue: Issue<'_>, of: Moment) {
+        let (label, kind) = match issue.merges {
+            true => (Label::PullRequest, "pull request"),
+            false => (Label::Issue, "issue"),
+        };
+        let uuid = self.gather.mention(label, &issue.name, "", of, 1);
+        self.of_session(Relation::Mentioned, uuid, &format!("mentioned {kind} {}", issue.name), of);
     }
 
     fn commands(&mut self, episode: &Episode) {
@@ -320,7 +386,8 @@ impl<'a> Walk<'a> {
         for file in files {
             let (name, of) = (self.file_name(&file.path), self.when(file.line));
             let uuid = self.gather.mention(Label::File, &name, "", of, file.count);
-            self.of_session(Relation::Read, uuid, &format!("read {name}{}", times(file.count)), of);
+            let fact = format!("{} read {name}{}", self.name, times(file.count));
+            self.of_file(Relation::Read, uuid, &name, &fact, of);
         }
     }
 

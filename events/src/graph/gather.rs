@@ -1,10 +1,12 @@
 //! What has been found of a session so far: each entity and each fact once, within the bounds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::{Assertion, Graph, Label, MAX_ASSERTIONS, MAX_NAME_CHARS, MAX_TEXT_CHARS, Mention, Relation};
+use super::claim::Claim;
+use super::stance::Claims;
+use super::{Assertion, Graph, Label, MAX_ASSERTIONS, MAX_CLAIMS, MAX_NAME_CHARS, MAX_TEXT_CHARS, Mention, Relation};
 use crate::record::Timestamp;
 
 /// A line of the transcript, and when it was written.
@@ -14,13 +16,52 @@ pub(super) struct Moment {
     pub(super) at: Option<Timestamp>,
 }
 
+/// Longest value of a fact, in characters.
+const MAX_VALUE_CHARS: usize = 80;
+
+/// A fact on its way to its assertion.
+pub(super) struct Said {
+    relation: Relation,
+    source: Uuid,
+    target: Uuid,
+    value: String,
+    claims: Claims,
+}
+
+impl Said {
+    pub(super) fn of(relation: Relation, source: Uuid, target: Uuid) -> Self {
+        Self { relation, source, target, value: String::new(), claims: Claims::default() }
+    }
+
+    /// How the target is settled by it.
+    pub(super) fn valued(self, value: String) -> Self {
+        Self { value, ..self }
+    }
+
+    pub(super) fn claiming(self, claims: Claims) -> Self {
+        Self { claims, ..self }
+    }
+
+    /// Holds as long as this is so.
+    pub(super) fn resting(mut self, claim: Claim) -> Self {
+        self.claims.rests.push(claim);
+        self
+    }
+
+    /// Makes this so.
+    pub(super) fn settling(mut self, claim: Claim) -> Self {
+        self.claims.settles.push(claim);
+        self
+    }
+}
+
 /// Collects; what comes first is kept when a bound is reached.
 pub(super) struct Gather<'a> {
     group: &'a str,
     graph: Graph,
     nodes: BTreeMap<Uuid, usize>,
     of_label: BTreeMap<Label, usize>,
-    facts: BTreeSet<Uuid>,
+    facts: BTreeMap<Uuid, usize>,
 }
 
 impl<'a> Gather<'a> {
@@ -30,7 +71,7 @@ impl<'a> Gather<'a> {
             graph: Graph::default(),
             nodes: BTreeMap::new(),
             of_label: BTreeMap::new(),
-            facts: BTreeSet::new(),
+            facts: BTreeMap::new(),
         }
     }
 
@@ -61,19 +102,48 @@ impl<'a> Gather<'a> {
         Some(uuid)
     }
 
-    /// A fact of the session; one that it already has is not said again.
+    /// A fact of the session that holds for ever.
     pub(super) fn assert(&mut self, relation: Relation, source: Uuid, target: Uuid, fact: &str, of: Moment) {
-        let uuid = super::fact_uuid(self.group, relation, source, target);
-        if self.facts.contains(&uuid) {
+        self.say(Said::of(relation, source, target), fact, of);
+    }
+
+    /// A fact of the session; of one that it already has only the time counts.
+    pub(super) fn say(&mut self, said: Said, fact: &str, of: Moment) {
+        let Said { relation, source, target, value, mut claims } = said;
+        let value = one_line(&value, MAX_VALUE_CHARS);
+        let uuid = super::valued_fact_uuid(self.group, relation.as_str(), source, target, &value);
+        if let Some(known) = self.facts.get(&uuid).and_then(|index| self.graph.assertions.get_mut(*index)) {
+            known.last_at = known.last_at.max(of.at);
+            if of.at.is_some() && (known.valid_at.is_none() || of.at < known.valid_at) {
+                (known.valid_at, known.line) = (of.at, of.line);
+            }
             return;
         }
         if self.graph.assertions.len() >= MAX_ASSERTIONS {
             self.graph.left_out = self.graph.left_out.saturating_add(1);
             return;
         }
-        self.facts.insert(uuid);
-        let fact = one_line(fact, MAX_TEXT_CHARS);
-        self.graph.assertions.push(Assertion { uuid, relation, source, target, fact, valid_at: of.at, line: of.line });
+        self.facts.insert(uuid, self.graph.assertions.len());
+        claims.rests.truncate(MAX_CLAIMS);
+        claims.settles.truncate(MAX_CLAIMS);
+        self.graph.assertions.push(Assertion {
+            uuid,
+            relation,
+            name: None,
+            source,
+            target,
+            fact: one_line(fact, MAX_TEXT_CHARS),
+            value,
+            valid_at: of.at,
+            last_at: of.at,
+            line: of.line,
+            rests: claims.rests,
+            settles: claims.settles,
+        });
+    }
+
+    pub(super) fn group(&self) -> &'a str {
+        self.group
     }
 
     pub(super) fn finish(self) -> Graph {

@@ -1,4 +1,6 @@
-//! Issues and tickets that a text names.
+//! Issues, tickets and pull requests that a text names.
+
+use std::borrow::Cow;
 
 /// Capital words before a hyphen and a number that are standards, not trackers; sorted.
 const STANDARDS: [&str; 34] = [
@@ -7,8 +9,17 @@ const STANDARDS: [&str; 34] = [
     "UUID", "X", "XP",
 ];
 
+/// An issue, or what asks to be merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Issue<'a> {
+    /// `#123`, `ABC-123`.
+    pub(super) name: Cow<'a, str>,
+    /// Whether it is a pull request.
+    pub(super) merges: bool,
+}
+
 /// `#123` and `ABC-123`, in the order of the text; may repeat.
-pub(super) fn issues(text: &str) -> Vec<&str> {
+pub(super) fn issues(text: &str) -> Vec<Issue<'_>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
@@ -21,13 +32,31 @@ pub(super) fn issues(text: &str) -> Vec<&str> {
         };
         match end {
             Some(end) => {
-                found.push(&text[at..end]);
+                let merges = bytes[at] == b'#' && merges(&text[..at]);
+                found.push(Issue { name: text[at..end].into(), merges });
                 at = end;
             }
             None => at += 1,
         }
     }
     found
+}
+
+/// Whether the words before a number call it a pull request.
+fn merges(before: &str) -> bool {
+    let mut words = before.split_ascii_whitespace().rev();
+    let last = words.next().unwrap_or_default().trim_start_matches('(');
+    let is = |word: &str, wanted: &[&str]| wanted.iter().any(|wanted| word.eq_ignore_ascii_case(wanted));
+    is(last, &["pr", "prs", "mr"])
+        || (is(last, &["request", "requests"]) && is(words.next().unwrap_or_default(), &["pull", "merge"]))
+}
+
+/// The issue or pull request that a page of a forge shows: `github.com/o/r/pull/12`.
+pub(super) fn of_page(page: &str) -> Option<Issue<'static>> {
+    let mut parts = page.split('/').skip(1);
+    let kind = parts.find(|part| matches!(*part, "issues" | "pull" | "pulls" | "merge_requests"))?;
+    let number = parts.next().filter(|number| numbered(number.as_bytes(), 0) == Some(number.len()))?;
+    Some(Issue { name: format!("#{number}").into(), merges: kind != "issues" })
 }
 
 /// Whether a name may begin after this.
@@ -62,13 +91,34 @@ mod tests {
 
     #[test]
     fn issues_are_told_from_what_looks_like_them() {
-        let check = |text: &str, found: &[&str]| assert_eq!(issues(text), found, "{text:?}");
+        let check = |text: &str, found: &[&str]| {
+            let names: Vec<String> = issues(text)
+                .into_iter()
+                .map(|issue| format!("{}{}", if issue.merges { "PR " } else { "" }, issue.name))
+                .collect();
+            assert_eq!(names, found, "{text:?}");
+        };
         check("fix #12, (#7) and see SHOP-431: done", &["#12", "#7", "SHOP-431"]);
         check("colour #123abc, # 5, a#5, #0, #1234567, ##3", &[]);
         check("UTF-8 SHA-256 ISO-8601 RFC-3339 CVE-2024-1234 GPT-4", &[]);
         check("feature/ABC-9 and abc-9, A-1, ABC-1x, ABC-12.5, AB-12.", &["ABC-9", "AB-12"]);
         check("ünder #4 ✓ #5", &["#4", "#5"]);
         check("#", &[]);
+        check("see PR #12, pull request #13, merge request #14 and #15", &["PR #12", "PR #13", "PR #14", "#15"]);
+    }
+
+    #[test]
+    fn a_page_of_a_forge_is_an_issue_or_a_pull_request() {
+        let check = |page: &str, expected: Option<(&str, bool)>| {
+            let found = of_page(page);
+            assert_eq!(found.as_ref().map(|issue| (&*issue.name, issue.merges)), expected, "{page:?}");
+        };
+        check("github.com/o/r/pull/12", Some(("#12", true)));
+        check("github.com/o/r/pull/12/files", Some(("#12", true)));
+        check("github.com/o/r/issues/7", Some(("#7", false)));
+        check("gitlab.com/o/r/-/merge_requests/3", Some(("#3", true)));
+        check("github.com/o/r/pulls", None);
+        check("docs.rs/issues/abc", None);
     }
 
     #[test]

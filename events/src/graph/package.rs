@@ -14,6 +14,8 @@ const MAX_PACKAGES: usize = 40;
 struct Installer {
     program: &'static [&'static str],
     verb: &'static [&'static str],
+    /// Verbs that take them out again.
+    out: &'static [&'static str],
     /// Where the packages come from, as people call it.
     from: &'static str,
     /// Flags whose value is the next word.
@@ -24,6 +26,7 @@ const INSTALLERS: [Installer; 8] = [
     Installer {
         program: &["cargo"],
         verb: &["add", "install"],
+        out: &["remove", "rm"],
         from: "crates.io",
         with_value: &[
             "--features",
@@ -48,12 +51,14 @@ const INSTALLERS: [Installer; 8] = [
     Installer {
         program: &["npm", "pnpm", "yarn", "bun"],
         verb: &["i", "install", "add"],
+        out: &["uninstall", "remove", "rm", "un"],
         from: "npm",
         with_value: &["-w", "--workspace", "--prefix", "--registry", "--tag", "--filter", "-C", "--cwd"],
     },
     Installer {
         program: &["pip", "pip3", "pipx"],
         verb: &["install"],
+        out: &["uninstall"],
         from: "PyPI",
         with_value: &[
             "-r",
@@ -76,6 +81,7 @@ const INSTALLERS: [Installer; 8] = [
     Installer {
         program: &["uv", "poetry", "pdm", "rye"],
         verb: &["add"],
+        out: &["remove"],
         from: "PyPI",
         with_value: &[
             "--group",
@@ -94,30 +100,38 @@ const INSTALLERS: [Installer; 8] = [
             "--rev",
         ],
     },
-    Installer { program: &["go"], verb: &["get", "install"], from: "Go", with_value: &["-modfile", "-C"] },
-    Installer { program: &["gem"], verb: &["install"], from: "RubyGems", with_value: &["-v", "--version"] },
-    Installer { program: &["composer"], verb: &["require"], from: "Packagist", with_value: &[] },
+    Installer { program: &["go"], verb: &["get", "install"], out: &[], from: "Go", with_value: &["-modfile", "-C"] },
+    Installer {
+        program: &["gem"],
+        verb: &["install"],
+        out: &["uninstall"],
+        from: "RubyGems",
+        with_value: &["-v", "--version"],
+    },
+    Installer { program: &["composer"], verb: &["require"], out: &["remove"], from: "Packagist", with_value: &[] },
     Installer {
         program: &["apt", "apt-get", "brew", "apk", "dnf"],
         verb: &["install", "add"],
+        out: &["remove", "uninstall", "del"],
         from: "the system",
         with_value: &["-t", "-o", "-c"],
     },
 ];
 
-/// A package and where it comes from.
+/// A package that comes or goes, and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Package {
     pub(super) name: String,
     pub(super) from: &'static str,
+    pub(super) added: bool,
 }
 
-/// What a command line installs by name, in order.
-pub(super) fn installed(line: &str) -> Vec<Package> {
+/// What a command line installs or takes out by name, in order.
+pub(super) fn changed(line: &str) -> Vec<Package> {
     let mut packages = Vec::new();
     for program in programs(line) {
         let words: Vec<&str> = program.words.iter().map(String::as_str).collect();
-        let Some((installer, rest)) = installer(&words) else { continue };
+        let Some((installer, added, rest)) = installer(&words) else { continue };
         let mut rest = rest.iter();
         while let Some(word) = rest.next() {
             if installer.with_value.contains(word) {
@@ -125,7 +139,7 @@ pub(super) fn installed(line: &str) -> Vec<Package> {
             } else if !word.starts_with(['-', '+'])
                 && let Some(name) = package(word, installer.from)
             {
-                packages.push(Package { name: name.to_owned(), from: installer.from });
+                packages.push(Package { name: name.to_owned(), from: installer.from, added });
             }
         }
     }
@@ -133,13 +147,15 @@ pub(super) fn installed(line: &str) -> Vec<Package> {
     packages
 }
 
-/// The installer among the first words (`python -m pip install`, `uv pip install`), and the words after its verb.
-fn installer<'w>(words: &'w [&'w str]) -> Option<(&'static Installer, &'w [&'w str])> {
+/// The installer among the first words (`python -m pip install`, `uv pip install`), whether it adds, and the words after
+/// its verb.
+fn installer<'w>(words: &'w [&'w str]) -> Option<(&'static Installer, bool, &'w [&'w str])> {
     words.windows(2).take(6).enumerate().find_map(|(at, pair)| {
         let program = pair[0].rsplit('/').next().unwrap_or(pair[0]);
-        let found =
-            INSTALLERS.iter().find(|known| known.program.contains(&program) && known.verb.contains(&pair[1]))?;
-        Some((found, &words[at + 2..]))
+        let found = INSTALLERS.iter().find(|known| {
+            known.program.contains(&program) && (known.verb.contains(&pair[1]) || known.out.contains(&pair[1]))
+        })?;
+        Some((found, found.verb.contains(&pair[1]), &words[at + 2..]))
     })
 }
 
@@ -164,15 +180,16 @@ fn is_package(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '@') && name.len() <= 120 && name.chars().all(plain)
 }
 
-/// What an edit of a manifest adds: packages that are in its new text and not in its old one.
+/// What an edit of a manifest adds and takes out: packages that are in its new text and not in its old one, and the other
+/// way round. What a file holds that is written anew is added.
 pub(super) fn declared(call: &Call) -> Vec<Package> {
     let Some(edit) = &call.edit else { return Vec::new() };
     let Some(manifest) = Manifest::of(&edit.path) else { return Vec::new() };
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned).unwrap_or_default();
-    let mut added = BTreeSet::new();
+    let (mut before, mut after) = (BTreeSet::new(), BTreeSet::new());
     let mut compare = |old: String, new: String| {
-        let before = manifest.packages(&old);
-        added.extend(manifest.packages(&new).difference(&before).cloned());
+        before.extend(manifest.packages(&old));
+        after.extend(manifest.packages(&new));
     };
     compare(
         text(call.input.get("old_string")),
@@ -181,7 +198,9 @@ pub(super) fn declared(call: &Call) -> Vec<Package> {
     for edit in call.input.get("edits").and_then(Value::as_array).into_iter().flatten() {
         compare(text(edit.get("old_string")), text(edit.get("new_string")));
     }
-    added.into_iter().take(MAX_PACKAGES).map(|name| Package { name, from: manifest.from() }).collect()
+    let package = |name: &String, added| Package { name: name.clone(), from: manifest.from(), added };
+    let added = after.difference(&before).map(|name| package(name, true));
+    added.chain(before.difference(&after).map(|name| package(name, false))).take(MAX_PACKAGES).collect()
 }
 
 /// Whether a file lists packages, by its path.
@@ -285,10 +304,14 @@ mod tests {
     use super::*;
     use crate::conversation::Edit;
 
+    fn shown(package: Package) -> String {
+        format!("{}{}", if package.added { "" } else { "-" }, package.name)
+    }
+
     #[test]
     fn a_command_adds_what_it_names() {
         let check = |line: &str, names: &str| {
-            let found: Vec<String> = installed(line).into_iter().map(|package| package.name).collect();
+            let found: Vec<String> = changed(line).into_iter().map(shown).collect();
             assert_eq!(found.join(" "), names, "{line:?}");
         };
         check("cargo add serde --features derive serde_json@1.0", "serde serde_json");
@@ -300,6 +323,8 @@ mod tests {
         check("sudo apt-get install -y libpq-dev", "libpq-dev");
         check("pip install https://x.org/a.whl $PKG", "");
         check("cargo test add", "");
+        check("cargo remove time && npm uninstall -D left-pad", "-time -left-pad");
+        check("pip uninstall -y requests; uv remove polars", "-requests -polars");
     }
 
     fn edit(path: &str, old: &str, new: &str) -> Call {
@@ -315,7 +340,7 @@ mod tests {
     #[test]
     fn a_manifest_adds_what_it_did_not_have() {
         let check = |path: &str, old: &str, new: &str, names: &str| {
-            let found: Vec<String> = declared(&edit(path, old, new)).into_iter().map(|package| package.name).collect();
+            let found: Vec<String> = declared(&edit(path, old, new)).into_iter().map(shown).collect();
             assert_eq!(found.join(" "), names, "{path}: {new:?}");
         };
         let cargo = "[package]\nname = \"x\"\nversion = \"0.1.0\"\n[dependencies]\nserde = \"1\"\ntokio = { version = \"1\" }\n";
@@ -336,5 +361,6 @@ mod tests {
         );
         check("go.mod", "", "require (\n\tgithub.com/a/b v1.2.3\n)\ngo 1.22\n", "github.com/a/b");
         check("src/main.rs", "", "serde = \"1\"", "");
+        check("Cargo.toml", "serde = \"1\"\ntime = \"0.3\"", "serde = \"1\"\njiff = \"0.2\"", "jiff -time");
     }
 }

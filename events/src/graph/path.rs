@@ -71,7 +71,8 @@ mod tests {
     #[test]
     fn a_file_has_one_name() {
         let session = SessionId::new("s").unwrap();
-        let at = Surroundings { session: &session, group: "g", project: Some("/srv/shop") };
+        let at =
+            Surroundings { session: &session, group: "g", project: Some("/srv/shop"), parent: None, follows: None };
         let check = |path: &str, name: &str| assert_eq!(file(path, Some("/tmp/worktree/api/"), &at), name, "{path:?}");
         check("/srv/shop/src/auth.rs", "src/auth.rs");
         check("/srv/shop//src/./auth.rs", "src/auth.rs");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::*;
-use crate::conversation::{Body, Call, Edit, Meta, Outcome, ToolResult};
+use crate::conversation::{Body, Call, Edit, Link, Meta, Outcome, ToolResult};
 use crate::digest::{Show, digest};
 
 /// A session as a test writes it: one item a line.
@@ -62,7 +62,7 @@ const OK: (Outcome, &str) = (Outcome::Ok, "exit 0");
 
 fn of(id: &str, script: &Script) -> Graph {
     let session = SessionId::new(id).unwrap();
-    let at = Surroundings { session: &session, group: "shop", project: Some("/srv/shop") };
+    let at = Surroundings { session: &session, group: "shop", project: Some("/srv/shop"), parent: None, follows: None };
     graph(&script.0, &digest(&script.0, &Show::default()), &at)
 }
 
@@ -126,6 +126,7 @@ fn a_session_names_what_it_touched() {
             "Command cargo test x2 @6",
             "Package jsonwebtoken x1 @12",
             "Url docs.rs/jwt/latest x2 @1",
+            "Domain docs.rs x2 @1",
             "Issue SHOP-12 x1 @1",
             "Branch fix/login x1 @2",
             "Command cargo add x1 @12",
@@ -143,7 +144,8 @@ fn a_session_says_how_things_bear_on_each_other() {
     let graph = of("7acd37a8-1111", &repaired());
     let facts = facts(&graph);
     let expected = [
-        "MODIFIED session 7acd37a8 modified src/auth.rs (+12 -3)",
+        "MODIFIED session 7acd37a8 modified src/auth.rs (+12 -3): Fix the login, see https://docs.rs/jwt/latest and SHOP-12",
+        "PART_OF docs.rs/jwt/latest is a page of docs.rs",
         "FAILED_WITH `cargo test` failed with error[E0382]: borrow of moved value: `token` --> src/auth.rs:42:5 in shop, \
          resolved by editing src/auth.rs",
         "RESOLVED_BY error[E0382]: borrow of moved value: `token` --> src/auth.rs:42:5 in shop was resolved by editing \
@@ -284,4 +286,139 @@ fn labels_have_names() {
     }
     assert_eq!(Label::parse("Entity"), None);
     assert!(Label::ALL.is_sorted());
+}
+
+fn of_with(script: &Script, parent: Option<&str>, follows: Option<&str>) -> Graph {
+    let id = |id: &str| SessionId::new(id).unwrap();
+    let (session, parent, follows) = (id("5acd37a8"), parent.map(id), follows.map(id));
+    let at = Surroundings {
+        session: &session,
+        group: "shop",
+        project: Some("/srv/shop"),
+        parent: parent.as_ref(),
+        follows: follows.as_ref(),
+    };
+    let graph = graph(&script.0, &digest(&script.0, &Show::default()), &at);
+    sound(&graph);
+    graph
+}
+
+/// The facts of one relation, each with the value and the name of its target.
+fn told(graph: &Graph, relation: Relation) -> Vec<String> {
+    let name = |uuid: Uuid| graph.mentions.iter().find(|mention| mention.uuid == uuid).unwrap().name.clone();
+    let said = graph.assertions.iter().filter(|said| said.relation == relation);
+    said.map(|said| format!("{} = {:?}: {}", name(said.target), said.value, said.fact)).collect()
+}
+
+#[test]
+fn a_decision_is_a_fact_of_its_topic() {
+    let script = Script::default()
+        .prompt("Store the log")
+        .say(Body::Reply { text: "We use sled instead of SQLite for the log, because it needs no server.".to_owned() })
+        .prompt("and please always use tabs");
+    let graph = of_with(&script, None, None);
+    assert_eq!(
+        told(&graph, Relation::Decided),
+        ["log = \"sled\": decided in shop: We use sled instead of SQLite for the log, because it needs no server."]
+    );
+    assert_eq!(told(&graph, Relation::Prefers), ["always use tabs = \"\": the user prefers: always use tabs"]);
+    let decided = graph.assertions.iter().find(|said| said.relation == Relation::Decided).unwrap();
+    assert_eq!(decided.source, node_uuid("shop", Label::Project, "shop"));
+    assert!(!decided.rests.is_empty() && !decided.settles.is_empty() && decided.line == 2);
+    // A subagent is prompted by an agent.
+    assert_eq!(told(&of_with(&script, Some("4acd37a8"), None), Relation::Prefers), [""; 0]);
+}
+
+#[test]
+fn an_answer_settles_its_question() {
+    let script = Script::default().prompt("go on").say(Body::Answer {
+        text: "User has answered your questions: \"Which database should the queue use?\"=\"Postgres\".".to_owned(),
+    });
+    let graph = of_with(&script, None, None);
+    assert_eq!(told(&graph, Relation::Decided).len(), 1, "{:?}", facts(&graph));
+    assert!(told(&graph, Relation::Decided)[0].starts_with("Which database should the queue use? = \"Postgres\": "));
+}
+
+#[test]
+fn sessions_know_where_they_come_from() {
+    let link = |link, session: &str| Body::Meta(Meta::Link { link, session: session.into() });
+    let script = Script::default()
+        .prompt("go on")
+        .say(link(Link::ForkedFrom, "0acd37a8-1"))
+        .say(link(Link::ContinuedIn, "9acd37a8-1"))
+        .say(link(Link::ContinuedIn, "5acd37a8"));
+    let graph = of_with(&script, Some("1acd37a8"), Some("2acd37a8"));
+    let said = facts(&graph);
+    for fact in [
+        "SPAWNED_AGENT session 1acd37a8 spawned session 5acd37a8: go on",
+        "PRECEDED_BY session 5acd37a8 began in the place of session 2acd37a8",
+        "CONTINUED_BY session 0acd37a8 goes on in session 5acd37a8",
+        "CONTINUED_BY session 5acd37a8 goes on in session 9acd37a8",
+    ] {
+        assert!(said.iter().any(|found| found == fact), "{fact}\nis not among\n{}", said.join("\n"));
+    }
+    assert_eq!(said.iter().filter(|fact| fact.starts_with("CONTINUED_BY")).count(), 2);
+    assert_eq!(node_uuid("shop", Label::Session, "session_1acd37a8"), graph.assertions[1].source);
+}
+
+#[test]
+fn a_subagent_is_one_session_to_whoever_names_it() {
+    let script = Script::default().prompt("look").say(Body::Result(ToolResult {
+        id: "toolu_1".into(),
+        name: Some("Agent".to_owned()),
+        outcome: Outcome::Ok,
+        exit_code: None,
+        text: "Agent: done".to_owned(),
+        error: None,
+        duration_ms: None,
+        agent: Some("3430b97e".into()),
+    }));
+    let parent = of_with(&script, None, None);
+    let child = of("agent-3430b97e", &Script::default().prompt("look"));
+    let fact =
+        |graph: &Graph| graph.assertions.iter().find(|said| said.relation == Relation::SpawnedAgent).unwrap().target;
+    assert_eq!(fact(&parent), child.mentions[0].uuid);
+    let id = SessionId::new("agent-3430b97e").unwrap();
+    let by = SessionId::new("5acd37a8").unwrap();
+    let at = Surroundings { session: &id, group: "shop", project: None, parent: Some(&by), follows: None };
+    let script = Script::default().prompt("look");
+    let child = graph(&script.0, &digest(&script.0, &Show::default()), &at);
+    let uuid =
+        |graph: &Graph| graph.assertions.iter().find(|said| said.relation == Relation::SpawnedAgent).unwrap().uuid;
+    assert_eq!(uuid(&parent), uuid(&child), "both say the same fact");
+}
+
+#[test]
+fn what_is_moved_lies_elsewhere() {
+    let script = Script::default()
+        .prompt("tidy up")
+        .edit("/srv/shop/src/auth.rs")
+        .bash("git mv src/auth.rs src/login.rs && git rm src/old.rs", OK)
+        .bash("mv src/a.rs src/b.rs", (Outcome::Failed, "no such file"))
+        .call("mcp__files__move_file", &[("source", "/srv/shop/a.md"), ("destination", "/srv/shop/b.md")], None, OK)
+        .bash("git commit -m \"Log in again\n\nThe token was lost.\"", OK);
+    let graph = of_with(&script.say(Body::Meta(Meta::Cwd("/srv/shop".to_owned()))), None, None);
+    let said = facts(&graph);
+    for fact in [
+        "RENAMED src/auth.rs was renamed to src/login.rs in shop",
+        "RENAMED a.md was renamed to b.md in shop",
+        "DELETED session 5acd37a8 deleted src/old.rs",
+        "COMMITTED session 5acd37a8 committed \"Log in again\". The token was lost.",
+    ] {
+        assert!(said.iter().any(|found| found == fact), "{fact}\nis not among\n{}", said.join("\n"));
+    }
+    assert_eq!(said.iter().filter(|fact| fact.starts_with("RENAMED")).count(), 2);
+    let find = |relation| graph.assertions.iter().find(|said| said.relation == relation).unwrap();
+    let (changed, renamed) = (find(Relation::Modified), find(Relation::Renamed));
+    assert_eq!(changed.rests[0].slot, renamed.settles[0].slot);
+    assert_ne!(changed.rests[0].value, renamed.settles[0].value);
+}
+
+#[test]
+fn an_error_is_open_until_it_is_resolved() {
+    let graph = of_with(&repaired(), None, None);
+    let find = |relation| graph.assertions.iter().find(|said| said.relation == relation).unwrap();
+    let (failed, resolved) = (find(Relation::FailedWith), find(Relation::ResolvedBy));
+    assert_eq!(failed.rests[0].slot, resolved.settles[0].slot);
+    assert!(resolved.valid_at > failed.last_at);
 }

@@ -70,7 +70,8 @@ impl Script {
 
     fn outcomes_in(&self, project: &str) -> Outcomes {
         let session = SessionId::new("s").unwrap();
-        let at = Surroundings { session: &session, group: project, project: Some(project) };
+        let at =
+            Surroundings { session: &session, group: project, project: Some(project), parent: None, follows: None };
         let outcomes = outcomes(&self.0, &digest(&self.0, &Show::default()), &at);
         assert_eq!(decode(&encode(&outcomes)).as_ref(), Some(&outcomes), "what is stored is what was meant");
         outcomes

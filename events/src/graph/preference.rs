@@ -1,0 +1,407 @@
+//! What a person wants to be done always, or never: sentences of their prompts that lay down a rule and not a task.
+
+use super::claim::Claim;
+use super::stance::{self, Claims};
+use super::wording::{Word, at, clauses, stands};
+
+/// A longer prompt holds something pasted, in bytes.
+const MAX_PROMPT_BYTES: usize = 6_000;
+/// A longer sentence is no rule, in bytes.
+const MAX_SENTENCE_BYTES: usize = 280;
+/// Most rules of one prompt.
+const MAX_RULES: usize = 12;
+/// Most words of a rule that says of one thing whether to do it.
+const MAX_ACT_WORDS: usize = 10;
+/// Most words of a rule that no word marks as lasting.
+const SHORT_WORDS: usize = 9;
+
+/// What may stand before a rule and says nothing of it.
+const ASSENT: [&str; 25] = [
+    "ok", "okay", "yes", "yeah", "right", "good", "great", "also", "and", "but", "please", "then", "so", "sure",
+    "fine", "no", "nope", "just", "oh", "well", "hey", "again", "note", "remember", "btw",
+];
+/// Words that point at something present: a rule is of all that comes.
+const POINTING: [&str; 17] = [
+    "it", "this", "that", "these", "those", "them", "the", "my", "your", "his", "their", "here", "now", "yet", "today",
+    "first", "there",
+];
+/// Marks of a rule for all time.
+const LASTING: [&str; 10] = [
+    "from now on",
+    "going forward",
+    "in future",
+    "in the future",
+    "as a rule",
+    "from here on",
+    "every time",
+    "whenever you",
+    "from here on out",
+    "for all future",
+];
+/// Verbs of what is done again and again.
+const HABITS: [&str; 34] = [
+    "add",
+    "answer",
+    "ask",
+    "avoid",
+    "build",
+    "call",
+    "check",
+    "comment",
+    "commit",
+    "create",
+    "document",
+    "explain",
+    "follow",
+    "format",
+    "include",
+    "install",
+    "keep",
+    "make",
+    "mix",
+    "mock",
+    "name",
+    "prefer",
+    "push",
+    "put",
+    "read",
+    "reply",
+    "respond",
+    "run",
+    "squash",
+    "stick",
+    "summarize",
+    "test",
+    "use",
+    "write",
+];
+/// Adjectives one of which excludes the others, as in `short answers`.
+const OPPOSITES: [&[&str]; 6] = [
+    &["short", "shorter", "brief", "concise", "terse", "compact"],
+    &["long", "longer", "detailed", "verbose", "thorough", "elaborate"],
+    &["small", "smaller", "tiny", "little"],
+    &["large", "larger", "big", "bigger"],
+    &["strict", "stricter"],
+    &["loose", "lenient"],
+];
+
+/// A rule of a person.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rule {
+    /// Their sentence, without `please` before it and the stop behind it.
+    pub(super) text: String,
+    pub(super) claims: Claims,
+}
+
+/// The rules that a prompt lays down, in order.
+pub(super) fn rules(group: &str, prompt: &str) -> Vec<Rule> {
+    if prompt.len() > MAX_PROMPT_BYTES {
+        return Vec::new();
+    }
+    let sentences = crate::digest::clauses(prompt).filter(|sentence| is_rule(sentence));
+    sentences.take(MAX_RULES).map(|sentence| Rule { text: name(sentence), claims: claims(group, sentence) }).collect()
+}
+
+/// Whether a sentence lays down a rule.
+pub(super) fn is_rule(sentence: &str) -> bool {
+    if sentence.len() > MAX_SENTENCE_BYTES || sentence.contains("```") {
+        return false;
+    }
+    let clauses = clauses(sentence);
+    let asks = clauses.iter().flatten().any(|word| word.low == "?");
+    !asks
+        && (clauses.iter().any(|clause| is_lasting(clause))
+            || clauses.iter().flat_map(|clause| parts(clause)).any(lays_down))
+}
+
+/// Whether it says that something be done from now on.
+fn is_lasting(clause: &[Word]) -> bool {
+    let marked = LASTING.iter().any(|mark| (0..clause.len()).any(|place| stands(clause, place, mark).is_some()));
+    marked && clause.iter().any(|word| HABITS.binary_search(&&*word.low).is_ok()) && !tells(clause)
+}
+
+/// A clause cut at its commas.
+fn parts(clause: &[Word]) -> impl Iterator<Item = &[Word]> {
+    clause.split(|word| matches!(word.low.as_str(), "," | "(" | ")" | "—" | "–" | "\n" | "." | "!" | ":" | ";"))
+}
+
+/// Where a part begins once assent is passed over.
+fn bare(part: &[Word]) -> &[Word] {
+    let from = part.iter().take_while(|word| ASSENT.contains(&&*word.low)).count();
+    &part[from..]
+}
+
+fn lays_down(part: &[Word]) -> bool {
+    let begin = bare(part);
+    let pleads = part[..part.len() - begin.len()].iter().any(|word| word.low == "please");
+    if begin.len() < 2 {
+        return false;
+    }
+    let starts = |pattern: &str| stands(begin, 0, pattern);
+    if let Some(verb) = starts("always|never")
+        .or_else(|| starts("you|we should|must always|never"))
+        .or_else(|| starts("i|we always|never"))
+        .or_else(|| starts("i want you to always|never"))
+        .or_else(|| starts("make sure to|you always|never"))
+        .or_else(|| starts("remember to always|never"))
+    {
+        return acts(begin, verb);
+    }
+    let likes = starts("i|we prefer|hate|dislike")
+        .or_else(|| starts("i|we strongly|much|really|generally|usually prefer"))
+        .or_else(|| starts("i'd|we'd prefer"))
+        .or_else(|| starts("i would prefer"))
+        .or_else(|| starts("my preference is"))
+        .or_else(|| starts("i don't like|want you to"));
+    if let Some(what) = likes {
+        let pointing =
+            matches!(at(begin, what), "it" | "this" | "that" | "these" | "those" | "them" | "your" | "the" | "");
+        return !pointing;
+    }
+    let forbids = starts("don't|dont|never").or_else(|| starts("do not"));
+    let short = begin.len() <= SHORT_WORDS && !begin.iter().any(|word| POINTING.contains(&&*word.low));
+    if let Some(verb) = forbids {
+        return short && HABITS.contains(&at(begin, verb)) && begin.len() > verb;
+    }
+    let used = starts("use only").or_else(|| starts("only use")).or_else(|| starts("use").filter(|_| pleads));
+    used.is_some_and(|what| begin.len() > what) && short && !begin.iter().any(|word| word.low == "instead")
+}
+
+/// Whether an act follows `always` or `never`, and no account of what happens: `always run the tests`, not `always fails`.
+fn acts(words: &[Word], from: usize) -> bool {
+    let verb = at(words, from);
+    let third = verb.ends_with('s') && !verb.ends_with("ss") && HABITS.binary_search(&verb).is_err();
+    let told = matches!(
+        verb,
+        "" | "mind"
+            | "been"
+            | "had"
+            | "got"
+            | "was"
+            | "were"
+            | "is"
+            | "are"
+            | "has"
+            | "have"
+            | "seen"
+            | "the"
+            | "a"
+            | "to"
+            | "heard"
+            | "saw"
+            | "did"
+            | "worked"
+            | "again"
+            | "know"
+            | "knew"
+            | "could"
+            | "can"
+            | "would"
+            | "will"
+            | "it"
+            | "wrong"
+            | "return"
+            | "true"
+            | "false"
+            | "null"
+    );
+    !third && !told && !verb.ends_with("ed") && !verb.ends_with("ing") && verb.starts_with(char::is_alphabetic)
+}
+
+/// Whether something is told of somebody else, and nothing asked for.
+fn tells(words: &[Word]) -> bool {
+    let of = |word: &Word| matches!(&*word.low, "might" | "may" | "could" | "would" | "will" | "if" | "was" | "were");
+    words.iter().any(of)
+}
+
+/// The rule as it is called.
+fn name(sentence: &str) -> String {
+    let mut rest = sentence.trim();
+    loop {
+        let (first, after) = rest.split_once([' ', ',']).unwrap_or((rest, ""));
+        if after.trim().is_empty() || !ASSENT.contains(&first.to_lowercase().as_str()) {
+            break;
+        }
+        rest = after.trim_start_matches([' ', ',']);
+    }
+    let rest = rest.trim_end_matches(['.', '!', ',', ' ']);
+    let mut chars = rest.chars();
+    match (chars.next(), chars.next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            first.to_lowercase().chain(rest.chars().skip(1)).collect()
+        }
+        _ => rest.to_owned(),
+    }
+}
+
+/// What the rule excludes, and what excludes it.
+fn claims(group: &str, sentence: &str) -> Claims {
+    let mut all = Claims::default();
+    let mut add = |claims: Claims| {
+        all.rests.extend(claims.rests);
+        all.settles.extend(claims.settles);
+    };
+    for stance in stance::stances(sentence) {
+        add(stance.claims(group));
+    }
+    for clause in clauses(sentence) {
+        for part in parts(&clause) {
+            let claim = act(group, bare(part)).into_iter().chain(taste(group, part));
+            add(claim.fold(Claims::default(), |mut claims, claim| {
+                claims.rests.push(claim);
+                claims.settles.push(claim);
+                claims
+            }));
+        }
+    }
+    all
+}
+
+/// `always` and `never` of the same act exclude each other, and so do two numbers in it.
+fn act(group: &str, part: &[Word]) -> Option<Claim> {
+    let mut yes = "yes";
+    let mut numbers = String::new();
+    let mut words = Vec::new();
+    for word in part {
+        match word.low.as_str() {
+            "never" | "don't" | "dont" | "not" | "avoid" => yes = "no",
+            "always" | "please" | "do" | "you" | "should" | "must" | "a" | "an" | "the" | "to" | "from" | "now"
+            | "on" | "i" | "we" | "want" | "make" | "sure" => {}
+            number if number.starts_with(|c: char| c.is_ascii_digit()) => {
+                numbers.push(' ');
+                numbers.push_str(number);
+                words.push("#");
+            }
+            other => words.push(other),
+        }
+    }
+    let marked = part.iter().any(|word| matches!(&*word.low, "always" | "never" | "don't" | "dont" | "not" | "avoid"));
+    let telling = (2..=MAX_ACT_WORDS).contains(&words.len()) && (marked || !numbers.is_empty());
+    telling.then(|| Claim::new(group, "act", &words.join(" "), &format!("{yes}{numbers}")))
+}
+
+/// `I prefer short answers` excludes `I prefer detailed answers`.
+fn taste(group: &str, part: &[Word]) -> Option<Claim> {
+    let from = part.iter().position(|word| matches!(&*word.low, "prefer" | "want" | "write" | "give" | "keep"))? + 1;
+    let (value, of) = part[from..].split_first()?;
+    let kind = OPPOSITES.iter().position(|same| same.contains(&&*value.low))?;
+    let of: Vec<&str> = of.iter().map(|word| word.low.as_str()).collect();
+    let pair = kind / 2;
+    (1..=4).contains(&of.len()).then(|| {
+        Claim::new(group, "taste", &format!("{pair} {}", of.join(" ")), if kind % 2 == 0 { "less" } else { "more" })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_habits_is_sorted() {
+        assert!(HABITS.is_sorted());
+    }
+
+    #[test]
+    fn a_rule_is_told_from_a_task() {
+        let mut wrong = Vec::new();
+        let mut check = |expected: &str, prompts: &[&str]| {
+            for prompt in prompts {
+                let found: Vec<String> = rules("g", prompt).into_iter().map(|rule| rule.text).collect();
+                let right = if expected == "*" { found.len() == 1 } else { found.join(" | ") == expected };
+                if !right {
+                    wrong.push(format!("{prompt:?}: {found:?}"));
+                }
+            }
+        };
+        check("always use pnpm", &["Always use pnpm.", "ok, please always use pnpm", "yes and always use pnpm!"]);
+        check("I prefer tabs over spaces", &["I prefer tabs over spaces."]);
+        check(
+            "*",
+            &[
+                "always use pnpm by the way, you did, just keep it that way, the last session ran npm install",
+                "and please always run `ruff check` and `ruff format` before you commit, the last commits were a mess",
+                "I prefer plain POSIX sh there, please never use bashisms in deploy/, the box has dash only",
+                "Never push to main without asking.",
+                "You should always add a test.",
+                "from now on use 4 spaces",
+                "Don't add comments to code.",
+                "do not use emojis",
+                "Please use British spelling.",
+                "please use `uv`",
+                "I hate long functions",
+                "We never commit generated files",
+                "Going forward, write commit messages in the imperative",
+                "I'd prefer smaller commits",
+                "make sure to always run the linter",
+                "Fix the test. Also, never mock the clock.",
+            ],
+        );
+        check(
+            "",
+            &[
+                "commit, and remember the delete thing as a follow up, don't do it now",
+                "for trying it out there is a bot in our chat, don't commit it",
+                "stop here, don't commit the worker.",
+                "leave it red and don't merge hooghly.",
+                "no, use a systemd timer instead, because cron on that box doesn't catch up",
+                "Never mind!",
+                "it always fails with the same error",
+                "the server never answers",
+                "why do you always use tabs?",
+                "I prefer that one",
+                "I'd prefer the second layout",
+                "I don't want to make it only work for me",
+                "don't use the old client here",
+                "please use the new endpoint",
+                "use sqlite for the tests",
+                "never got an answer",
+                "It should always return true",
+                "I don't think we need to loop through all items",
+                "always worked before",
+                "in the future we might add more",
+                "",
+                "always",
+                "never",
+            ],
+        );
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    #[test]
+    fn rules_exclude_each_other() {
+        let excludes = |one: &str, other: &str| {
+            let (one, other) = (rules("g", one), rules("g", other));
+            assert!(!one.is_empty() && !other.is_empty(), "{one:?} {other:?}");
+            one.iter().flat_map(|rule| &rule.claims.rests).any(|rest| {
+                let settled = other.iter().flat_map(|rule| &rule.claims.settles);
+                settled.into_iter().any(|claim| claim.slot == rest.slot && claim.value != rest.value)
+            })
+        };
+        let mut wrong = Vec::new();
+        for (one, other) in [
+            ("always use tabs", "from now on use spaces"),
+            ("always use tabs", "I prefer spaces over tabs"),
+            ("always add a changelog entry", "never add a changelog entry"),
+            ("always use 2 spaces", "please always use 4 spaces"),
+            ("I prefer short answers", "I prefer detailed answers"),
+            ("please use npm", "never use npm"),
+            ("always use npm", "always use pnpm"),
+        ] {
+            if !(excludes(one, other) && excludes(other, one)) {
+                wrong.push(format!("{one:?} does not exclude {other:?}"));
+            }
+        }
+        for (one, other) in [
+            ("always use tabs", "always use pnpm"),
+            ("never push to main", "always push to a branch"),
+            ("always add tests", "always add docs"),
+            ("I prefer short answers", "I prefer detailed commit messages"),
+            ("always use tabs", "always use tabs"),
+        ] {
+            if excludes(one, other) {
+                wrong.push(format!("{one:?} excludes {other:?}"));
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+}

@@ -1,0 +1,113 @@
+//! Words by which it shows that something is settled.
+
+/// A clause with one of these puts a case, asks, or tells what is not sure.
+pub(super) const CASES: [&str; 22] = [
+    "?",
+    "if",
+    "whether",
+    "would",
+    "could",
+    "might",
+    "may",
+    "maybe",
+    "perhaps",
+    "probably",
+    "unless",
+    "either",
+    "should've",
+    "wouldn't",
+    "couldn't",
+    "i'd",
+    "we'd",
+    "tried",
+    "try",
+    "trying",
+    "what",
+    "which",
+];
+/// Verbs of choice, with what belongs to them.
+pub(super) const CHOOSING: [&str; 12] = [
+    "use|uses|using|used",
+    "choose|chose|chosen|chooses",
+    "pick|picked|picks",
+    "prefer|prefers|preferred",
+    "adopt|adopted|adopting",
+    "keep|kept|keeping|keeps",
+    "take|took|taking",
+    "go|going|went|goes with",
+    "stick|stuck|stay|stayed|stays with|to",
+    "decided|settled|settle|decide on|for",
+    "opt|opted for",
+    "standardise|standardize|standardised|standardized on",
+];
+/// Verbs of a change from one thing to another.
+pub(super) const CHANGING: [&str; 23] = [
+    "switch",
+    "switched",
+    "switching",
+    "switches",
+    "migrate",
+    "migrated",
+    "migrating",
+    "move",
+    "moved",
+    "moving",
+    "change",
+    "changed",
+    "changing",
+    "convert",
+    "converted",
+    "go",
+    "going",
+    "went",
+    "revert",
+    "reverted",
+    "came",
+    "port",
+    "ported",
+];
+/// What turns a verb of choice around.
+pub(super) const NEGATING: [&str; 15] = [
+    "not",
+    "don't",
+    "doesn't",
+    "didn't",
+    "won't",
+    "never",
+    "no",
+    "cannot",
+    "can't",
+    "isn't",
+    "mustn't",
+    "shouldn't",
+    "avoid",
+    "dont",
+    "without",
+];
+/// What says that something holds only somewhere.
+pub(super) const SCOPES: [&str; 14] = [
+    "in", "for", "on", "when", "here", "there", "during", "while", "within", "inside", "where", "locally", "only",
+    "until",
+];
+/// Phrases with such a word that says nothing of where.
+pub(super) const EVERYWHERE: [&str; 8] = [
+    "from now on",
+    "from here on",
+    "in favour|favor of",
+    "in general|future",
+    "in the future",
+    "depends on",
+    "decided|decide|opted|opt|settled|settle for|on",
+    "for good",
+];
+/// Sets of things of which a project uses one.
+pub(super) const RIVALS: [(&str, &[&str]); 8] = [
+    ("indentation", &["tabs", "spaces"]),
+    ("quotes", &["single quotes", "double quotes"]),
+    ("package manager of javascript", &["npm", "pnpm", "yarn", "bun"]),
+    ("package manager of python", &["poetry", "uv", "pipenv", "conda"]),
+    ("test runner of javascript", &["jest", "vitest", "mocha"]),
+    ("test runner of python", &["pytest", "unittest"]),
+    ("spelling", &["british english", "american english", "british spelling", "american spelling"]),
+    ("line endings", &["lf", "crlf"]),
+];
