@@ -4,7 +4,7 @@
 
 use std::sync::OnceLock;
 
-use baton_actors::memory::{Checkpoint, Entry, GraphQuery, Query, Searcher, Store};
+use baton_actors::memory::{Checkpoint, Entry, GraphQuery, Query, Searcher, Sieve, Store};
 use baton_events::conversation::{Agent, Role};
 use baton_events::graph::{Assertion, Graph, Label, Mention, Relation, fact_uuid, node_uuid};
 use baton_events::record::{Position, SessionId, Timestamp};
@@ -295,5 +295,5 @@ fn find_facts(bencher: Bencher<'_, '_>, units: usize) {
 }
 
 fn graph_query(text: &str) -> GraphQuery<'_> {
-    GraphQuery { text, exclude: &|_| false, labels: &[], center: None, limit: 10, offset: 0 }
+    GraphQuery { text, exclude: &|_| false, labels: &[], sieve: Sieve::default(), center: None, limit: 10, offset: 0 }
 }

@@ -41,7 +41,7 @@ use baton_events::turns::Unit;
 use uuid::Uuid;
 
 pub use dump::Print;
-pub use graph::{Fact, GraphQuery, Node, Page};
+pub use graph::{Fact, GraphQuery, Node, Page, Sieve, Window};
 pub use kin::{Kin, links};
 pub use query::Query;
 pub use searcher::{Hit, Kind, Searcher};

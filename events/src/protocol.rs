@@ -517,6 +517,14 @@ pub struct FactsParams {
     /// A node whose facts rank first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub center: Option<String>,
+    /// Only facts of these relations, by name; none: all.
+    pub relations: Vec<String>,
+    /// Only facts that began to hold in this time.
+    #[serde(skip_serializing_if = "During::is_open")]
+    pub valid: During,
+    /// Only facts that ceased to hold in this time.
+    #[serde(skip_serializing_if = "During::is_open")]
+    pub invalid: During,
     /// Whether to wait until all history is read.
     pub wait: bool,
     /// Where to go on, as the answer before this one said.
@@ -533,10 +541,32 @@ impl Default for FactsParams {
             groups: Vec::new(),
             limit: ten(),
             center: None,
+            relations: Vec::new(),
+            valid: During::default(),
+            invalid: During::default(),
             wait: false,
             cursor: None,
             caller: Caller::default(),
         }
+    }
+}
+
+/// A stretch of time, both ends included: RFC 3339, or a date, which is its midnight UTC.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct During {
+    /// From then on; none: from the beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Until then; none: for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+}
+
+impl During {
+    /// Whether it leaves nothing out.
+    pub fn is_open(&self) -> bool {
+        self.after.is_none() && self.before.is_none()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use baton_events::graph::Label;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Failure, answer, code};
 use baton_events::record::{SessionId, Timestamp};
@@ -79,30 +80,34 @@ pub(super) fn node(node: Node) -> answer::Node {
     }
 }
 
-/// One line: what it is, how well known, and what its latest session says of it.
+/// One line: what it is, how well known, what its latest session says of it, and the latest fact that says most of it.
 fn summary(node: &Node) -> String {
     let day = |at: Option<Timestamp>| at.map(|at| at.to_string().chars().take(10).collect::<String>());
-    let known = match (node.sessions, day(node.last_seen)) {
+    let mut known = match (node.sessions, day(node.last_seen)) {
         (1, Some(day)) => format!("in one session, {day}"),
         (1, None) => "in one session".to_owned(),
         (sessions, Some(day)) => format!("in {sessions} sessions, last {day}"),
         (sessions, None) => format!("in {sessions} sessions"),
     };
-    let what = match node.label.as_str() {
-        "Session" => String::new(),
-        label => format!("{label} {known}"),
-    };
-    let detail = if node.detail == node.name { "" } else { node.detail.as_str() };
-    match (what.is_empty(), detail.is_empty()) {
-        (false, true) => what,
-        (false, false) => out(&format!("{what}: {detail}")),
-        (true, true) => known,
-        (true, false) => out(detail),
+    if node.count > node.sessions {
+        known = format!("{known}, {} times", node.count);
     }
+    let detail = if node.detail == node.name { "" } else { node.detail.as_str() };
+    let mut told = match (node.label, detail.is_empty()) {
+        (Label::Session, true) => known,
+        (Label::Session, false) => detail.to_owned(),
+        (label, true) => format!("{} {known}", label.as_str()),
+        (label, false) => format!("{} {known}: {detail}", label.as_str()),
+    };
+    if let Some(fact) = node.telling.as_deref().filter(|fact| node.label != Label::Session && !fact.is_empty()) {
+        told = format!("{told}. Latest: {fact}");
+    }
+    out(&told)
 }
 
 /// A fact as it is answered.
 pub(super) fn fact(fact: Fact) -> answer::Fact {
+    let text = |text: &str| if text.is_empty() { Value::Null } else { Value::from(out(text)) };
     answer::Fact {
         uuid: fact.uuid.to_string(),
         group_id: out(&fact.group_id),
@@ -111,28 +116,30 @@ pub(super) fn fact(fact: Fact) -> answer::Fact {
         created_at: time(fact.created_at),
         fact: out(&fact.fact),
         episodes: fact.episodes.iter().map(ToString::to_string).collect(),
-        expired_at: None,
+        expired_at: time(fact.expired_at),
         valid_at: time(fact.valid_at),
-        invalid_at: None,
+        invalid_at: time(fact.invalid_at),
         reference_time: time(fact.reference_time),
         attributes: attributes([
+            ("source_node_name", text(&fact.source_name)),
+            ("target_node_name", text(&fact.target_name)),
+            ("value", text(&fact.value)),
+            ("invalidated_by", fact.ended_by.map(|uuid| uuid.to_string()).into()),
             ("sessions", fact.sessions.into()),
             ("session_ids", ids(&fact.latest)),
             ("lines", serde_json::to_value(lines(&fact.latest)).unwrap_or_default()),
         ]),
-        name: fact.relation.as_str().to_owned(),
+        name: out(&fact.name),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use baton_events::graph::Label;
-
     use super::*;
 
     #[test]
     fn a_summary_says_what_it_is_and_how_well_known() {
-        let check = |label: Label, sessions: u64, detail: &str, expected: &str| {
+        let check = |label: Label, sessions: u64, detail: &str, telling: bool, expected: &str| {
             let node = Node {
                 uuid: Uuid::nil(),
                 label,
@@ -145,14 +152,16 @@ mod tests {
                 count: 1,
                 sessions,
                 latest: Vec::new(),
+                telling: telling.then(|| "session a modified x".to_owned()),
             };
             assert_eq!(summary(&node), expected);
         };
-        check(Label::File, 1, "", "File in one session, 2026-03-14");
-        check(Label::File, 3, "x", "File in 3 sessions, last 2026-03-14");
-        check(Label::Error, 3, "cargo test: exit 1", "Error in 3 sessions, last 2026-03-14: cargo test: exit 1");
-        check(Label::Session, 1, "Fix the login", "Fix the login");
-        check(Label::Session, 1, "", "in one session, 2026-03-14");
+        check(Label::File, 1, "", false, "File in one session, 2026-03-14");
+        check(Label::File, 3, "x", false, "File in 3 sessions, last 2026-03-14");
+        check(Label::Error, 3, "cargo test: exit 1", false, "Error in 3 sessions, last 2026-03-14: cargo test: exit 1");
+        check(Label::Session, 1, "Fix the login", false, "Fix the login");
+        check(Label::File, 1, "", true, "File in one session, 2026-03-14. Latest: session a modified x");
+        check(Label::Session, 1, "", false, "in one session, 2026-03-14");
     }
 
     #[test]

@@ -99,9 +99,13 @@ impl GraphColumns {
         let number = |column: &Option<Column<u64>>| column.as_ref().and_then(|column| column.first(doc));
         let moment = |column: &Option<Column<i64>>| column.as_ref().and_then(|column| column.first(doc));
         let kind = if number(&self.source).is_some() { (3, "assertion") } else { (2, "mention") };
-        let numbers = [&self.label, &self.source, &self.target, &self.count].map(number);
-        let moments = [&self.since, &self.seen, &self.created].map(moment);
-        Some((kind, format!(" subject={subject:016x} {numbers:?} {moments:?}")))
+        let numbers = [&self.label, &self.source, &self.target, &self.count, &self.relation].map(number);
+        let moments = [&self.since, &self.seen, &self.created, &self.last].map(moment);
+        let all = |column: &Option<Column<u64>>| -> Vec<u64> {
+            column.iter().flat_map(|column| column.values_for_doc(doc)).collect()
+        };
+        let claims = [&self.rests, &self.settles].map(all);
+        Some((kind, format!(" subject={subject:016x} {numbers:?} {moments:?} {claims:x?}")))
     }
 }
 

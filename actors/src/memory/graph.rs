@@ -6,17 +6,21 @@
 
 mod center;
 mod group;
+mod time;
 
-use baton_events::graph::{Label, Relation, fact_uuid, node_uuid};
+use baton_events::graph::{Claim, Label, Relation, node_uuid};
 use baton_events::record::{SessionId, Timestamp};
 use tantivy::TantivyDocument;
 use uuid::Uuid;
 
 use self::group::{Kin, Member};
 use super::document::Drafter;
-use super::limits::{GROUP_EPISODES, GROUP_SESSIONS};
+use super::limits::{DETAIL_SESSIONS, GROUP_EPISODES, GROUP_SESSIONS, SIFTED_FACTS};
 use super::schema::{Fields, kind};
+use super::snapshot::Snapshot;
 use super::{Entry, Error, Searcher};
+
+pub use self::time::{Sieve, Window};
 
 /// A question for entities or facts.
 #[derive(Clone, Copy)]
@@ -27,6 +31,8 @@ pub struct GraphQuery<'a> {
     pub exclude: &'a dyn Fn(&str) -> bool,
     /// Of entities: only of these kinds; none: all.
     pub labels: &'a [Label],
+    /// Of facts: which.
+    pub sieve: Sieve<'a>,
     /// An entity: what is tied to it ranks first.
     pub center: Option<Uuid>,
     /// How many to answer with.
@@ -69,6 +75,8 @@ pub struct Node {
     pub sessions: u64,
     /// The latest of them, each with the transcript line that has it first; at most 10.
     pub latest: Vec<(SessionId, u64)>,
+    /// The latest of the facts that say most of it, as a sentence.
+    pub telling: Option<String>,
 }
 
 /// A fact with what its sessions say of it together.
@@ -78,10 +86,18 @@ pub struct Fact {
     pub uuid: Uuid,
     /// How source and target bear on each other.
     pub relation: Relation,
+    /// What that is called: the relation's name, or one that somebody gave it.
+    pub name: String,
     /// The entity it begins at.
     pub source: Uuid,
+    /// What that is called.
+    pub source_name: String,
     /// The entity it ends at.
     pub target: Uuid,
+    /// What that is called.
+    pub target_name: String,
+    /// How the target is settled, where it can be otherwise; mostly empty.
+    pub value: String,
     /// In a sentence, as its latest session has it.
     pub fact: String,
     /// The group.
@@ -90,6 +106,12 @@ pub struct Fact {
     pub created_at: Option<Timestamp>,
     /// Since when it holds.
     pub valid_at: Option<Timestamp>,
+    /// Since when it does not hold any more, by a later fact that contradicts it.
+    pub invalid_at: Option<Timestamp>,
+    /// When both were recorded.
+    pub expired_at: Option<Timestamp>,
+    /// The fact that contradicts it.
+    pub ended_by: Option<Uuid>,
     /// When the latest session that says so ended.
     pub reference_time: Option<Timestamp>,
     /// How many sessions say so.
@@ -136,11 +158,26 @@ pub(super) fn documents(
         document.add_u64(fields.source, key(said.source));
         document.add_u64(fields.target, key(said.target));
         document.add_bytes(fields.ends, &[said.source.into_bytes(), said.target.into_bytes()].concat());
-        document.add_text(fields.title, said.relation.as_str());
+        let name = said.name.as_deref().unwrap_or(said.relation.as_str());
+        document.add_text(fields.title, name);
         document.add_text(fields.text, &said.fact);
-        document.add_text(fields.fact, drafter.tokens(&[said.relation.as_str(), &said.fact]));
+        document.add_text(fields.fact, drafter.tokens(&[name, said.relation.asked_by(), &said.fact]));
+        let relation = Relation::ALL.iter().position(|relation| *relation == said.relation);
+        document.add_u64(fields.relation, relation.unwrap_or(0) as u64);
+        if !said.value.is_empty() {
+            document.add_text(fields.value, &said.value);
+        }
         if let Some(at) = said.valid_at {
             document.add_i64(fields.since, at.0);
+        }
+        if let Some(at) = said.last_at.filter(|_| !said.rests.is_empty() || !said.settles.is_empty()) {
+            document.add_i64(fields.last, at.0);
+        }
+        for (field, claims) in [(fields.rests, &said.rests), (fields.settles, &said.settles)] {
+            for Claim { slot, value } in claims {
+                document.add_u64(field, *slot);
+                document.add_u64(field, *value);
+            }
         }
         documents.push(document);
     }
@@ -182,21 +219,7 @@ impl Searcher {
         let page = ranked.iter().skip(query.offset).take(query.limit);
         let mut found = Vec::with_capacity(query.limit.min(ranked.len()));
         for subject in page {
-            let group = group::read(&snapshot, *subject, query.exclude)?;
-            let (Some(newest), Some(label)) = (group.newest(&snapshot)?, group.label) else { continue };
-            found.push(Node {
-                uuid: node_uuid(&group.group_id, label, &newest.title),
-                label,
-                name: newest.title,
-                detail: newest.text,
-                group_id: group.group_id.clone(),
-                created_at: group.created,
-                first_seen: group.since,
-                last_seen: group.seen,
-                count: group.count,
-                sessions: group.members.len() as u64,
-                latest: group.latest(&snapshot, GROUP_SESSIONS)?.into_iter().filter_map(Member::place).collect(),
-            });
+            found.extend(node(&snapshot, *subject, query.exclude)?);
         }
         Ok(Page { found, more: ranked.len() > query.offset.saturating_add(query.limit) })
     }
@@ -213,29 +236,31 @@ impl Searcher {
             None => center::Near::default(),
         };
         let ranked = group::ranked(&snapshot, Kin::Facts, query, &near)?;
-        let page = ranked.iter().skip(query.offset).take(query.limit);
-        let mut found = Vec::with_capacity(query.limit.min(ranked.len()));
-        for subject in page {
-            let group = group::read(&snapshot, *subject, query.exclude)?;
-            let members = group.latest(&snapshot, GROUP_EPISODES)?;
-            let Some(newest) = members.first() else { continue };
-            let Some(relation) = Relation::parse(&newest.title) else { continue };
-            found.push(Fact {
-                uuid: fact_uuid(&group.group_id, relation, newest.source, newest.target),
-                relation,
-                source: newest.source,
-                target: newest.target,
-                fact: newest.text.clone(),
-                group_id: group.group_id.clone(),
-                created_at: group.created,
-                valid_at: group.since,
-                reference_time: group.seen,
-                sessions: group.members.len() as u64,
-                episodes: members.iter().map(|member| member.episode).collect(),
-                latest: members.into_iter().take(GROUP_SESSIONS).filter_map(Member::place).collect(),
-            });
+        if !query.sieve.reads() {
+            let page = ranked.iter().skip(query.offset).take(query.limit);
+            let mut found = Vec::with_capacity(query.limit.min(ranked.len()));
+            for subject in page {
+                found.extend(fact(&snapshot, *subject, query.exclude)?);
+            }
+            return Ok(Page { found, more: ranked.len() > query.offset.saturating_add(query.limit) });
         }
-        Ok(Page { found, more: ranked.len() > query.offset.saturating_add(query.limit) })
+        // What is asked for shows only in the whole fact.
+        let mut page = Page { found: Vec::new(), more: false };
+        let mut passed = 0;
+        for subject in ranked.iter().take(SIFTED_FACTS) {
+            let Some(fact) = fact(&snapshot, *subject, query.exclude)?.filter(|fact| query.sieve.keeps(fact)) else {
+                continue;
+            };
+            if passed < query.offset {
+                passed += 1;
+            } else if page.found.len() == query.limit {
+                page.more = true;
+                break;
+            } else {
+                page.found.push(fact);
+            }
+        }
+        Ok(page)
     }
 
     /// Whether there is an entity of this uuid that a session supports.
@@ -247,4 +272,68 @@ impl Searcher {
         let group = group::read(&self.snapshot(), key(uuid), exclude)?;
         Ok(group.label.is_some())
     }
+}
+
+/// The entity of a key, with what admitted sessions say of it; none if none does.
+fn node(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> bool) -> Result<Option<Node>, Error> {
+    let group = group::read(snapshot, subject, exclude)?;
+    let mut members = group.latest(snapshot, DETAIL_SESSIONS.max(GROUP_SESSIONS))?;
+    let (Some(newest), Some(label)) = (members.first(), group.label) else { return Ok(None) };
+    let name = newest.title.clone();
+    let detail = members.iter().find(|member| !member.text.is_empty()).map(|member| member.text.clone());
+    let telling = match center::telling(snapshot, subject, exclude)? {
+        Some(address) => Some(group::stored_text(snapshot, address)?),
+        None => None,
+    };
+    members.truncate(GROUP_SESSIONS);
+    Ok(Some(Node {
+        uuid: node_uuid(&group.group_id, label, &name),
+        label,
+        name,
+        detail: detail.unwrap_or_default(),
+        created_at: group.created,
+        first_seen: group.since,
+        last_seen: group.seen,
+        count: group.count,
+        sessions: group.members.len() as u64,
+        latest: members.into_iter().filter_map(Member::place).collect(),
+        telling,
+        group_id: group.group_id,
+    }))
+}
+
+/// The fact of a key, with what admitted sessions say of it; none if none does.
+fn fact(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> bool) -> Result<Option<Fact>, Error> {
+    let group = group::read(snapshot, subject, exclude)?;
+    let members = group.latest(snapshot, GROUP_EPISODES)?;
+    let Some(newest) = members.first() else { return Ok(None) };
+    let end = time::ended(snapshot, subject, &group, exclude)?;
+    let ended_by = match end {
+        Some(end) => {
+            let other = group::read(snapshot, end.by, exclude)?;
+            other.latest(snapshot, 1)?.first().map(|member| member.fact(&other.group_id))
+        }
+        None => None,
+    };
+    Ok(Some(Fact {
+        uuid: newest.fact(&group.group_id),
+        relation: Relation::parse(&newest.title).unwrap_or(Relation::Told),
+        name: newest.title.clone(),
+        source: newest.source,
+        source_name: group::name(snapshot, key(newest.source), exclude)?,
+        target: newest.target,
+        target_name: group::name(snapshot, key(newest.target), exclude)?,
+        value: newest.value.clone(),
+        fact: newest.text.clone(),
+        created_at: group.created,
+        valid_at: group.since,
+        invalid_at: end.map(|end| end.invalid_at),
+        expired_at: end.and_then(|end| end.expired_at),
+        ended_by,
+        reference_time: group.seen,
+        sessions: group.members.len() as u64,
+        episodes: members.iter().map(|member| member.episode).collect(),
+        latest: members.into_iter().take(GROUP_SESSIONS).filter_map(Member::place).collect(),
+        group_id: group.group_id,
+    }))
 }

@@ -57,6 +57,10 @@ pub(super) const SNIPPET_CHARS: usize = 240;
 pub(super) const GRAPH_GROUPS: usize = 200_000;
 /// Sessions that an answer names for one entity or fact.
 pub(super) const GROUP_SESSIONS: usize = 10;
+/// Facts that are read to find those that ended within a time, or are called by a name of somebody's own.
+pub(super) const SIFTED_FACTS: usize = 5_000;
+/// Sessions of an entity among which one is looked for that says what it is.
+pub(super) const DETAIL_SESSIONS: usize = 10;
 /// Episodes that an answer names for one fact.
 pub(super) const GROUP_EPISODES: usize = 50;
 /// Records of a session by which its relatives are looked for: one look-up in the index each.

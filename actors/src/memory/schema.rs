@@ -26,6 +26,10 @@ pub(super) mod column {
     pub(crate) const SEEN: &str = "seen";
     pub(crate) const CREATED: &str = "created";
     pub(crate) const COUNT: &str = "count";
+    pub(crate) const RELATION: &str = "relation";
+    pub(crate) const LAST: &str = "last";
+    pub(crate) const RESTS: &str = "rests";
+    pub(crate) const SETTLES: &str = "settles";
 }
 
 /// What `kind` holds. Turns have none: they are all the rest.
@@ -78,7 +82,7 @@ pub(super) struct Fields {
     pub(super) grams: Field,
     /// Sessions: about how many different near pairs there are.
     pub(super) pairs: Field,
-    /// Sessions, stored: the title. Mentions: the name. Assertions: the relation.
+    /// Sessions, stored: the title. Mentions: the name. Assertions: the relation, or what somebody calls it.
     pub(super) title: Field,
     /// All but turns, stored: the episode's uuid.
     pub(super) uuid: Field,
@@ -112,6 +116,16 @@ pub(super) struct Fields {
     pub(super) count: Field,
     /// Assertions, stored: the uuids of source and target, 16 bytes each. Other uuids are made of what is stored.
     pub(super) ends: Field,
+    /// Assertions: how source and target bear on each other, by its number.
+    pub(super) relation: Field,
+    /// Assertions, stored: how the target is settled; missing where it is empty.
+    pub(super) value: Field,
+    /// Assertions that rest on something or settle it: milliseconds of when the session says so last.
+    pub(super) last: Field,
+    /// Assertions: what they rest on, each slot followed by its value.
+    pub(super) rests: Field,
+    /// Assertions: what they settle, each slot followed by its value; to look settlements of a slot up by.
+    pub(super) settles: Field,
 }
 
 /// The schema, and its fields by name.
@@ -168,6 +182,11 @@ pub(super) fn build() -> (Schema, Fields) {
         created: schema.add_i64_field(column::CREATED, number()),
         count: schema.add_u64_field(column::COUNT, number()),
         ends: schema.add_bytes_field("ends", STORED),
+        relation: schema.add_u64_field(column::RELATION, number()),
+        value: schema.add_text_field("value", STORED),
+        last: schema.add_i64_field(column::LAST, number()),
+        rests: schema.add_u64_field(column::RESTS, number()),
+        settles: schema.add_u64_field(column::SETTLES, number().set_indexed()),
     };
     (schema.build(), fields)
 }

@@ -56,6 +56,10 @@ pub(super) struct GraphColumns {
     pub(super) seen: Option<Column<i64>>,
     pub(super) created: Option<Column<i64>>,
     pub(super) count: Option<Column<u64>>,
+    pub(super) relation: Option<Column<u64>>,
+    pub(super) last: Option<Column<i64>>,
+    pub(super) rests: Option<Column<u64>>,
+    pub(super) settles: Option<Column<u64>>,
 }
 
 /// Where a session belongs.
@@ -170,6 +174,10 @@ impl Segment {
                     seen: columns.column_opt(column::SEEN)?,
                     created: columns.column_opt(column::CREATED)?,
                     count: columns.column_opt(column::COUNT)?,
+                    relation: columns.column_opt(column::RELATION)?,
+                    last: columns.column_opt(column::LAST)?,
+                    rests: columns.column_opt(column::RESTS)?,
+                    settles: columns.column_opt(column::SETTLES)?,
                 }),
             },
         })

@@ -470,7 +470,11 @@ proptest! {
             query, groups, limit, center, labels: words.clone(), wait, cursor, caller: caller.clone(),
         })?;
         let (groups, center, cursor) = (words.clone(), dir.clone(), dir.clone());
-        comes_back(&protocol::FactsParams { query: text, groups, limit, center, wait, cursor, caller: caller.clone() })?;
+        let during = protocol::During { after: dir.clone(), before: None };
+        comes_back(&protocol::FactsParams {
+            query: text, groups, limit, center, relations: words.clone(), valid: during.clone(), invalid: during, wait,
+            cursor, caller: caller.clone(),
+        })?;
         comes_back(&protocol::EpisodesParams { groups: words, limit, wait, cursor: dir, caller })?;
 
         let call = protocol::Call { jsonrpc: "2.0", id: 7, method: "m", params: &params };

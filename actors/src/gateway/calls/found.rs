@@ -3,14 +3,36 @@
 use std::slice;
 use std::sync::Arc;
 
-use baton_events::graph::Label;
+use baton_events::graph::{Label, Relation};
 use baton_events::protocol::{Failure, NodesParams, answer};
 
 use super::search::{Ready, asking, ready};
 use super::{Ended, internal};
 use crate::gateway::connection::Out;
 use crate::gateway::{Services, graph, lazy, page, resolve};
-use crate::memory::{Error, GraphQuery, Page, Searcher};
+use crate::memory::{Error, GraphQuery, Page, Searcher, Sieve, Window};
+
+/// What is asked for beside words.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wanted {
+    /// Of entities: these kinds; none: all.
+    pub(super) labels: Vec<Label>,
+    /// Of facts: these relations, or those called by one of `names`; neither: all.
+    pub(super) relations: Vec<Relation>,
+    pub(super) names: Vec<String>,
+    /// When they began to hold …
+    pub(super) valid: Window,
+    /// … and ceased to.
+    pub(super) invalid: Window,
+}
+
+impl Wanted {
+    /// As texts, to bind a cursor to them.
+    fn times(&self) -> Vec<String> {
+        let ends = [self.valid.after, self.valid.before, self.invalid.after, self.invalid.before];
+        ends.iter().map(|end| end.map(|at| at.to_string()).unwrap_or_default()).collect()
+    }
+}
 
 /// One page of what was found.
 pub(super) struct Found<T> {
@@ -26,14 +48,16 @@ pub(super) struct Found<T> {
 pub(super) async fn found<F: Send + 'static, T: serde::Serialize + Send + 'static>(
     method: &'static str,
     asked: NodesParams,
-    labels: Vec<Label>,
+    wanted: Wanted,
     services: &Arc<Services>,
     out: &Out,
     look: fn(&Searcher, &GraphQuery<'_>) -> Result<Page<F>, Error>,
     tell: fn(F) -> T,
 ) -> Result<Found<T>, Ended> {
     let center = graph::center(asked.center.as_deref())?;
-    let texts: [&[String]; 4] = [slice::from_ref(&asked.query), &asked.groups, &asked.labels, asked.center.as_slice()];
+    let times = wanted.times();
+    let texts: [&[String]; 5] =
+        [slice::from_ref(&asked.query), &asked.groups, &asked.labels, asked.center.as_slice(), &times];
     let question = page::Question::new(method, &texts);
     let (offset, limit) = (question.offset(asked.cursor.as_deref())?, page::entries(asked.limit));
     let asking = asking(services, &asked.caller, &asked.query);
@@ -52,7 +76,9 @@ pub(super) async fn found<F: Send + 'static, T: serde::Serialize + Send + 'stati
         {
             return Err(graph::no_center(center));
         }
-        let asked = GraphQuery { text: &query, exclude: &exclude, labels: &labels, center, limit, offset };
+        let Wanted { labels, relations, names, valid, invalid } = &wanted;
+        let sieve = Sieve { relations, names, valid: *valid, invalid: *invalid };
+        let asked = GraphQuery { text: &query, exclude: &exclude, labels, sieve, center, limit, offset };
         let page = look(&searcher, &asked).map_err(broke)?;
         Ok::<_, Failure>((page.found.into_iter().map(tell).collect::<Vec<_>>(), page.more))
     });

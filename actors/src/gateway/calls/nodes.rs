@@ -6,7 +6,7 @@ use baton_events::graph::Label;
 use baton_events::protocol::{Failure, NodesParams, answer, code, method};
 
 use super::Ended;
-use super::found::{Found, found};
+use super::found::{Found, Wanted, found};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, graph};
 use crate::memory::Searcher;
@@ -17,8 +17,8 @@ pub(in crate::gateway) async fn nodes(
     services: &Arc<Services>,
     out: &Out,
 ) -> Result<answer::Nodes, Ended> {
-    let labels = labels(&asked.labels)?;
-    let found = found(method::NODES, asked, labels, services, out, Searcher::nodes, graph::node).await?;
+    let wanted = Wanted { labels: labels(&asked.labels)?, ..Wanted::default() };
+    let found = found(method::NODES, asked, wanted, services, out, Searcher::nodes, graph::node).await?;
     let Found { entries: nodes, freshness, next_cursor } = found;
     let message = if nodes.is_empty() { "No relevant nodes found" } else { "Nodes retrieved successfully" };
     Ok(answer::Nodes { message: message.to_owned(), nodes, freshness, next_cursor })
@@ -48,7 +48,7 @@ mod tests {
         assert_eq!(read(&[]).unwrap(), []);
         assert_eq!(read(&["file", "Error"]).unwrap(), [Label::File, Label::Error]);
         assert_eq!(read(&["File", "Entity"]).unwrap(), []);
-        let refused = read(&["Preference"]).unwrap_err();
+        let refused = read(&["Procedure"]).unwrap_err();
         assert_eq!(refused.code, code::INVALID_PARAMS);
         assert!(refused.message.contains("Package"), "{}", refused.message);
     }

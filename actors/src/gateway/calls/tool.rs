@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use baton_events::protocol::tool::{self, Arguments, Which};
 use baton_events::protocol::{
-    Caller, CloseParams, EpisodesParams, FactsParams, Failure, HandoffParams, NodesParams, SyncParams, ToolParams,
-    TrackParams, TrackingParams, UnindexedParams, UntrackParams, answer, code,
+    Caller, CloseParams, During, EpisodesParams, FactsParams, Failure, HandoffParams, NodesParams, SyncParams,
+    ToolParams, TrackParams, TrackingParams, UnindexedParams, UntrackParams, answer, code,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -92,11 +92,18 @@ impl Call<'_> {
             groups: self.places("group_ids"),
             limit: self.arguments.count("max_facts"),
             center: self.arguments.text("center_node_uuid"),
+            relations: self.arguments.texts("edge_types"),
+            valid: self.during("valid_at_after", "valid_at_before"),
+            invalid: self.during("invalid_at_after", "invalid_at_before"),
             wait: self.arguments.flag("wait"),
             cursor: self.arguments.text("cursor"),
             caller: self.caller.clone(),
         };
         quoted(&facts::facts(asked, self.services, self.out).await?)
+    }
+
+    fn during(&self, after: &str, before: &str) -> During {
+        During { after: self.arguments.text(after), before: self.arguments.text(before) }
     }
 
     async fn episodes(&self) -> Result<answer::ToolResult, Ended> {

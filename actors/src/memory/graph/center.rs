@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use baton_events::graph::Label;
-use tantivy::Term;
+use baton_events::graph::{Label, Relation};
+use tantivy::{DocAddress, Term};
 
 use super::group::{first, for_each};
 use crate::memory::Error;
@@ -45,6 +45,34 @@ pub(super) fn facts(snapshot: &Snapshot, center: u64, exclude: &dyn Fn(&str) -> 
     let mut near = Near::default();
     ties(snapshot, center, exclude, |tie| near.add(tie.fact, 0))?;
     Ok(near)
+}
+
+/// The latest of the facts that say most of an entity.
+pub(super) fn telling(
+    snapshot: &Snapshot,
+    node: u64,
+    exclude: &dyn Fn(&str) -> bool,
+) -> Result<Option<DocAddress>, Error> {
+    let fields = &snapshot.fields;
+    let mut best = None;
+    for term in [Term::from_field_u64(fields.source, node), Term::from_field_u64(fields.target, node)] {
+        for_each(snapshot, &term, exclude, |address, segment, columns| {
+            let doc = address.doc_id;
+            let weight = match columns.relation(doc) {
+                Some(Relation::Decided | Relation::Prefers | Relation::Told) => 4,
+                Some(Relation::ResolvedBy | Relation::Renamed | Relation::Deleted) => 3,
+                Some(Relation::FailedWith | Relation::Committed) => 2,
+                Some(Relation::Modified | Relation::AddedPackage | Relation::RemovedPackage) => 1,
+                _ => 0,
+            };
+            let at = first(&columns.last, doc).or_else(|| first(&columns.since, doc));
+            let found = (weight, at, segment.id_of(doc).map(str::to_owned), columns.subject.first(doc));
+            if best.as_ref().is_none_or(|(known, _)| *known < found) {
+                best = Some((found, address));
+            }
+        })?;
+    }
+    Ok(best.map(|(_, address)| address))
 }
 
 /// Every fact that begins or ends at the center and, if that is a session, every fact that it supports.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use baton_events::graph::Label;
+use baton_events::graph::{Claim, Label, Relation, valued_fact_uuid};
 use baton_events::record::{SessionId, Timestamp};
 use tantivy::columnar::Column;
 use tantivy::query::{Bm25StatisticsProvider, EnableScoring, Query as _, TermQuery, Weight};
@@ -33,6 +33,7 @@ struct Found {
     /// Members found.
     support: u64,
     seen: i64,
+    since: Option<i64>,
 }
 
 /// Counts of one kind of documents alone: the others have not its field.
@@ -73,15 +74,18 @@ pub(super) fn ranked(snapshot: &Snapshot, kin: Kin, query: &GraphQuery<'_>, near
         let Some(columns) = &segment.graph else { continue };
         let mut sessions = Admitted::new(segment, query.exclude);
         weight.for_each(reader, &mut |doc, score| {
-            let wanted = kin == Kin::Facts || query.labels.is_empty() || {
-                let label = columns.label(doc);
-                label.is_some_and(|label| query.labels.contains(&label))
+            let wanted = match kin {
+                Kin::Nodes => {
+                    query.labels.is_empty() || columns.label(doc).is_some_and(|label| query.labels.contains(&label))
+                }
+                Kin::Facts => query.sieve.admits(columns, doc),
             };
             let Some(subject) = columns.subject.first(doc).filter(|_| wanted) else { return };
             if reader.is_deleted(doc) || !sessions.admits(doc) {
                 return;
             }
             let seen = first(&columns.seen, doc).unwrap_or(i64::MIN);
+            let since = first(&columns.since, doc);
             let score = if listing { 0.0 } else { score };
             let room = groups.len() < GRAPH_GROUPS;
             match groups.entry(subject) {
@@ -90,15 +94,17 @@ pub(super) fn ranked(snapshot: &Snapshot, kin: Kin, query: &GraphQuery<'_>, near
                     found.score = found.score.max(score);
                     found.support += 1;
                     found.seen = found.seen.max(seen);
+                    found.since = [found.since, since].into_iter().flatten().min();
                 }
                 Entry::Vacant(vacant) if room => {
-                    vacant.insert(Found { score, support: 1, seen });
+                    vacant.insert(Found { score, support: 1, seen, since });
                 }
                 Entry::Vacant(_) => {}
             }
         })?;
     }
-    let mut ranked: Vec<(u64, Found)> = groups.into_iter().collect();
+    let began = |found: &Found| kin == Kin::Nodes || query.sieve.valid.holds(found.since.map(Timestamp));
+    let mut ranked: Vec<(u64, Found)> = groups.into_iter().filter(|(_, found)| began(found)).collect();
     ranked.sort_by(|(a, one), (b, other)| {
         near.rank(*a).cmp(&near.rank(*b)).then_with(|| other.score.total_cmp(&one.score)).then_with(|| {
             (Reverse(one.support), Reverse(one.seen), a).cmp(&(Reverse(other.support), Reverse(other.seen), b))
@@ -139,6 +145,18 @@ impl GraphColumns {
         let number = first(&self.label, doc)?;
         Label::ALL.get(usize::try_from(number).ok()?).copied()
     }
+
+    /// Of an assertion: the relation.
+    pub(super) fn relation(&self, doc: DocId) -> Option<Relation> {
+        let number = first(&self.relation, doc)?;
+        Relation::ALL.get(usize::try_from(number).ok()?).copied()
+    }
+}
+
+/// The claims in a column of slots and values.
+pub(super) fn claims(column: &Option<Column<u64>>, doc: DocId) -> Vec<Claim> {
+    let numbers: Vec<u64> = column.iter().flat_map(|column| column.values_for_doc(doc)).collect();
+    numbers.chunks_exact(2).map(|pair| Claim { slot: pair[0], value: pair[1] }).collect()
 }
 
 /// Calls `each` with every admitted live document that has a number in a field.
@@ -174,6 +192,10 @@ pub(super) struct Group {
     pub(super) since: Option<Timestamp>,
     pub(super) seen: Option<Timestamp>,
     pub(super) count: u64,
+    /// Of a fact: when it was said last.
+    pub(super) last: Option<Timestamp>,
+    /// Of a fact: what it rests on by any of its sessions.
+    pub(super) rests: Vec<Claim>,
     /// Latest first; one session has one.
     pub(super) members: Vec<(Reverse<i64>, Box<str>, DocAddress)>,
 }
@@ -184,6 +206,7 @@ pub(super) struct Member {
     pub(super) text: String,
     pub(super) source: Uuid,
     pub(super) target: Uuid,
+    pub(super) value: String,
     pub(super) episode: Uuid,
     session: Option<SessionId>,
     line: u64,
@@ -209,10 +232,14 @@ pub(super) fn read(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> 
         let seen = first(&columns.seen, doc);
         group.seen = group.seen.max(seen.map(Timestamp));
         group.label = group.label.or_else(|| columns.label(doc));
+        group.last = group.last.max(first(&columns.last, doc).map(Timestamp));
+        group.rests.extend(claims(&columns.rests, doc));
         group.count = group.count.saturating_add(first(&columns.count, doc).unwrap_or(0));
         let session = segment.id_of(doc).unwrap_or_default();
         group.members.push((Reverse(seen.unwrap_or(i64::MIN)), session.into(), address));
     })?;
+    group.rests.sort_unstable();
+    group.rests.dedup();
     group.members.sort_by(|(seen, session, _), (other_seen, other, _)| (seen, session).cmp(&(other_seen, other)));
     Ok(group)
 }
@@ -222,10 +249,26 @@ impl Group {
     pub(super) fn latest(&self, snapshot: &Snapshot, most: usize) -> Result<Vec<Member>, Error> {
         self.members.iter().take(most).map(|(_, session, address)| member(snapshot, session, *address)).collect()
     }
+}
 
-    pub(super) fn newest(&self, snapshot: &Snapshot) -> Result<Option<Member>, Error> {
-        Ok(self.latest(snapshot, 1)?.pop())
-    }
+/// What an entity is called; empty when no admitted session has it.
+pub(super) fn name(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> bool) -> Result<String, Error> {
+    let mut found = None;
+    let term = Term::from_field_u64(snapshot.fields.subject, subject);
+    for_each(snapshot, &term, exclude, |address, _, columns| {
+        if found.is_none() && columns.label(address.doc_id).is_some() {
+            found = Some(address);
+        }
+    })?;
+    let Some(address) = found else { return Ok(String::new()) };
+    let document: TantivyDocument = snapshot.searcher.doc(address)?;
+    Ok(text(&document, snapshot.fields.title).to_owned())
+}
+
+/// The text that a document stores.
+pub(super) fn stored_text(snapshot: &Snapshot, address: DocAddress) -> Result<String, Error> {
+    let document: TantivyDocument = snapshot.searcher.doc(address)?;
+    Ok(text(&document, snapshot.fields.text).to_owned())
 }
 
 fn member(snapshot: &Snapshot, session: &str, address: DocAddress) -> Result<Member, Error> {
@@ -238,6 +281,7 @@ fn member(snapshot: &Snapshot, session: &str, address: DocAddress) -> Result<Mem
         text: text(&document, fields.text).to_owned(),
         source: end(0),
         target: end(16),
+        value: text(&document, fields.value).to_owned(),
         episode: text(&document, fields.uuid).parse().unwrap_or_default(),
         session: SessionId::new(session),
         line: document.get_first(fields.line).and_then(|value| value.as_u64()).unwrap_or(0),
@@ -245,6 +289,11 @@ fn member(snapshot: &Snapshot, session: &str, address: DocAddress) -> Result<Mem
 }
 
 impl Member {
+    /// Of a fact: its uuid.
+    pub(super) fn fact(&self, group: &str) -> Uuid {
+        valued_fact_uuid(group, &self.title, self.source, self.target, &self.value)
+    }
+
     /// The session, and the transcript line in it.
     pub(super) fn place(self) -> Option<(SessionId, u64)> {
         self.session.map(|session| (session, self.line))

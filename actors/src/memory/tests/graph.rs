@@ -1,10 +1,16 @@
 //! Entities and facts: put together from what sessions say.
 
 use super::*;
-use crate::memory::{Fact, GraphQuery, Node, PROJECTION_VERSION, Page};
+use crate::memory::{Fact, GraphQuery, Node, PROJECTION_VERSION, Page, Sieve, Window};
 
-const NONE: GraphQuery<'static> =
-    GraphQuery { text: "", exclude: &|_| false, labels: &[], center: None, limit: 10, offset: 0 };
+pub(super) const NONE: GraphQuery<'static> =
+    GraphQuery { text: "", exclude: &|_| false, labels: &[], sieve: ALL, center: None, limit: 10, offset: 0 };
+const ALL: Sieve<'static> = Sieve {
+    relations: &[],
+    names: &[],
+    valid: Window { after: None, before: None },
+    invalid: Window { after: None, before: None },
+};
 
 /// Two projects; `auth.rs` of the shop in three sessions, that of the blog in one.
 fn house() -> Vec<Session> {

@@ -8,8 +8,8 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "search_memory_nodes",
         aliases: &["search_nodes"],
         title: "Search what past sessions dealt with",
-        description: "Finds the files, commands, tools, errors and packages that past coding sessions dealt with, best \
-                      match first, each with a one-line summary and the sessions it comes from. Call it before you change \
+        description: "Finds what past coding sessions dealt with (files, commands, errors, packages, commits, topics of \
+                      decisions, preferences of the user), best match first, each with a one-line summary and the sessions it comes from. Call it before you change \
                       something you do not know, and when an error or a name looks familiar. Everything written until \
                       this moment is searched, also by agents at work right now. Follow a node with search_memory_facts \
                       and its uuid as center_node_uuid.",
@@ -23,7 +23,7 @@ pub(super) const TOOLS: &[Tool] = &[
             argument(
                 "entity_types",
                 Kind::Texts,
-                "Only nodes with one of these labels, such as File, Command or Error.",
+                "Only nodes with one of these labels, such as File, Error, Topic or Preference.",
             ),
             WAIT,
             CURSOR,
@@ -34,8 +34,9 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "search_memory_facts",
         aliases: &[],
         title: "Search what past sessions found out",
-        description: "Finds facts from past coding sessions: which session modified a file, which command failed with \
-                      which error and what resolved it; valid_at says since when it is so. Call it \
+        description: "Finds facts from past coding sessions: what was decided and why, what the user prefers, which session \
+                      modified a file, which error was resolved by what. valid_at says since when it is so, invalid_at \
+                      since when not any more, because it was decided otherwise, renamed or removed. Call it \
                       at the start of work, before a decision that may have been made already, and when an error comes up \
                       that may have been mended before.",
         effect: Effect::Reads,
@@ -45,6 +46,11 @@ pub(super) const TOOLS: &[Tool] = &[
             argument("group_ids", Kind::Texts, GROUPS),
             argument("max_facts", TEN, "How many facts to answer with."),
             argument("center_node_uuid", Kind::Text, CENTER),
+            argument("edge_types", Kind::Texts, "Only these relations: DECIDED, PREFERS, MODIFIED, RESOLVED_BY, …"),
+            argument("valid_at_after", Kind::Text, "Only what began to be so at this ISO 8601 time or later."),
+            argument("valid_at_before", Kind::Text, "… or earlier."),
+            argument("invalid_at_after", Kind::Text, "Only what ceased to be so at this ISO 8601 time or later."),
+            argument("invalid_at_before", Kind::Text, "… or earlier."),
             WAIT,
             CURSOR,
         ],

@@ -11,7 +11,7 @@ fn the_tools_are_those_of_the_contract() {
     // Name, aliases, arguments as they are listed: `!` needed, `=` default.
     let contract = "\
         search_memory_nodes search_nodes | query! group_ids max_nodes=10 center_node_uuid entity_types wait=false cursor\n\
-        search_memory_facts | query! group_ids max_facts=10 center_node_uuid wait=false cursor\n\
+        search_memory_facts | query! group_ids max_facts=10 center_node_uuid edge_types valid_at_after valid_at_before invalid_at_after invalid_at_before wait=false cursor\n\
         get_episodes | group_ids/group_id max_episodes/last_n=10 wait=false cursor\n\
         get_handoff | project\n\
         session_tracking_close | session_id reason\n\
