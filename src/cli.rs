@@ -2,6 +2,7 @@
 
 mod ask;
 mod bench;
+mod blame;
 mod close;
 mod completions;
 mod config;
@@ -9,15 +10,19 @@ mod daemon;
 mod doctor;
 mod explain;
 mod failure;
+mod fix;
 mod forget;
 mod handoff;
 mod help;
 mod hook;
 mod hook_stats;
+mod how;
 mod install;
 mod log;
 mod logs;
 mod mcp;
+mod patterns;
+mod question;
 mod reindex;
 mod replay;
 mod search;
@@ -88,6 +93,14 @@ enum Command {
     Unindexed(unindexed::Typed),
     /// Index a range of history now, or count what that would be
     Sync(sync::Typed),
+    /// Find the sessions that changed a file, read it or decided about it
+    Blame(blame::Typed),
+    /// Find what made an error go away before, and what was tried in vain
+    Fix(fix::Typed),
+    /// Show how a command is really run here, and how that ends
+    How(how::Typed),
+    /// Show what is done again and again, what mostly fails, what is retried
+    Patterns(patterns::Typed),
     /// Forget sessions: delete what is stored of them, and never read them again
     Forget(forget::Typed),
     /// Make what is stored anew, by today's filter and rules of redaction
@@ -238,6 +251,10 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
     };
     match typed.command {
         Command::Search(typed) => search::run(&environment, &typed),
+        Command::Blame(typed) => blame::run(&environment, &typed),
+        Command::Fix(typed) => fix::run(&environment, &typed),
+        Command::How(typed) => how::run(&environment, &typed),
+        Command::Patterns(typed) => patterns::run(&environment, &typed),
         Command::Show(typed) => show::run(&environment, &typed),
         Command::Close(typed) => close::run(&environment, &typed),
         Command::Handoff(typed) => handoff::run(&environment, &typed),

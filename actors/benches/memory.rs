@@ -8,6 +8,7 @@ use baton_actors::memory::{Checkpoint, Entry, GraphQuery, Query, Searcher, Sieve
 use baton_events::conversation::{Agent, Role};
 use baton_events::graph::{Assertion, Graph, Label, Mention, Relation, fact_uuid, node_uuid};
 use baton_events::record::{Position, SessionId, Timestamp};
+use baton_events::schema::outcomes::Outcomes;
 use baton_events::turns::Unit;
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
@@ -86,6 +87,7 @@ struct Made {
     episode: String,
     units: Vec<Unit>,
     graph: Graph,
+    outcomes: Outcomes,
 }
 
 /// Entities and facts of one session: about as many as a session of that length has.
@@ -145,6 +147,7 @@ fn made(units: usize) -> Vec<Made> {
             let id = SessionId::new(&format!("{:032x}", dice.roll())).expect("hex digits are an id");
             Made {
                 graph: graph(&id, &mut dice),
+                outcomes: Outcomes::default(),
                 id,
                 title: text(&mut dice, false).chars().take(60).collect(),
                 episode: units.iter().step_by(10).map(|unit| unit.text.as_str()).collect::<Vec<_>>().join("\n"),
@@ -167,6 +170,7 @@ fn entry(made: &Made, changed_from: usize) -> Entry<'_> {
         ended_at: made.units.last().and_then(|unit| unit.at),
         indexed_at: Timestamp(1_770_000_000_000),
         graph: &made.graph,
+        outcomes: &made.outcomes,
         parent: None,
         links: &[],
         units: &made.units,

@@ -2,7 +2,7 @@
 //!
 //! A projection of the journal and the conversations on tantivy: disposable, rebuilt from zero whenever its version
 //! differs or its files cannot be read. One index holds a document for each turn and one for each session, for each
-//! entity that a session mentions and for each fact that it asserts. A
+//! entity that a session mentions, for each fact that it asserts and for what it tried and how that went. A
 //! [`Store`] writes it, one owner at a time; a [`Searcher`] asks it, from any thread.
 //!
 //! Promises: a session's entry is replaced in one commit, never half; what is committed is found by every query that
@@ -18,6 +18,7 @@ mod dump;
 mod graph;
 mod kin;
 mod limits;
+mod outcomes;
 mod packed;
 mod pair_count;
 mod plain_words;
@@ -37,12 +38,14 @@ mod whole;
 use baton_events::conversation::{Agent, Link};
 use baton_events::graph::Graph;
 use baton_events::record::{SessionId, Timestamp};
+use baton_events::schema::outcomes::Outcomes;
 use baton_events::turns::Unit;
 use uuid::Uuid;
 
 pub use dump::Print;
 pub use graph::{Fact, GraphQuery, Node, Page, Sieve, Window};
 pub use kin::{Kin, links};
+pub use outcomes::{By, WitnessQuery, Witnesses};
 pub use query::Query;
 pub use searcher::{Hit, Kind, Searcher};
 pub use store::{Checkpoint, Opened, Store};
@@ -89,6 +92,8 @@ pub struct Entry<'a> {
     pub changed_from: usize,
     /// Entities and facts of the session; they replace those that the memory holds of it.
     pub graph: &'a Graph,
+    /// What the session tried and how it went; it replaces what the memory holds of that.
+    pub outcomes: &'a Outcomes,
 }
 
 /// The units of a session, in order.

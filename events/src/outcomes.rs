@@ -81,8 +81,8 @@ pub struct Witness {
 pub fn outcomes(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Outcomes {
     let mut all: Vec<Attempt<'_>> = Vec::new();
     attempts(items, |attempt| all.push(attempt));
-    let mut left_out = 0;
-    let mut bounded = |count: usize| left_out += u32::try_from(count).unwrap_or(u32::MAX);
+    let mut left_out = u32::try_from(episode.left_out).unwrap_or(u32::MAX);
+    let mut bounded = |count: usize| left_out = left_out.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
     let commands = run::commands(&all, &mut bounded);
     let troubles = trouble::troubles(&all, episode, at, &mut bounded);
     let retries = retry::retries(&all, &mut bounded);
@@ -107,9 +107,9 @@ pub fn keys(outcomes: &Outcomes) -> BTreeSet<String> {
     keys
 }
 
-/// The key of all files with the same last part.
+/// The key of all files with the same last part; marks around it and a line number behind do not count.
 pub fn file_key(path: &str) -> String {
-    format!("f:{}", last_part(path).to_lowercase())
+    format!("f:{}", last_part(&blame::normal(path)).to_lowercase())
 }
 
 /// The last part of a path.

@@ -4,6 +4,7 @@
 //! versions can always greet and stop each other. Everything else may change with [`VERSION`].
 
 pub mod answer;
+mod coding;
 mod forget;
 mod hook;
 pub mod tool;
@@ -11,6 +12,7 @@ pub mod tool;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+pub use coding::{BlameParams, FixParams, HowParams, PatternsParams};
 pub use forget::{ForgetParams, ReindexParams};
 pub use hook::{
     HandoffParams, HookParams, OWN_CHILD, PresenceParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX,
@@ -80,6 +82,14 @@ pub mod method {
     pub const PRESENCE: &str = "presence";
     /// What the next agent of a project is told.
     pub const HANDOFF: &str = "handoff";
+    /// How a command is run here, and how that ends.
+    pub const HOW: &str = "how";
+    /// What made an error go away.
+    pub const FIX: &str = "fix";
+    /// Which sessions had to do with a file.
+    pub const BLAME: &str = "blame";
+    /// What is done again and again.
+    pub const PATTERNS: &str = "patterns";
     /// Calls a tool as MCP does.
     pub const TOOL: &str = "tools/call";
     /// Sent by the daemon while a call takes long; carries no id.

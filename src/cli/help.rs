@@ -5,7 +5,7 @@ use clap::{ColorChoice, Command};
 
 /// Commands in the order in which a person meets them. One that stands in no group is shown last.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Use", &["search", "show", "close", "handoff", "mcp", "hook"]),
+    ("Use", &["search", "blame", "fix", "how", "patterns", "show", "close", "handoff", "mcp", "hook"]),
     ("Look", &["sessions", "explain", "unindexed", "status", "doctor", "hook-stats", "logs"]),
     ("Configure", &["install", "uninstall", "service", "config", "session-tracking", "completions"]),
     ("Maintain", &["sync", "forget", "reindex", "log", "replay", "daemon", "stop", "bench"]),

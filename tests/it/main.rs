@@ -11,6 +11,7 @@ mod agent;
 mod bench;
 mod closing;
 mod codex;
+mod coding;
 mod compact;
 mod config;
 mod crashes;

@@ -7,6 +7,7 @@ use baton_actors::memory::{Entry, Store};
 use baton_events::conversation::Agent;
 use baton_events::graph::Graph;
 use baton_events::record::{SessionId, Timestamp};
+use baton_events::schema::outcomes::Outcomes;
 use baton_events::turns::Unit;
 use serde_json::Value;
 
@@ -156,6 +157,7 @@ fn mislead_memory(world: &World, session: &str) {
             units: &Vec::<Unit>::new(),
             changed_from: 0,
             graph: &Graph::default(),
+            outcomes: &Outcomes::default(),
         })
         .unwrap();
     store.commit(checkpoint).unwrap();

@@ -1,19 +1,23 @@
 //! What each method does: find out which session or project is meant, ask the actors, answer in the contract's words.
 
+mod blame;
 mod close;
 mod compact;
 mod config;
 mod episodes;
 mod explain;
 mod facts;
+mod fix;
 mod forget;
 mod found;
 mod handoff;
 mod hook;
+mod how;
 mod log;
 mod looking;
 mod messages;
 mod nodes;
+mod patterns;
 mod presence;
 mod reindex;
 mod search;
@@ -26,6 +30,7 @@ mod track;
 mod tracking;
 mod unindexed;
 mod verify;
+mod witnesses;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -113,6 +118,10 @@ async fn dispatch(
         method::NODES => result(&nodes::nodes(params(raw)?, services, out).await?),
         method::FACTS => result(&facts::facts(params(raw)?, services, out).await?),
         method::EPISODES => result(&episodes::episodes(params(raw)?, services, out).await?),
+        method::HOW => result(&how::how(params(raw)?, services, out).await?),
+        method::FIX => result(&fix::fix(params(raw)?, services, out).await?),
+        method::BLAME => result(&blame::blame(params(raw)?, services, out).await?),
+        method::PATTERNS => result(&patterns::patterns(params(raw)?, services, out).await?),
         method::LOG_STATS => result(&log::stats(services).await?),
         method::LOG_READ => result(&log::read(params(raw)?, services).await?),
         method::LOG_VERIFY => result(&verify::verify(params(raw)?, services, out).await?),
@@ -128,7 +137,7 @@ async fn dispatch(
             result(&BTreeMap::from([("stopping", true)]))
         }
         other => {
-            let known = "close, config, episodes, facts, forget, handoff, hook, hook/stats, hook/took, log/compact, log/read, log/stats, log/verify, nodes, presence, reindex, search, \
+            let known = "blame, close, config, episodes, facts, fix, forget, handoff, hook, hook/stats, hook/took, how, log/compact, log/read, log/stats, log/verify, nodes, patterns, presence, reindex, search, \
                          session/explain, session/messages, sessions, show, status, stop, sync, tools/call, track, tracking, unindexed, untrack";
             Err(failure(code::METHOD_NOT_FOUND, format!("no method {other:?}; there are {known}")).into())
         }

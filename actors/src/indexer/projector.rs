@@ -26,7 +26,7 @@ use baton_events::graph::Surroundings;
 use baton_events::projection::table::Row;
 use baton_events::record::{Position, SessionId};
 use baton_events::session::{CloseReason, EpisodeRef, Event, Phase};
-use baton_events::{digest, graph};
+use baton_events::{digest, graph, outcomes};
 use tokio::sync::oneshot;
 
 use super::Options;
@@ -434,8 +434,9 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let project = state.place.as_ref().map(|place| place.project.as_str());
         let group = state.group_id().unwrap_or_default();
         let follows = state.signals.follows.as_ref().map(|follows| &follows.session);
-        let at = Surroundings { session, group, project, parent: state.parent(), follows };
-        let graph = graph::graph(items, &episode, &at);
+        let surroundings = Surroundings { session, group, project, parent: state.parent(), follows };
+        let graph = graph::graph(items, &episode, &surroundings);
+        let outcomes = outcomes::outcomes(items, &episode, &surroundings);
         outline.let_go();
         let (content, title) = (episode.content(), episode.title);
         let entry = Entry {
@@ -454,6 +455,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             units: &Turns { conversation: &conversation, withdrawn: &outline.withdrawn, count: outline.units },
             changed_from: outline.changed_from,
             graph: &graph,
+            outcomes: &outcomes,
         };
         let stored = self.store.put(&entry);
         self.left_out.clear(session);

@@ -79,7 +79,9 @@ fn segment_lines(snapshot: &Snapshot, number: usize, take: &mut dyn FnMut(Key, S
         let head = snapshot.head_at(address);
         let digest = digests.get(&doc).copied().unwrap_or(0);
         let graph = segment.graph.as_ref().and_then(|columns| columns.shown(doc));
+        let tried = stored.get_first(snapshot.fields.outcomes).is_some();
         let kind = match (is_turn, &graph) {
+            _ if tried => (4, "outcomes"),
             (true, _) => (1, "turn"),
             (false, None) => (0, "session"),
             (false, Some(shown)) => shown.0,

@@ -55,6 +55,8 @@ pub(super) const SNIPPET_CACHE_WORDS: usize = 1024;
 pub(super) const SNIPPET_CHARS: usize = 240;
 /// Different entities or facts that one question ranks, and that count as near a center: more than a person's history.
 pub(super) const GRAPH_GROUPS: usize = 200_000;
+/// Words of a failure by which sessions are looked for that had it: the rarest.
+pub(super) const FAILURE_TERMS: usize = 16;
 /// Sessions that an answer names for one entity or fact.
 pub(super) const GROUP_SESSIONS: usize = 10;
 /// Facts that are read to find those that ended within a time, or are called by a name of somebody's own.

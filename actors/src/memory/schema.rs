@@ -1,4 +1,4 @@
-//! The fields of the index: four kinds of documents, turns, sessions, mentions and assertions.
+//! The fields of the index: five kinds of documents, turns, sessions, mentions, assertions and outcomes.
 
 use tantivy::Index;
 use tantivy::schema::{
@@ -37,6 +37,7 @@ pub(super) mod kind {
     pub(crate) const SESSION: u64 = 1;
     pub(crate) const MENTION: u64 = 2;
     pub(crate) const ASSERTION: u64 = 3;
+    pub(crate) const OUTCOMES: u64 = 4;
 }
 
 /// Every field, by what it holds.
@@ -126,6 +127,12 @@ pub(super) struct Fields {
     pub(super) rests: Field,
     /// Assertions: what they settle, each slot followed by its value; to look settlements of a slot up by.
     pub(super) settles: Field,
+    /// Outcomes: what was run and which files were touched, to find them by.
+    pub(super) tried: Field,
+    /// Outcomes: the telling lines of all failures.
+    pub(super) failed: Field,
+    /// Outcomes, stored: what was tried and how it went, as JSON.
+    pub(super) outcomes: Field,
 }
 
 /// The schema, and its fields by name.
@@ -187,6 +194,9 @@ pub(super) fn build() -> (Schema, Fields) {
         last: schema.add_i64_field(column::LAST, number()),
         rests: schema.add_u64_field(column::RESTS, number()),
         settles: schema.add_u64_field(column::SETTLES, number().set_indexed()),
+        tried: schema.add_text_field("tried", raw()),
+        failed: schema.add_text_field("failed", packed(Packed::Tokens, frequencies)),
+        outcomes: schema.add_text_field("outcomes", STORED),
     };
     (schema.build(), fields)
 }

@@ -25,6 +25,8 @@ pub(super) struct Snapshot {
     pub(super) mentions: u64,
     /// Documents of assertions, likewise.
     pub(super) assertions: u64,
+    /// Documents of outcomes, likewise.
+    pub(super) outcomes: u64,
 }
 
 /// What does not change about a segment, whatever is deleted in it.
@@ -110,11 +112,11 @@ impl Snapshot {
             });
         }
         let of_kind = |kind| searcher.doc_freq(&Term::from_field_u64(fields.kind, kind));
-        let (sessions, mentions, assertions) =
-            (of_kind(kind::SESSION)?, of_kind(kind::MENTION)?, of_kind(kind::ASSERTION)?);
+        let (sessions, mentions, assertions, outcomes) =
+            (of_kind(kind::SESSION)?, of_kind(kind::MENTION)?, of_kind(kind::ASSERTION)?, of_kind(kind::OUTCOMES)?);
         let all: u64 = searcher.segment_readers().iter().map(|reader| u64::from(reader.max_doc())).sum();
-        let turns = all.saturating_sub(sessions + mentions + assertions);
-        Ok(Self { searcher, fields, segments, sessions, turns, mentions, assertions })
+        let turns = all.saturating_sub(sessions + mentions + assertions + outcomes);
+        Ok(Self { searcher, fields, segments, sessions, turns, mentions, assertions, outcomes })
     }
 
     /// The live document of a session.

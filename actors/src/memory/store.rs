@@ -20,7 +20,7 @@ use super::limits::{
 use super::queue::{Queue, Queued};
 use super::schema::{self, Fields};
 use super::snapshot::{Head, Place, Snapshot};
-use super::{Entry, Error, PROJECTION_VERSION, Searcher, graph};
+use super::{Entry, Error, PROJECTION_VERSION, Searcher, graph, outcomes};
 use crate::obstacle::Obstacle;
 
 /// How far the memory has followed the journal. It is committed together with what it stands for.
@@ -212,6 +212,7 @@ impl Store {
         }
         batch.push(drafter.session(&fields, entry, &place));
         batch.extend(graph::documents(drafter, &fields, entry, &place));
+        batch.extend(outcomes::document(drafter, &fields, entry, &place));
         write(writer, &self.queue, batch)?;
         self.pending.insert(session.into(), Some(new));
         Ok(())

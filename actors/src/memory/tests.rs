@@ -4,12 +4,14 @@ mod facts;
 mod families;
 mod flips;
 mod graph;
+mod outcomes;
 mod ranking;
 mod upkeep;
 
 use baton_events::conversation::{Agent, Link, Role};
 use baton_events::graph::{Assertion, Graph, Label, Mention, Relation, fact_uuid, node_uuid};
 use baton_events::record::{Position, SessionId, Timestamp};
+use baton_events::schema::outcomes::Outcomes;
 use baton_events::turns::Unit;
 use tempfile::TempDir;
 use uuid::Uuid;
@@ -26,6 +28,7 @@ struct Session {
     episode: String,
     units: Vec<Unit>,
     graph: Graph,
+    outcomes: Outcomes,
     links: Vec<(Link, SessionId)>,
 }
 
@@ -39,6 +42,7 @@ impl Session {
             episode: String::new(),
             units: texts.iter().zip(1..).map(|(text, line)| unit(line, text)).collect(),
             graph: Graph::default(),
+            outcomes: Outcomes::default(),
             links: Vec::new(),
         }
     }
@@ -71,6 +75,7 @@ impl Session {
             units: &self.units,
             changed_from,
             graph: &self.graph,
+            outcomes: &self.outcomes,
         }
     }
 }

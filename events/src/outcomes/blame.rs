@@ -101,10 +101,11 @@ fn told(key: Key<'_>, witnesses: &[Witness], limit: usize) -> Blame {
     };
     let (changed, read) = (count(|session| session.modified), count(|session| session.read > 0));
     let decided = count(|session| !session.decisions.is_empty());
-    let mut parts = vec![format!("{path} was changed in {}", counted(changed, "session"))];
-    parts.push(format!("read in {read}"));
+    let how_often =
+        |count: u32| if count == 0 { "in no session".to_owned() } else { format!("in {}", counted(count, "session")) };
+    let mut parts = vec![format!("{path} was changed {}, read {}", how_often(changed), how_often(read))];
     if decided > 0 {
-        parts.push(format!("decided about in {decided}"));
+        parts.push(format!("decided about {}", how_often(decided)));
     }
     let more = sessions.len().saturating_sub(limit);
     sessions.truncate(limit);
@@ -149,7 +150,7 @@ fn row(witness: &Witness, path: &str) -> Option<BlameSession> {
 }
 
 /// Slashes lean forward; no `./` before, no line number behind.
-fn normal(asked: &str) -> String {
+pub(super) fn normal(asked: &str) -> String {
     let asked = asked.trim().replace('\\', "/");
     let asked = asked.trim_matches('`').trim_start_matches("./").trim_end_matches('/');
     let mut rest = asked;

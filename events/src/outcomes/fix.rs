@@ -21,6 +21,8 @@ const TELLING_BYTES: usize = 12;
 const MAX_ROWS: usize = 3;
 /// Most commands that are named as failing.
 const MAX_COMMANDS: usize = 4;
+/// From this likeness on a failure is the same.
+const SAME: f32 = 0.97;
 /// Longest line that is repeated, in characters.
 const MAX_CHARS: usize = 300;
 
@@ -52,7 +54,7 @@ impl Asked {
         if self.telling.name == error || self.lines.contains(error) {
             return Some(1.0);
         }
-        let of_line = (bare.len() >= TELLING_BYTES && self.lines.contains(bare)).then_some(0.97);
+        let of_line = (bare.len() >= TELLING_BYTES && self.lines.contains(bare)).then_some(SAME);
         of_line.or_else(|| self.telling.to(&Likeness::named(error.to_owned())))
     }
 }
@@ -89,16 +91,17 @@ pub fn fix(asked: &Asked, witnesses: &[Witness], limit: usize) -> Fix {
         let at = |known: &Known<'_>| known.last.and_then(|(trouble, _)| trouble.at);
         b.likeness.total_cmp(&a.likeness).then_with(|| (b.resolved, at(b)).cmp(&(a.resolved, at(a))))
     });
-    let (seen, resolved) =
-        ranked.iter().fold((0, 0), |(seen, resolved), known| (seen + known.seen, resolved + known.resolved));
-    let sessions: BTreeSet<&str> = ranked.iter().flat_map(|known| known.sessions.iter().copied()).collect();
-    let sessions = u32::try_from(sessions.len()).unwrap_or(u32::MAX);
+    // What is the same is what was asked for; what is like it is told of only where there is nothing else.
+    let exact = ranked.first().is_some_and(Known::is_same);
+    let meant = || ranked.iter().filter(|known| known.is_same() == exact);
+    let (seen, resolved) = meant().fold((0, 0), |(seen, resolved), one| (seen + one.seen, resolved + one.resolved));
+    let sessions: BTreeSet<&str> = meant().flat_map(|known| known.sessions.iter().copied()).collect();
+    let sessions = counted(u32::try_from(sessions.len()).unwrap_or(u32::MAX), "session");
+    let like = if exact { "" } else { "others like it were " };
     let message = match (seen, resolved) {
         (0, _) => "not seen in any session that is known".to_owned(),
-        (seen, 0) => format!("seen {} in {}, never resolved", times(seen), counted(sessions, "session")),
-        (seen, resolved) => {
-            format!("seen {} in {}, went away {}", times(seen), counted(sessions, "session"), times(resolved))
-        }
+        (seen, 0) => format!("{like}seen {} in {sessions}, never resolved", times(seen)),
+        (seen, resolved) => format!("{like}seen {} in {sessions}, went away {}", times(seen), times(resolved)),
     };
     let matches = ranked.into_iter().take(limit).map(Known::told).collect();
     Fix { message, error: asked.line.clone(), matches, ..Fix::default() }
@@ -158,7 +161,13 @@ impl<'a> Known<'a> {
         }
     }
 
+    /// Whether it is the same but for numbers, places and what stands before it.
+    fn is_same(&self) -> bool {
+        self.likeness >= SAME
+    }
+
     fn told(self) -> FixMatch {
+        let same = self.is_same();
         let mut fixes: Vec<FixRow> = self.fixes.into_values().collect();
         // What says what was done comes before what only went away.
         let says = |row: &FixRow| !row.files.is_empty() || !row.commands.is_empty();
@@ -171,7 +180,7 @@ impl<'a> Known<'a> {
         commands.sort_by_key(|(name, count)| (Reverse(*count), *name));
         FixMatch {
             error: self.last.map(|(trouble, _)| trouble.text.clone()).unwrap_or_default(),
-            same: self.likeness >= 0.97,
+            same,
             commands: commands.into_iter().take(MAX_COMMANDS).map(|(name, _)| name.to_owned()).collect(),
             seen: self.seen,
             sessions: u32::try_from(self.sessions.len()).unwrap_or(u32::MAX),

@@ -4,10 +4,43 @@ use std::collections::BTreeSet;
 
 use crate::graph::error_name;
 
-/// Words that are in every other failure.
-const COMMON: [&str; 24] = [
-    "a", "an", "the", "of", "in", "at", "to", "is", "for", "on", "was", "not", "with", "and", "error", "failed",
-    "test", "n", "by", "be", "this", "from", "no", "it",
+/// Words that are in every other failure, or say only that a test failed.
+const COMMON: [&str; 35] = [
+    "a",
+    "an",
+    "the",
+    "of",
+    "in",
+    "at",
+    "to",
+    "is",
+    "for",
+    "on",
+    "was",
+    "not",
+    "with",
+    "and",
+    "error",
+    "failed",
+    "test",
+    "n",
+    "by",
+    "be",
+    "this",
+    "from",
+    "no",
+    "it",
+    "assert",
+    "assertion",
+    "left",
+    "right",
+    "expected",
+    "received",
+    "actual",
+    "line",
+    "panicked",
+    "main",
+    "thread",
 ];
 /// Two failures with so large a share of common words are alike.
 const ALIKE: f32 = 0.5;
@@ -105,6 +138,12 @@ mod tests {
             "alike",
         );
         check("cannot find module", "assertion failed: left == right", "other");
+        let left = "assertion `left == right` failed, left: 2, right: 1";
+        check(&format!("test auth::is_slow: {left}"), &format!("test webhooks::is_gone: {left}"), "other");
+        check("guessing_is_slowed_down", &format!("test auth::guessing_is_slowed_down: {left}"), "alike");
+        let left = "assertion `left == right` failed, left: 2, right: 1";
+        check(&format!("test auth::is_slow: {left}"), &format!("test webhooks::is_gone: {left}"), "other");
+        check("guessing_is_slowed_down", &format!("test auth::guessing_is_slowed_down: {left}"), "alike");
         check("", "x", "other");
         check("error", "error failed", "other");
     }

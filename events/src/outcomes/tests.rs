@@ -173,6 +173,8 @@ fn what_never_went_away_is_said_so() {
     assert!(found.same && found.fixes.is_empty(), "{found:?}");
     assert_eq!(found.tried_in_vain[0].files, ["deploy.json"]);
     assert_eq!(found.unresolved.as_ref().map(|place| place.line), Some(3));
+    let like = fix_of("connect ECONNREFUSED to the queue", &witness);
+    assert_eq!(like.message, "others like it were seen twice in 1 session, never resolved");
     let nothing = fix_of("segmentation fault", &witness);
     assert_eq!((nothing.message.as_str(), nothing.matches.len()), ("not seen in any session that is known", 0));
 }
@@ -269,7 +271,7 @@ fn blame_names_a_file_whatever_is_given_of_it() {
     check("uth.rs", None, &[]);
     check("", None, &[]);
     let told = blame("/srv/shop/src/auth.rs", &witnesses, None, 1);
-    assert_eq!(told.message, "src/auth.rs was changed in 1 session, read in 2, decided about in 1");
+    assert_eq!(told.message, "src/auth.rs was changed in 1 session, read in 2 sessions, decided about in 1 session");
     assert_eq!((told.sessions.len(), told.more_sessions), (1, 1));
 }
 

@@ -46,6 +46,14 @@ pub enum Which {
     GetEpisodes,
     /// What the last session of a project hands over.
     GetHandoff,
+    /// How a command is run.
+    How,
+    /// What made an error go away.
+    Fix,
+    /// Which sessions had to do with a file.
+    Blame,
+    /// What is done again and again.
+    Patterns,
     /// Explicit close.
     Close,
     /// What a query would index.

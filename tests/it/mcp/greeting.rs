@@ -26,7 +26,7 @@ fn every_version_of_the_protocol_is_greeted() {
         assert_eq!(result["serverInfo"]["version"], env!("CARGO_PKG_VERSION"), "{greeted}");
         assert!(result["capabilities"]["tools"].is_object(), "{greeted}");
         let listed = lines.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
-        assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 10, "{asked}: {listed}");
+        assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 13, "{asked}: {listed}");
         let pong = lines.ask(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
         assert_eq!(pong["result"], json!({}), "{asked}");
         lines.hang_up();
@@ -78,7 +78,7 @@ fn the_tools_are_listed_with_what_they_take_and_change() {
     let agent = Agent::start(&world);
     let tools = agent.tools();
     // Name, read-only, destructive, arguments that are listed.
-    let expected: [(&str, bool, bool, &[&str]); 10] = [
+    let expected: [(&str, bool, bool, &[&str]); 13] = [
         (
             "search_memory_nodes",
             true,
@@ -93,6 +93,9 @@ fn the_tools_are_listed_with_what_they_take_and_change() {
         ),
         ("get_episodes", true, false, &["cursor", "group_ids", "max_episodes", "wait"]),
         ("get_handoff", true, false, &["project"]),
+        ("fix", true, false, &["error", "project"]),
+        ("how", true, false, &["command", "project"]),
+        ("blame", true, false, &["path", "project"]),
         ("session_tracking_close", false, false, &["reason", "session_id"]),
         ("session_tracking_list_unindexed", true, false, &["include_inactive", "project_namespace"]),
         ("session_tracking_sync_history", false, false, &["days", "dry_run", "max_sessions", "project"]),

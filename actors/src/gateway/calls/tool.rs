@@ -9,13 +9,17 @@ use std::sync::Arc;
 
 use baton_events::protocol::tool::{self, Arguments, Which};
 use baton_events::protocol::{
-    Caller, CloseParams, During, EpisodesParams, FactsParams, Failure, HandoffParams, NodesParams, SyncParams,
-    ToolParams, TrackParams, TrackingParams, UnindexedParams, UntrackParams, answer, code,
+    BlameParams, Caller, CloseParams, During, EpisodesParams, FactsParams, Failure, FixParams, HandoffParams,
+    HowParams, NodesParams, PatternsParams, SyncParams, ToolParams, TrackParams, TrackingParams, UnindexedParams,
+    UntrackParams, answer, code,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Ended, close, episodes, facts, handoff, internal, nodes, sync, track, tracking, unindexed};
+use super::{
+    Ended, blame, close, episodes, facts, fix, handoff, how, internal, nodes, patterns, sync, track, tracking,
+    unindexed,
+};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, answers, resolve};
 
@@ -63,6 +67,10 @@ impl Call<'_> {
             Which::SearchFacts => self.facts().await,
             Which::GetEpisodes => self.episodes().await,
             Which::GetHandoff => self.handoff().await,
+            Which::How => self.how().await,
+            Which::Fix => self.fix().await,
+            Which::Blame => self.blame().await,
+            Which::Patterns => self.patterns().await,
             Which::Close => self.close().await,
             Which::ListUnindexed => self.unindexed().await,
             Which::SyncHistory => self.sync().await,
@@ -120,6 +128,33 @@ impl Call<'_> {
     async fn handoff(&self) -> Result<answer::ToolResult, Ended> {
         let asked = HandoffParams { project: self.place("project"), caller: self.caller.clone() };
         quoted(&handoff::handoff(asked, self.services, self.out).await?)
+    }
+
+    async fn how(&self) -> Result<answer::ToolResult, Ended> {
+        let command = self.arguments.text("command").unwrap_or_default();
+        let asked =
+            HowParams { command, project: self.place("project"), caller: self.caller.clone(), ..HowParams::default() };
+        quoted(&how::how(asked, self.services, self.out).await?)
+    }
+
+    async fn fix(&self) -> Result<answer::ToolResult, Ended> {
+        let error = self.arguments.text("error").unwrap_or_default();
+        let asked =
+            FixParams { error, project: self.place("project"), caller: self.caller.clone(), ..FixParams::default() };
+        quoted(&fix::fix(asked, self.services, self.out).await?)
+    }
+
+    async fn blame(&self) -> Result<answer::ToolResult, Ended> {
+        let path = self.arguments.text("path").unwrap_or_default();
+        let asked =
+            BlameParams { path, project: self.place("project"), caller: self.caller.clone(), ..BlameParams::default() };
+        quoted(&blame::blame(asked, self.services, self.out).await?)
+    }
+
+    async fn patterns(&self) -> Result<answer::ToolResult, Ended> {
+        let (project, format) = (self.place("project"), self.arguments.text("diagram"));
+        let asked = PatternsParams { project, format, caller: self.caller.clone(), ..PatternsParams::default() };
+        quoted(&patterns::patterns(asked, self.services, self.out).await?)
     }
 
     async fn close(&self) -> Result<answer::ToolResult, Ended> {

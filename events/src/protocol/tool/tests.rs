@@ -14,6 +14,10 @@ fn the_tools_are_those_of_the_contract() {
         search_memory_facts | query! group_ids max_facts=10 center_node_uuid edge_types valid_at_after valid_at_before invalid_at_after invalid_at_before wait=false cursor\n\
         get_episodes | group_ids/group_id max_episodes/last_n=10 wait=false cursor\n\
         get_handoff | project\n\
+        fix | error! project\n\
+        how | command! project\n\
+        blame | path! project\n\
+        patterns | project diagram/format\n\
         session_tracking_close | session_id reason\n\
         session_tracking_list_unindexed | project_namespace/project include_inactive=true\n\
         session_tracking_sync_history | project days=7 max_sessions=100 dry_run=true\n\

@@ -1,0 +1,184 @@
+//! What sessions tried and how it went: one more document of each session that tried anything. It is found by what was
+//! run, by the files that were touched, by the words of its failures; it lives and goes with the session's entities and
+//! facts.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use baton_events::outcomes::{Witness, errors_text, keys};
+use baton_events::record::{SessionId, Timestamp};
+use baton_events::schema::outcomes::{Outcomes, decode, encode};
+use tantivy::columnar::Column;
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocAddress, DocSet, TERMINATED, TantivyDocument, Term};
+
+use super::document::Drafter;
+use super::limits::FAILURE_TERMS;
+use super::schema::{Fields, column, kind};
+use super::searcher::text;
+use super::snapshot::{Segment, Snapshot};
+use super::{Entry, Error, Searcher, query};
+
+/// Which sessions are asked.
+#[derive(Clone, Copy, Debug)]
+pub enum By<'a> {
+    /// Those that have one of these keys; see [`keys`].
+    Keys(&'a [String]),
+    /// Those that had a failure with words of this text: those with the rarest words, if there are too many.
+    Failure(&'a str),
+    /// All of them.
+    All,
+}
+
+/// A question for what sessions tried.
+#[derive(Clone, Copy)]
+pub struct WitnessQuery<'a> {
+    /// Which sessions are asked.
+    pub by: By<'a>,
+    /// Only sessions of this group, this project, or a project below this directory.
+    pub project: Option<&'a str>,
+    /// Sessions that say nothing, by id.
+    pub exclude: &'a dyn Fn(&str) -> bool,
+    /// How many sessions are read at most.
+    pub limit: usize,
+}
+
+/// The sessions that were asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Witnesses {
+    /// The newest first.
+    pub found: Vec<Witness>,
+    /// How many more there are that were not read.
+    pub more: usize,
+}
+
+/// The document of an entry's outcomes; none when nothing was tried.
+pub(super) fn document(
+    drafter: &mut Drafter,
+    fields: &Fields,
+    entry: &Entry<'_>,
+    place: &str,
+) -> Option<TantivyDocument> {
+    let outcomes = entry.outcomes;
+    if *outcomes == (Outcomes { v: outcomes.v, ..Outcomes::default() }) {
+        return None;
+    }
+    let mut document = TantivyDocument::new();
+    document.add_text(fields.session, entry.session.as_str());
+    document.add_text(fields.place, place);
+    document.add_u64(fields.generation, u64::from(entry.generation));
+    document.add_u64(fields.ordinal, 0);
+    document.add_text(fields.graph_of, entry.session.as_str());
+    document.add_u64(fields.kind, kind::OUTCOMES);
+    document.add_text(fields.title, entry.title);
+    document.add_text(fields.uuid, entry.episode_uuid.to_string());
+    if let Some(at) = entry.ended_at {
+        document.add_i64(fields.seen, at.0);
+    }
+    for key in keys(outcomes) {
+        document.add_text(fields.tried, key);
+    }
+    document.add_text(fields.failed, drafter.tokens(&[&errors_text(outcomes)]));
+    document.add_text(fields.outcomes, encode(outcomes));
+    Some(document)
+}
+
+/// A document on its way into the answer.
+struct Candidate {
+    score: f32,
+    seen: i64,
+    session: Box<str>,
+    address: DocAddress,
+}
+
+impl Searcher {
+    /// What sessions tried, the newest first. Reads at most `limit` documents.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn witnesses(&self, asked: &WitnessQuery<'_>) -> Result<Witnesses, Error> {
+        let snapshot = self.snapshot();
+        let mut candidates = candidates(&snapshot, asked)?;
+        let newest = |one: &Candidate, other: &Candidate| {
+            (Reverse(one.seen), &one.session).cmp(&(Reverse(other.seen), &other.session))
+        };
+        candidates.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| newest(one, other)));
+        let more = candidates.len().saturating_sub(asked.limit);
+        candidates.truncate(asked.limit);
+        candidates.sort_by(newest);
+        let mut found = Vec::with_capacity(candidates.len());
+        for candidate in candidates {
+            found.extend(witness(&snapshot, &candidate)?);
+        }
+        Ok(Witnesses { found, more })
+    }
+}
+
+fn candidates(snapshot: &Snapshot, asked: &WitnessQuery<'_>) -> Result<Vec<Candidate>, Error> {
+    let fields = &snapshot.fields;
+    let terms: Vec<(Term, f32)> = match asked.by {
+        By::Keys(keys) => keys.iter().map(|key| (Term::from_field_text(fields.tried, key), 0.0)).collect(),
+        By::All => vec![(Term::from_field_u64(fields.kind, kind::OUTCOMES), 0.0)],
+        By::Failure(text) => {
+            let wanted = query::words(text, fields.failed, snapshot.outcomes, snapshot)?.unwrap_or_default();
+            let term = |wanted: query::Wanted| (Term::from_field_text(fields.failed, &wanted.token), wanted.weight);
+            wanted.into_iter().take(FAILURE_TERMS).map(term).collect()
+        }
+    };
+    let mut found = Vec::new();
+    for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments)) {
+        let mut scores: BTreeMap<u32, f32> = BTreeMap::new();
+        for (term, weight) in &terms {
+            let index = reader.inverted_index(term.field())?;
+            let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? else { continue };
+            while postings.doc() != TERMINATED {
+                if !reader.is_deleted(postings.doc()) {
+                    *scores.entry(postings.doc()).or_default() += weight;
+                }
+                postings.advance();
+            }
+        }
+        if scores.is_empty() {
+            continue;
+        }
+        let seen: Option<Column<i64>> = reader.fast_fields().column_opt(column::SEEN)?;
+        for (doc, score) in scores {
+            let Some(session) =
+                segment.id_of(doc).filter(|id| is_in(segment, doc, asked.project) && !(asked.exclude)(id))
+            else {
+                continue;
+            };
+            found.push(Candidate {
+                score,
+                seen: seen.as_ref().and_then(|seen| seen.first(doc)).unwrap_or(i64::MIN),
+                session: session.into(),
+                address: DocAddress::new(number, doc),
+            });
+        }
+    }
+    Ok(found)
+}
+
+fn is_in(segment: &Segment, doc: u32, project: Option<&str>) -> bool {
+    let place = || segment.place.first(doc).and_then(|number| segment.places.get(number as usize));
+    project.is_none_or(|project| place().is_some_and(|place| place.is_in(project)))
+}
+
+/// What a document says. One of another version says nothing.
+fn witness(snapshot: &Snapshot, candidate: &Candidate) -> Result<Option<Witness>, Error> {
+    let document: TantivyDocument = snapshot.searcher.doc(candidate.address)?;
+    let Some(outcomes) = decode(text(&document, snapshot.fields.outcomes)) else { return Ok(None) };
+    let segment = snapshot.segments.get(candidate.address.segment_ord as usize);
+    let place = segment.and_then(|segment| {
+        let number = segment.place.first(candidate.address.doc_id)?;
+        segment.places.get(number as usize)
+    });
+    Ok(SessionId::new(&candidate.session).map(|session| Witness {
+        session: session.to_string(),
+        project: place.and_then(|place| place.project.as_deref()).map(str::to_owned),
+        title: text(&document, snapshot.fields.title).to_owned(),
+        at: (candidate.seen > i64::MIN).then_some(Timestamp(candidate.seen)),
+        outcomes,
+    }))
+}

@@ -1,0 +1,94 @@
+//! `baton blame`: the sessions behind a file.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::Blame;
+use baton_events::protocol::{BlameParams, method};
+use clap::Args;
+
+use super::question::{heading, place, row};
+use super::{Error, question};
+use crate::environment::{self, Environment};
+use crate::print::{self, Output};
+
+const HELP: &str = "\
+Lists the sessions that changed a file, read it or decided about it, the newest first, with what each changed and decided. Any \
+end of the path will do; where several files fit and none is in this directory's project, they are named instead.
+
+JSON: {\"message\",\"path\",\"project\",\"sessions\":[{\"session_id\",\"title\",\"at\",\"modified\",\"added\",\"removed\",\"read\",\"line\", \
+\"decisions\":[{\"text\",\"session_id\",\"line\",\"at\"}]}],\"more_sessions\",\"candidates\":[{\"path\",\"project\",\"sessions\"}],\"freshness\"}
+
+Examples:
+  baton blame src/auth.rs               who changed it, who read it, what was decided
+  baton blame auth.rs -p ledger-api     in another project";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// A path, or the end of one
+    path: String,
+    /// Only this project: a directory, or a name that fits one project
+    #[arg(long, short, value_name = "P")]
+    project: Option<String>,
+    /// How many sessions to show
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
+    limit: u32,
+    /// Answer at once, without waiting until all history is read
+    #[arg(long)]
+    no_wait: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let params = BlameParams {
+        path: typed.path.clone(),
+        project: typed.project.as_deref().map(super::project),
+        limit: typed.limit,
+        wait: !typed.no_wait,
+        caller: environment::caller(),
+    };
+    let result = question::answered(environment, method::BLAME, &params)?;
+    let output = Output::new();
+    if typed.json {
+        output.json(&result);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let answer: Blame = super::read(&result)?;
+    show(&output, &answer);
+    question::tell_freshness(&answer.freshness);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(output: &Output, blame: &Blame) {
+    heading(output, &blame.message);
+    for candidate in &blame.candidates {
+        let project = candidate.project.as_deref().unwrap_or_default();
+        let about = format!("{project}, {}", print::counted(u64::from(candidate.sessions), "session"));
+        row(output, 2, &candidate.path, &about);
+    }
+    for session in &blame.sessions {
+        output.line("");
+        let title = if session.title.is_empty() { "(no title)" } else { &session.title };
+        let place = place(&session.session_id, session.line.unwrap_or(1), session.at.as_deref());
+        row(output, 0, title, &format!("({place})"));
+        let mut did = Vec::new();
+        if session.modified {
+            did.push(format!("changed it, +{} -{}", session.added, session.removed));
+        }
+        if session.read > 0 {
+            did.push(format!("read it {}", print::counted(u64::from(session.read), "time")));
+        }
+        if !did.is_empty() {
+            row(output, 5, &did.join("; "), "");
+        }
+        for decision in &session.decisions {
+            row(output, 5, &format!("decided: {}", decision.text), &format!("line {}", decision.line));
+        }
+    }
+    if blame.more_sessions > 0 {
+        let more = print::counted(u64::from(blame.more_sessions), "older session");
+        output.line(&format!("\n  and {more}; --limit shows more"));
+    }
+}

@@ -1,0 +1,124 @@
+//! `baton fix`: what made an error go away before.
+
+use std::io::Read;
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::{Fix, FixMatch};
+use baton_events::protocol::{FixParams, method};
+use clap::Args;
+
+use super::question::{heading, place, row};
+use super::{Error, question};
+use crate::environment::{self, Environment};
+use crate::print::{self, Output};
+
+/// As much of standard input as is read, in bytes.
+const MAX_INPUT_BYTES: u64 = 64 * 1024;
+
+const HELP: &str = "\
+Finds failures that are like this one, whatever its numbers, paths and line numbers are, tells what was changed before the same \
+command or test succeeded, and what was changed and did not help. Any text of the error will do: one line, a code, or the \
+whole output; with - it is read from standard input. What never went away is said so.
+
+JSON: {\"message\",\"error\",\"matches\":[{\"error\",\"same\",\"commands\",\"seen\",\"sessions\",\"resolved\",\"last_seen\", \
+\"fixes\":[{\"text\",\"files\",\"commands\",\"count\",\"session_id\",\"project\",\"line\",\"at\"}], \
+\"tried_in_vain\":[{\"files\",\"commands\",\"then\",\"count\",\"session_id\",\"line\",\"at\"}],\"unresolved\":{\"text\",\"session_id\",\"line\",\"at\"}}], \
+\"freshness\"}
+
+Examples:
+  baton fix E0382                        by its code
+  baton fix \"connect ECONNREFUSED\"      by its words
+  cargo test 2>&1 | baton fix -          the whole output";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// The error, or - to read it from standard input
+    #[arg(required = true)]
+    error: Vec<String>,
+    /// Only this project: a directory, or a name that fits one project
+    #[arg(long, short, value_name = "P")]
+    project: Option<String>,
+    /// How many failures to show
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    limit: u32,
+    /// Answer at once, without waiting until all history is read
+    #[arg(long)]
+    no_wait: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let error = match typed.error.join(" ") {
+        text if text == "-" => input()?,
+        text => text,
+    };
+    let params = FixParams {
+        error,
+        project: typed.project.as_deref().map(super::project),
+        limit: typed.limit,
+        wait: !typed.no_wait,
+        caller: environment::caller(),
+    };
+    let result = question::answered(environment, method::FIX, &params)?;
+    let output = Output::new();
+    if typed.json {
+        output.json(&result);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let answer: Fix = super::read(&result)?;
+    show(&output, &answer);
+    question::tell_freshness(&answer.freshness);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is given on standard input, as far as it is read.
+fn input() -> Result<String, Error> {
+    let mut bytes = Vec::new();
+    let failed = |error: std::io::Error| Error::File { path: "standard input".to_owned(), reason: error.to_string() };
+    std::io::stdin().lock().take(MAX_INPUT_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn show(output: &Output, fix: &Fix) {
+    heading(output, &fix.message);
+    for found in &fix.matches {
+        output.line("");
+        let about = format!("seen {}, went away {}", count(found.seen), count(found.resolved));
+        row(output, 0, &found.error, &about);
+        rows(output, found);
+    }
+}
+
+fn rows(output: &Output, found: &FixMatch) {
+    for fix in &found.fixes {
+        let place = place(&fix.session_id, fix.line, fix.at.as_deref());
+        row(output, 2, &format!("gone: {}", fix.text), &place);
+        changed(output, &fix.files, &fix.commands);
+    }
+    for tried in &found.tried_in_vain {
+        let then = if tried.then.is_empty() { "the same again" } else { &tried.then };
+        let place = place(&tried.session_id, tried.line, tried.at.as_deref());
+        row(output, 2, &format!("in vain, then {then}"), &place);
+        changed(output, &tried.files, &tried.commands);
+    }
+    if let Some(open) = &found.unresolved {
+        let place = place(&open.session_id, open.line, open.at.as_deref());
+        row(output, 2, "seen without going away", &place);
+    }
+}
+
+fn changed(output: &Output, files: &[String], commands: &[String]) {
+    if !files.is_empty() {
+        row(output, 6, &format!("changed {}", files.join(", ")), "");
+    }
+    if !commands.is_empty() {
+        row(output, 6, &format!("ran {}", commands.join("; ")), "");
+    }
+}
+
+fn count(count: u32) -> String {
+    print::counted(u64::from(count), "time")
+}

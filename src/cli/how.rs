@@ -1,0 +1,102 @@
+//! `baton how`: how a command is really run here.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::How;
+use baton_events::protocol::{HowParams, method};
+use clap::Args;
+
+use super::question::{heading, place, rate, row};
+use super::{Error, question};
+use crate::environment::{self, Environment};
+use crate::print::{Output, Style};
+
+const HELP: &str = "\
+Shows by which lines a command is run, the most used first, how often each succeeds, and the last failure. What counts is how \
+the tool's result says it ended; what went on in the background, was refused or has no answer is no failure. Of fewer than \
+three known outcomes no rate is told. Where a pipe or a longer line hides how the program itself ended, that is said. Commands \
+that only look (ls, grep, git status) are not counted. Without --project this directory's project answers if the command was \
+ever run in it, else all.
+
+JSON: {\"message\",\"command\",\"project\",\"count\",\"ok\",\"failed\",\"unknown\",\"denied\",\"interrupted\",\"success_rate\", \
+\"rate_of\",\"shared\",\"sessions\",\"last_seen\",\"lines\":[{\"text\",\"count\",\"ok\",\"failed\",\"success_rate\",\"last_seen\", \
+\"last_outcome\",\"session_id\",\"line\"}],\"more_lines\",\"last_failure\":{\"text\",\"session_id\",\"line\",\"at\"},\"subcommands\":[…], \
+\"freshness\"}; rates are from 0 to 1, what is 0 may be left out
+
+Examples:
+  baton how cargo test            by which lines, and how often it succeeds
+  baton how docker                all its subcommands
+  baton how \"npm test --watch\"   only lines with this flag";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// A program, with or without a subcommand, or a whole line
+    #[arg(required = true)]
+    command: Vec<String>,
+    /// Only this project: a directory, or a name that fits one project
+    #[arg(long, short, value_name = "P")]
+    project: Option<String>,
+    /// How many lines to show
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    limit: u32,
+    /// Answer at once, without waiting until all history is read
+    #[arg(long)]
+    no_wait: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let params = HowParams {
+        command: typed.command.join(" "),
+        project: typed.project.as_deref().map(super::project),
+        limit: typed.limit,
+        wait: !typed.no_wait,
+        caller: environment::caller(),
+    };
+    let result = question::answered(environment, method::HOW, &params)?;
+    let output = Output::new();
+    if typed.json {
+        output.json(&result);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let answer: How = super::read(&result)?;
+    show(&output, &answer);
+    question::tell_freshness(&answer.freshness);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(output: &Output, how: &How) {
+    heading(output, &how.message);
+    for line in &how.lines {
+        let last = format!(
+            "{}; last {} in {}",
+            rate(&line.runs),
+            line.last_outcome,
+            place(&line.session_id, line.line, line.last_seen.as_deref())
+        );
+        output.line("");
+        row(output, 2, &line.text, "");
+        output.line(&output.styled(Style::Faint, &format!("      {last}")));
+    }
+    if how.more_lines > 0 {
+        output.line(&format!("\n  and {} other lines; --limit shows more", how.more_lines));
+    }
+    if !how.subcommands.is_empty() {
+        output.line("");
+        for one in &how.subcommands {
+            row(output, 2, &one.command, &rate(&one.runs));
+        }
+    }
+    if let Some(failure) = &how.last_failure {
+        output.line("");
+        row(
+            output,
+            0,
+            &format!("Last failure: {}", failure.text),
+            &place(&failure.session_id, failure.line, failure.at.as_deref()),
+        );
+    }
+}

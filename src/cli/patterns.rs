@@ -1,0 +1,109 @@
+//! `baton patterns`: what is done again and again.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::Patterns;
+use baton_events::protocol::{PatternsParams, method};
+use clap::{Args, ValueEnum};
+
+use super::question::{heading, place, rate, row};
+use super::{Error, question};
+use crate::environment::{self, Environment};
+use crate::print::{self, Output, Style};
+
+const HELP: &str = "\
+Shows which tools and programs follow each other and how often the last one succeeds, which commands fail at least every second \
+time, and what was tried at least three times in a row and failed, over the newest 2,000 sessions. Nothing is told that \
+was seen less than three times. Without --project this directory's project answers if anything is known of it, else all.
+
+JSON: {\"message\",\"project\",\"sessions\",\"more_sessions\",\"sequences\":[{\"steps\",\"count\",\"ok\",\"failed\",\"success_rate\",\"sessions\"}], \
+\"mostly_failing\":[{\"command\",\"count\",\"ok\",\"failed\",\"success_rate\",\"last_failure\"}], \
+\"retry_loops\":[{\"what\",\"loops\",\"failures\",\"longest\",\"resolved\",\"without_edits\",\"last\"}],\"diagram\",\"freshness\"}
+
+Examples:
+  baton patterns                             of this project
+  baton patterns -p ledger-api -n 20         more of another
+  baton patterns --format dot | dot -Tsvg    the sequences as a graph";
+
+/// How the sequences are drawn.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// A flowchart of Mermaid
+    Mermaid,
+    /// A digraph of Graphviz
+    Dot,
+}
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// Only this project: a directory, or a name that fits one project
+    #[arg(long, short, value_name = "P")]
+    project: Option<String>,
+    /// How many entries of each kind to show
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100))]
+    limit: u32,
+    /// Print the sequences as a graph
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Answer at once, without waiting until all history is read
+    #[arg(long)]
+    no_wait: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let format = typed.format.map(|format| match format {
+        Format::Mermaid => "mermaid".to_owned(),
+        Format::Dot => "dot".to_owned(),
+    });
+    let params = PatternsParams {
+        format,
+        project: typed.project.as_deref().map(super::project),
+        limit: typed.limit,
+        wait: !typed.no_wait,
+        caller: environment::caller(),
+    };
+    let result = question::answered(environment, method::PATTERNS, &params)?;
+    let output = Output::new();
+    if typed.json {
+        output.json(&result);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let answer: Patterns = super::read(&result)?;
+    show(&output, &answer);
+    question::tell_freshness(&answer.freshness);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(output: &Output, patterns: &Patterns) {
+    if let Some(diagram) = &patterns.diagram {
+        return output.line(print::plain(diagram).trim_end());
+    }
+    heading(output, &patterns.message);
+    for sequence in &patterns.sequences {
+        let rate = sequence.success_rate.map(|rate| format!(", {:.0} % succeed", rate * 100.0)).unwrap_or_default();
+        let times = print::counted(u64::from(sequence.count), "time");
+        row(output, 2, &sequence.steps.join(" → "), &format!("{times}{rate}"));
+    }
+    if !patterns.mostly_failing.is_empty() {
+        output.line(&format!("\n{}", output.styled(Style::Warning, "Mostly failing:")));
+    }
+    for failing in &patterns.mostly_failing {
+        row(output, 2, &failing.command, &rate(&failing.runs));
+        if let Some(last) = &failing.last_failure {
+            row(output, 6, &last.text, &place(&last.session_id, last.line, last.at.as_deref()));
+        }
+    }
+    if !patterns.retry_loops.is_empty() {
+        output.line(&format!("\n{}", output.styled(Style::Warning, "Tried again and again:")));
+    }
+    for retry in &patterns.retry_loops {
+        let loops = print::counted(u64::from(retry.loops), "loop");
+        let about = format!("{loops}, up to {} failures in a row, {} ended well", retry.longest, retry.resolved);
+        row(output, 2, &retry.what, &about);
+        row(output, 6, &retry.last.text, &place(&retry.last.session_id, retry.last.line, retry.last.at.as_deref()));
+    }
+}

@@ -1,0 +1,82 @@
+//! A question about what was tried: asked of the daemon, or of the examples where there is nothing else yet; and what
+//! answers have in common.
+
+use baton_events::protocol::answer::{Freshness, Runs};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::Error;
+use crate::client::{self, Client};
+use crate::environment::Environment;
+use crate::examples::{self, Throwaway};
+use crate::print::{self, Output, Progress, Style};
+
+/// What was answered, as it came.
+pub(super) fn answered(
+    environment: &Environment,
+    method: &str,
+    params: &impl Serialize,
+) -> Result<Box<RawValue>, Error> {
+    let call = |client: &mut Client| -> Result<Box<RawValue>, client::Error> {
+        let progress = Progress::new();
+        let result = client.call_raw(method, params, |told| progress.show(&told));
+        progress.end();
+        result
+    };
+    let Some(folder) = examples::stand_in(environment) else { return Ok(super::ask(environment, call)?) };
+    print::note(&format!(
+        "No transcripts below {} yet: answering from the example sessions in {}.\n",
+        environment.claude_config_dir.display(),
+        folder.display()
+    ));
+    let throwaway = Throwaway::start(&folder)?;
+    Ok(call(&mut throwaway.client()?)?)
+}
+
+/// What the reader should know who expects more.
+pub(super) fn tell_freshness(fresh: &Freshness) {
+    if let Some(note) = &fresh.note {
+        print::note(&format!("\n{}", print::plain(note)));
+    }
+    if fresh.pending > 0 {
+        let what = print::counted(fresh.pending, "session");
+        print::note(&format!("\n{what} still being read and may be missing."));
+    }
+}
+
+/// The answer in a sentence.
+pub(super) fn heading(output: &Output, message: &str) {
+    let mut message = print::plain(message);
+    // A path stays as it is.
+    let is_word = message.split(' ').next().is_some_and(|word| word.chars().all(char::is_alphabetic));
+    let first = message.chars().next().map(|c| (c.len_utf8(), c.to_uppercase().collect::<String>()));
+    if let Some((bytes, upper)) = first.filter(|_| is_word) {
+        message.replace_range(..bytes, &upper);
+    }
+    output.line(&output.styled(Style::Strong, &format!("{message}.")));
+}
+
+/// A line below another, cut where a terminal ends.
+pub(super) fn row(output: &Output, indent: usize, text: &str, about: &str) {
+    let about = if about.is_empty() { String::new() } else { format!("  {}", print::one_line(about, usize::MAX)) };
+    let room = output.fit().map_or(usize::MAX, |fit| fit.saturating_sub(indent + print::columns(&about)).max(20));
+    let text = print::one_line(text, room);
+    output.line(&format!("{}{text}{}", " ".repeat(indent), output.styled(Style::Faint, &about)));
+}
+
+/// A session and a line of it: `a94e0d17 line 12, 2026-03-14`.
+pub(super) fn place(session: &str, line: u64, at: Option<&str>) -> String {
+    let id: String = session.chars().take(if session.starts_with("agent-") { 16 } else { 8 }).collect();
+    let day = at.and_then(|at| at.get(..10)).map(|day| format!(", {day}")).unwrap_or_default();
+    format!("{id} line {line}{day}")
+}
+
+/// How runs ended: `12 times, 83 %`.
+pub(super) fn rate(runs: &Runs) -> String {
+    let count = print::counted(u64::from(runs.count), "run");
+    match runs.success_rate {
+        Some(rate) => format!("{count}, {:.0} % succeed", rate * 100.0),
+        None if runs.ok + runs.failed == 0 => format!("{count}, ended unknown"),
+        None => format!("{count}, {} succeeded", runs.ok),
+    }
+}
