@@ -15,6 +15,7 @@ mod guests;
 pub(crate) mod handoff;
 mod lazy;
 pub(crate) mod listing;
+mod narrowing;
 mod page;
 mod rate;
 mod resolve;

@@ -321,6 +321,12 @@ pub struct MessagesParams {
     /// How many; at most 500. As many as fit if none is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
+    /// Instead of `from` and `limit`: the message that holds this line of the transcript, with those around it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub around: Option<u64>,
+    /// With `around`: how many messages on either side; at most 50.
+    #[serde(default)]
+    pub context: u32,
 }
 
 /// Arguments of `session/explain`.

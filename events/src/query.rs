@@ -112,6 +112,11 @@ impl Question {
         self.words.trim().is_empty() && self.prefixes.is_empty() && self.is_restricted()
     }
 
+    /// Whether there are words that stand in no phrase.
+    pub fn has_loose_words(&self) -> bool {
+        !self.prefixes.is_empty() || self.words != self.phrases.join(" ")
+    }
+
     /// Whether only some sessions are looked at.
     pub fn is_restricted(&self) -> bool {
         !self.filters.is_empty() || self.after.is_some() || self.before.is_some()

@@ -23,20 +23,32 @@ const HELP: &str = "\
 Reads first whatever is new in any transcript, and on the first run all history, the newest first, with progress \
 (--no-wait answers from what is there and says what may be missing). Finds every session in which some of the words \
 occur, those with all of them and the rarest first; forms of a word, parts of names (`refresh_token`, `parseFile`), \
-paths and error codes are found too. There are no operators and no wildcards.
+paths and error codes are found too. Any text is a question; these say more:
+  \"refresh token\"     the words in this order, in one passage
+  migrat*             every word that begins so, up to 50; src/au* every name
+  -tokio              no passage with this word; -\"thread pool\" likewise. Flags as --no-verify and -n are words
+  file:src/auth.rs    sessions that read or changed it: a path, the end or a part of one, or a pattern as *.toml
+  tool:Bash           sessions that used it; branch:main sessions that worked on it; both by their name or a part of it
+  project:shop  agent:codex  state:active       sessions of these; file, tool and branch can be named twice: any of them
+  after:7d  before:2026-03-14                   what was said then: a day, a month, a year, 12h, 7d, 2w, 3m, yesterday
+A dash before a filter leaves out what fits; a value with spaces stands in quotes. Filters alone list sessions, the latest \
+first. A name before a colon that is no filter is a word, and is said to be.
 
 Prints the sessions by rank: title, project, day, id; below each up to three passages with line of the transcript and \
-speaker. Nothing found is no failure.
+speaker, which `baton show ID --line N` opens. Nothing found is no failure.
 
 JSON: {\"hits\":[{\"rank\",\"score\",\"kind\":\"episode\"|\"turn\",\"session_id\",\"episode_uuid\",\"project\",\"title\", \
-\"snippet\",\"line\",\"timestamp\"}],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
+\"snippet\",\"line\",\"timestamp\",\"matched\":[\"text\"|\"phrase\"|\"file\"|\"error\"|\"context\"|\"title\"|\"episode\"|\"entity\"| \
+\"vector\"]}],\"freshness\":{\"indexed_now\",\"pending\",\"position\"},\"notes\":[…]}
 
 Examples:
   baton search refresh token race      any of these words; quotes are not needed
   baton search E0382 --project .       in this directory's project only
   baton search advisory lock -n 3      three sessions
+  baton search '\"lock file\" after:7d'  a phrase, said in the last week
+  baton search file:Cargo.toml         the latest sessions that had to do with it
   baton search --json -- --no-verify   words that begin with a dash
-  baton show ID                        what one of them came to";
+  baton show ID --line N               what was said at one of the places";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
@@ -113,7 +125,7 @@ fn nothing(query: &str, found: &Search) -> String {
     }
     match query.contains(char::is_alphanumeric) {
         true => "Nothing found. Fewer or other words may help; `baton sessions` lists what is there.".to_owned(),
-        false => format!("Nothing found: there is no word in {query:?}, and there are no wildcards; {WHAT_TO_TYPE}."),
+        false => format!("Nothing found: there is no word in {query:?}; {WHAT_TO_TYPE}."),
     }
 }
 
@@ -152,6 +164,7 @@ fn show(output: &Output, query: &str, found: &Search) {
     if found.hits.is_empty() {
         output.line(&print::plain(&nothing(query, found)));
     }
+    found.notes.iter().for_each(|note| print::note(&format!("\nNote: {}.", print::plain(note))));
     let fresh = &found.freshness;
     if let Some(note) = &fresh.note {
         print::note(&format!("\n{}", print::plain(note)));
@@ -223,8 +236,8 @@ mod tests {
         for (query, position, expected) in [
             ("refresh token", 7, "other words"),
             ("東京", 7, "other words"),
-            ("*", 7, "no word in \"*\", and there are no wildcards; say words"),
-            ("** ?", 7, "no wildcards"),
+            ("*", 7, "no word in \"*\"; say words"),
+            ("** ?", 7, "no word in \"** ?\""),
             ("*", 0, "no session was ever read"),
         ] {
             let told = nothing(query, &found(position));

@@ -22,17 +22,18 @@ const RELATIONS_SHOWN: usize = 8;
 const HELP: &str = "\
 Prints where the session stands, what its transcript holds, what it took of its models and which sessions it has to do \
 with, then its episode. With --messages: what was said, message by message, each call with its result; what somebody \
-went back to before is marked as given up.
+went back to before is marked as given up. With --line: the place that a search has found, also when the transcript is gone.
 
 JSON: the fields of `baton sessions --json`, \"episode\", \"usage\":{\"models\",\"total\",\"cost_usd\",\"copied\",\"subagents\"}, \
 \"relations\":[{\"name\",\"session_id\"}]. With --messages: {\"session_id\",\"episode_uuid\",\"total\",\"messages\":[{\"role\",\"line\", \
 \"at\",\"message_id\",\"abandoned\",\"sidechain\",\"parts\":[{\"kind\",\"line\",\"text\",\"tool\"}]}],\"next\"}; give `next` as --from to \
-go on, until it is null.
+go on, until it is null. With --line also \"focus\": which of the messages it is.
 
 Examples:
   baton show a94e0d17                  what a session came to
   baton show a94e0d17 --messages       what was said in it
-  baton show a94e0d17 --messages --from 812 --limit 20";
+  baton show a94e0d17 --messages --from 812 --limit 20
+  baton show a94e0d17 --line 812 -C 5  what was said there, with five messages on either side";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
@@ -45,6 +46,12 @@ pub(super) struct Typed {
     /// Only from this line of the transcript on
     #[arg(long, value_name = "LINE", requires = "messages")]
     from: Option<u64>,
+    /// The message in this line of the transcript, with those around it
+    #[arg(long, value_name = "LINE", conflicts_with_all = ["messages", "from", "limit"])]
+    line: Option<u64>,
+    /// With --line: how many messages on either side
+    #[arg(long, short = 'C', value_name = "K", requires = "line", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=50))]
+    context: u32,
     /// How many messages
     #[arg(long, short = 'n', value_name = "N", requires = "messages", value_parser = clap::value_parser!(u32).range(1..=500))]
     limit: Option<u32>,
@@ -54,7 +61,7 @@ pub(super) struct Typed {
 }
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    if typed.messages {
+    if typed.messages || typed.line.is_some() {
         return messages::run(environment, typed);
     }
     let params = ShowParams { session: super::session(&typed.session) };

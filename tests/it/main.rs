@@ -41,6 +41,7 @@ mod mcp;
 mod messages;
 mod oddities;
 mod power;
+mod query;
 mod record;
 mod reindex;
 mod repair;

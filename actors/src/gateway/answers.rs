@@ -71,6 +71,7 @@ pub(super) fn hit(table: &SessionTable, hit: memory::Hit) -> Hit {
         timestamp: hit.at.map(|at| at.to_string()),
         role: hit.role.map(|role| role.as_str().to_owned()),
         parent_session_id: row.and_then(|row| row.state.parent()).map(ToString::to_string),
+        matched: hit.matched.iter().map(|reason| reason.as_str().to_owned()).collect(),
     }
 }
 

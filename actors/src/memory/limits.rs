@@ -69,3 +69,21 @@ pub(super) const GROUP_EPISODES: usize = 50;
 pub(super) const KIN_SAMPLE: usize = 256;
 /// Relatives of a session that are told: more forks of one session than anybody makes.
 pub(super) const MAX_KIN: usize = 64;
+/// Words and names that a prefix stands for: those in most documents.
+pub(super) const PREFIX_TERMS: usize = 50;
+/// Words and names of one segment that are looked at to find them.
+pub(super) const PREFIX_LOOKED: usize = 2_000;
+/// Sessions that have the rarest word of a phrase, up to which it is looked for in them by its words' positions.
+pub(super) const PHRASE_SESSIONS: u64 = 5_000;
+/// Turns that have all words of a phrase, up to which each of them is scored, and no other.
+pub(super) const PHRASE_TURNS: usize = 4_096;
+/// Texts of turns that are read at a time to see whether they have a phrase.
+pub(super) const PHRASE_TEXTS: usize = 400;
+/// Names of one segment that are compared with the name of a file: 200,000 take some 20 ms.
+pub(super) const NAMES_LOOKED: usize = 200_000;
+/// Names that one filter by file stands for.
+pub(super) const NAMES_MATCHED: usize = 1_000;
+/// Tools or branches whose names are compared with a filter.
+pub(super) const THINGS_LOOKED: usize = 2_000;
+/// Names of a question that are looked for among the things that its sessions have to do with.
+pub(super) const ENTITY_NAMES: usize = 8;

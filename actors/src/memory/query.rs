@@ -9,10 +9,12 @@ use tantivy::Term;
 use tantivy::schema::Field;
 
 use super::Error;
-use super::analyzer::{Analyzer, Listener};
+use super::analyzer::{Analyzer, Listener, NAME_PREFIX};
 use super::beside::Pair;
-use super::limits::{BESIDE_WORDS, QUERY_BYTES, QUERY_GRAMS, QUERY_TERMS, QUERY_TOKENS};
+use super::demand::Demands;
+use super::limits::{BESIDE_WORDS, ENTITY_NAMES, PREFIX_TERMS, QUERY_BYTES, QUERY_GRAMS, QUERY_TERMS, QUERY_TOKENS};
 use super::packed::{END, NEAR_WORDS, Packed};
+use super::prefix;
 use super::snapshot::Snapshot;
 
 /// A question to the memory.
@@ -31,6 +33,10 @@ pub struct Query<'a> {
     /// Which of two sessions, by id, is the elder: of a record that both hold, the elder's is found and the other's left
     /// out. A total order.
     pub elder: &'a dyn Fn(&str, &str) -> Ordering,
+    /// What turns must have and must not have.
+    pub demands: Demands<'a>,
+    /// Beginnings of words and names that are looked for beside the text.
+    pub prefixes: &'a [String],
     /// The asking session: what it has ranks last.
     pub last: Option<&'a SessionId>,
     /// A group, project or directory whose sessions are a little favoured.
@@ -47,6 +53,8 @@ impl<'a> Query<'a> {
             turns_per_session: 3,
             exclude: &|_| false,
             elder: &|one, other| one.cmp(other),
+            demands: Demands::default(),
+            prefixes: &[],
             last: None,
             favour: None,
         }
@@ -72,6 +80,8 @@ pub(super) struct Plan {
     pub(super) stops_only: bool,
     /// In episode texts: the same, of what these have.
     pub(super) episode: Vec<Wanted>,
+    /// Names, whether turns have them or not: what sessions have to do with is looked for among things.
+    pub(super) names: Vec<String>,
     /// In sessions: consecutive words.
     pub(super) bigrams: Vec<Pair>,
     /// In sessions: parts of words.
@@ -135,6 +145,7 @@ impl Plan {
             false => (heard.tokens, snapshot.fields.body),
         };
         let tokens = distinct(tokens);
+        let names = tokens.iter().filter(|token| token.starts_with(NAME_PREFIX)).take(ENTITY_NAMES).cloned().collect();
         let wanted = rarest(&tokens, field, snapshot.turns, snapshot)?;
         let episode = rarest(&tokens, snapshot.fields.episode, snapshot.sessions, snapshot)?;
 
@@ -143,7 +154,33 @@ impl Plan {
         Packed::Grams.for_each(&packed(&distinct(heard.plain)), |token| grams.push(token.to_owned()));
         let mut grams = distinct(grams);
         grams.truncate(QUERY_GRAMS);
-        Ok(Self { wanted, episode, stops_only, bigrams: bigrams(stems), grams, near: near_pairs(stems) })
+        Ok(Self { wanted, episode, stops_only, names, bigrams: bigrams(stems), grams, near: near_pairs(stems) })
+    }
+}
+
+impl Plan {
+    /// Adds what begins like one of these; all of them together become at most twice [`PREFIX_TERMS`] words and names.
+    pub(super) fn expand(&mut self, prefixes: &[String], snapshot: &Snapshot) -> Result<(), Error> {
+        if prefixes.is_empty() {
+            return Ok(());
+        }
+        if self.stops_only {
+            (self.wanted, self.stops_only) = (Vec::new(), false);
+        }
+        let fields = &snapshot.fields;
+        for (field, documents, wanted) in
+            [(fields.body, snapshot.turns, &mut self.wanted), (fields.episode, snapshot.sessions, &mut self.episode)]
+        {
+            let most = wanted.len() + 2 * PREFIX_TERMS;
+            for prefix in prefixes {
+                let tokens = prefix::expanded(prefix, field, snapshot)?;
+                let new: Vec<String> =
+                    tokens.into_iter().filter(|token| wanted.iter().all(|it| it.token != *token)).collect();
+                wanted.append(&mut weighed(&new, field, documents, snapshot)?);
+            }
+            wanted.truncate(most);
+        }
+        Ok(())
     }
 }
 
@@ -166,6 +203,14 @@ pub(super) fn words(
 
 /// Those of `tokens` that `field` has, with their weights among `documents`: the rarest [`QUERY_TERMS`].
 fn rarest(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot) -> Result<Vec<Wanted>, Error> {
+    let mut wanted = weighed(tokens, field, documents, snapshot)?;
+    wanted.sort_by(|a, b| a.frequency.cmp(&b.frequency).then_with(|| a.token.cmp(&b.token)));
+    wanted.truncate(QUERY_TERMS);
+    Ok(wanted)
+}
+
+/// Those of `tokens` that `field` has, with their weights among `documents`.
+fn weighed(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot) -> Result<Vec<Wanted>, Error> {
     let mut wanted = Vec::with_capacity(tokens.len());
     for token in tokens {
         let frequency = snapshot.searcher.doc_freq(&Term::from_field_text(field, token))?;
@@ -175,8 +220,6 @@ fn rarest(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot) 
             wanted.push(Wanted { token: token.clone(), weight, frequency });
         }
     }
-    wanted.sort_by(|a, b| a.frequency.cmp(&b.frequency).then_with(|| a.token.cmp(&b.token)));
-    wanted.truncate(QUERY_TERMS);
     Ok(wanted)
 }
 

@@ -17,6 +17,7 @@ pub(super) mod column {
     pub(crate) const ORDINAL: &str = "ordinal";
     pub(crate) const GENERATION: &str = "generation";
     pub(crate) const RECORD: &str = "record";
+    pub(crate) const AT: &str = "at";
     pub(crate) const PAIRS: &str = "pairs";
     pub(crate) const SUBJECT: &str = "subject";
     pub(crate) const LABEL: &str = "label";
@@ -163,7 +164,7 @@ pub(super) fn build() -> (Schema, Fields) {
         stops: schema.add_text_field("stops", packed(Packed::Tokens, frequencies)),
         line: schema.add_u64_field("line", STORED),
         part: schema.add_u64_field("part", STORED),
-        at: schema.add_i64_field("at", STORED),
+        at: schema.add_i64_field(column::AT, NumericOptions::default().set_fast().set_stored()),
         role: schema.add_text_field("role", STORED),
         text: schema.add_text_field("text", STORED),
         episode_of: schema.add_text_field("episode_of", raw()),

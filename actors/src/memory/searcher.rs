@@ -11,14 +11,15 @@ use uuid::Uuid;
 
 use super::analyzer::Analyzer;
 use super::copies::Copies;
+use super::demand::Demand;
 use super::limits::{
     BEST_SESSIONS, BEST_TURNS, CROWDED, MAX_SESSIONS, MAX_TURNS_PER_SESSION, SNIPPET_CACHE_WORDS, TURN_PASSES,
 };
 use super::query::{Plan, Query};
 use super::snapshot::Snapshot;
 use super::store::Published;
-use super::turns::Scored;
-use super::{Error, snippet, turns, whole};
+use super::turns::{Known, Scored};
+use super::{Error, Reason, matched, snippet, turns, whole};
 
 /// How many turns make a session's score.
 const COUNTED_TURNS: usize = 3;
@@ -59,6 +60,8 @@ pub struct Hit {
     pub at: Option<Timestamp>,
     /// Of a turn: who speaks.
     pub role: Option<Role>,
+    /// Why it is here.
+    pub matched: BTreeSet<Reason>,
 }
 
 /// What a hit is.
@@ -130,7 +133,8 @@ impl Searcher {
     /// When the index cannot be read.
     pub fn search(&self, query: &Query<'_>) -> Result<Vec<Hit>, Error> {
         let snapshot = self.snapshot();
-        let plan = Plan::read(query.text, &snapshot)?;
+        let mut plan = Plan::read(query.text, &snapshot)?;
+        plan.expand(query.prefixes, &snapshot)?;
         let limit = query.sessions.min(MAX_SESSIONS);
         if limit == 0 || plan.is_empty() {
             return Ok(Vec::new());
@@ -149,6 +153,33 @@ impl Searcher {
             let turns = query.turns_per_session.min(MAX_TURNS_PER_SESSION);
             show(&snapshot, &plan, &mut analyzer, rank, candidate, turns, &mut hits)?;
         }
+        let ids: Vec<&str> = candidates.iter().map(|candidate| &*candidate.id).collect();
+        let with_entity = matched::with_entity(&snapshot, &plan, &ids)?;
+        for hit in &mut hits {
+            hit.matched.extend(with_entity.contains(hit.session_id.as_str()).then_some(Reason::Entity));
+            // What was demanded was looked for in the text itself.
+            hit.matched.extend((!query.demands.phrases.is_empty()).then_some(Reason::Phrase));
+        }
+        Ok(hits)
+    }
+
+    /// These sessions in their order, each as a hit with the beginning of its episode. Sessions that the memory does not
+    /// hold are left out.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn listed(&self, sessions: &[SessionId]) -> Result<Vec<Hit>, Error> {
+        let snapshot = self.snapshot();
+        let mut analyzer = Analyzer::default();
+        let mut hits = Vec::new();
+        for id in sessions.iter().take(MAX_SESSIONS) {
+            let document = snapshot.session(id.as_str())?;
+            let candidate = Candidate { id: id.as_str().into(), document, turns: Vec::new(), score: 0.0 };
+            let rank = hits.len() + 1;
+            show(&snapshot, &Plan::default(), &mut analyzer, rank, &candidate, 0, &mut hits)?;
+        }
+        hits.iter_mut().for_each(|hit| hit.matched.clear());
         Ok(hits)
     }
 }
@@ -157,21 +188,22 @@ impl Searcher {
 /// those found by their episode alone.
 fn candidates(snapshot: &Snapshot, plan: &Plan, query: &Query<'_>, limit: usize) -> Result<Vec<Candidate>, Error> {
     let mut candidates = Vec::new();
-    let mut known: BTreeSet<Box<str>> = BTreeSet::new();
+    let demand = Demand::read(query, snapshot)?;
+    let mut known = Known::default();
     let mut copies = Copies::new(snapshot, query);
     if !plan.wanted.is_empty() {
         let mut limit_turns = BEST_TURNS;
         for _ in 0..TURN_PASSES {
-            let mut best = turns::best(snapshot, plan, query, &known, limit_turns)?;
-            let taken = best.len();
-            copies.leave_out(plan, &mut best)?;
-            let left = best.len();
-            for (id, turns) in by_session(snapshot, best) {
+            let mut best = turns::best(snapshot, plan, query, &demand, &mut known, limit_turns)?;
+            let taken = best.turns.len();
+            copies.leave_out(plan, &mut best.turns)?;
+            let left = best.turns.len();
+            for (id, turns) in by_session(snapshot, best.turns) {
                 let score = turns.iter().take(COUNTED_TURNS).map(|turn| turn.score).sum();
                 candidates.push(Candidate { id: id.clone(), document: None, turns, score });
-                known.insert(id);
+                known.sessions.insert(id);
             }
-            if known.len() >= limit || taken < limit_turns {
+            if known.sessions.len() >= limit || !best.more {
                 break;
             }
             if left < taken / 2 {
@@ -181,8 +213,8 @@ fn candidates(snapshot: &Snapshot, plan: &Plan, query: &Query<'_>, limit: usize)
     }
     if candidates.len() < limit && !plan.episode.is_empty() {
         // Of a session all of whose turns are copies nothing is to be shown.
-        known.append(&mut copies.left_out);
-        for found in turns::best_episodes(snapshot, plan, query, &known)? {
+        known.sessions.append(&mut copies.left_out);
+        for found in turns::best_episodes(snapshot, plan, query, &demand, &known)? {
             let segment = snapshot.segments.get(found.address.segment_ord as usize);
             if let Some(id) = segment.and_then(|segment| segment.id_of(found.address.doc_id)) {
                 candidates.push(Candidate {
@@ -275,20 +307,28 @@ fn show(
         line: None,
         at: moment(&document, fields.at),
         role: None,
+        matched: BTreeSet::new(),
     };
+    let in_title = matched::is_in_title(&hit.title, plan, analyzer).then_some(Reason::Title);
     if candidate.turns.is_empty() {
         let snippet = snippet::cut(analyzer, text(&document, fields.text), &plan.episode);
-        hits.push(Hit { snippet, ..hit });
+        let matched = [Reason::Episode].into_iter().chain(in_title).collect();
+        hits.push(Hit { snippet, matched, ..hit });
         return Ok(());
     }
     for turn in candidate.turns.iter().take(turns) {
         let document: TantivyDocument = snapshot.searcher.doc(turn.address)?;
+        let role = role(text(&document, fields.role));
+        let said = text(&document, fields.text);
+        let mut matched = matched::of_turn(said, role == Some(Role::Tool), plan, analyzer);
+        matched.extend(in_title);
         hits.push(Hit {
             kind: Kind::Turn,
-            snippet: snippet::cut(analyzer, text(&document, fields.text), &plan.wanted),
+            snippet: snippet::cut(analyzer, said, &plan.wanted),
             line: document.get_first(fields.line).and_then(|value| value.as_u64()),
             at: moment(&document, fields.at),
-            role: role(text(&document, fields.role)),
+            role,
+            matched,
             ..hit.clone()
         });
     }

@@ -38,6 +38,8 @@ pub(super) struct Segment {
     generation: Column<u64>,
     /// `None` when no turn of the segment names its record.
     pub(super) record: Option<Column<u64>>,
+    /// `None` when nothing in the segment has a time.
+    pub(super) at: Option<Column<i64>>,
     /// `None` when the segment holds no session's document.
     pub(super) pairs: Option<Column<u64>>,
     /// `None` when the segment holds neither mentions nor assertions.
@@ -164,6 +166,7 @@ impl Segment {
             ordinal: columns.u64(column::ORDINAL)?,
             generation: columns.u64(column::GENERATION)?,
             record: columns.column_opt::<u64>(column::RECORD)?,
+            at: columns.column_opt::<i64>(column::AT)?,
             pairs: columns.column_opt::<u64>(column::PAIRS)?,
             graph: match columns.column_opt::<u64>(column::SUBJECT)? {
                 None => None,

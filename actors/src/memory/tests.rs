@@ -1,5 +1,6 @@
 //! The memory as its owner and its askers see it.
 
+mod demands;
 mod facts;
 mod families;
 mod flips;

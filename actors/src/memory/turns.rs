@@ -5,9 +5,11 @@ use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, Query as _, TermQuery, Weight};
-use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocAddress, Score, Term};
+use tantivy::schema::{Field, IndexRecordOption, Value};
+use tantivy::{DocAddress, DocId, DocSet, Score, TantivyDocument, Term};
 
+use super::analyzer::Analyzer;
+use super::demand::{Demand, Gate};
 use super::query::{Plan, Query, Wanted};
 use super::snapshot::{Segment, Snapshot};
 use super::{Error, limits};
@@ -51,18 +53,55 @@ impl Bm25StatisticsProvider for TurnCounts<'_> {
     }
 }
 
-/// The `limit` best turns, best first, without those of `known` sessions.
+/// What is not to be found again.
+#[derive(Default)]
+pub(super) struct Known {
+    pub(super) sessions: BTreeSet<Box<str>>,
+    /// Turns whose text was read and does not do.
+    turns: BTreeSet<DocAddress>,
+}
+
+/// The best turns.
+pub(super) struct Best {
+    /// Best first.
+    pub(super) turns: Vec<Scored>,
+    /// Whether there may be others.
+    pub(super) more: bool,
+}
+
+/// The `limit` best turns that are as demanded, without those that are known.
 pub(super) fn best(
     snapshot: &Snapshot,
     plan: &Plan,
     query: &Query<'_>,
-    known: &BTreeSet<Box<str>>,
+    demand: &Demand,
+    known: &mut Known,
     limit: usize,
-) -> Result<Vec<Scored>, Error> {
+) -> Result<Best, Error> {
     let fields = &snapshot.fields;
     let searched = if plan.stops_only { vec![fields.stops] } else { vec![fields.body, fields.context] };
     let weight = any_of(snapshot, &plan.wanted, &searched, &TurnCounts(snapshot))?;
-    collect(snapshot, query, known, &*weight, limit)
+    let taken = if demand.needs_text() { limit.max(limits::PHRASE_TEXTS) } else { limit };
+    let mut turns = collect(snapshot, query, demand, known, &*weight, taken)?;
+    let more = turns.len() == taken;
+    if demand.needs_text() {
+        let mut analyzer = Analyzer::default();
+        let mut admitted = Vec::new();
+        for turn in turns.drain(..) {
+            let document: TantivyDocument = snapshot.searcher.doc(turn.address)?;
+            let text = document.get_first(fields.text).and_then(|text| text.as_str()).unwrap_or_default();
+            if demand.admits_text(text, &mut analyzer) {
+                admitted.push(turn);
+                if admitted.len() == limit {
+                    break;
+                }
+            } else {
+                known.turns.insert(turn.address);
+            }
+        }
+        turns = admitted;
+    }
+    Ok(Best { turns, more })
 }
 
 /// The best sessions by title and episode text, best first, without `known` ones.
@@ -70,10 +109,22 @@ pub(super) fn best_episodes(
     snapshot: &Snapshot,
     plan: &Plan,
     query: &Query<'_>,
-    known: &BTreeSet<Box<str>>,
+    demand: &Demand,
+    known: &Known,
 ) -> Result<Vec<Scored>, Error> {
     let weight = any_of(snapshot, &plan.episode, &[snapshot.fields.episode], &snapshot.searcher)?;
-    collect(snapshot, query, known, &*weight, query.sessions.min(limits::MAX_SESSIONS))
+    // What turns must have is not asked of episodes by the index, but of their texts.
+    let mut found =
+        collect(snapshot, query, &Demand::default(), known, &*weight, query.sessions.min(limits::MAX_SESSIONS))?;
+    let mut analyzer = Analyzer::default();
+    let mut refused = None;
+    found.retain(|found| {
+        demand.admits_episode(snapshot, found.address, &mut analyzer).unwrap_or_else(|error| {
+            refused = Some(error);
+            false
+        })
+    });
+    refused.map_or(Ok(found), Err)
 }
 
 /// All wanted tokens in all the fields, joined by OR.
@@ -95,7 +146,8 @@ pub(super) fn any_of(
 fn collect(
     snapshot: &Snapshot,
     query: &Query<'_>,
-    known: &BTreeSet<Box<str>>,
+    demand: &Demand,
+    known: &Known,
     weight: &dyn Weight,
     limit: usize,
 ) -> Result<Vec<Scored>, Error> {
@@ -107,10 +159,13 @@ fn collect(
     order.sort_by_key(|number| std::cmp::Reverse(readers[*number].max_doc()));
     for number in order {
         let (reader, segment) = (&readers[number], &snapshot.segments[number]);
-        let mut admitted = Admission::new(segment, query, known);
-        weight.for_each_pruning(threshold, reader, &mut |doc, score| {
-            if !reader.is_deleted(doc) && admitted.admits(doc) {
-                heap.push(Scored { score, address: DocAddress::new(number as u32, doc) });
+        let gate = demand.gate(snapshot, reader, segment)?;
+        let mut admitted = Admission::new(segment, query, &gate, known);
+        let least = threshold;
+        let mut take = |doc: DocId, score: Score| {
+            let address = DocAddress::new(number as u32, doc);
+            if !reader.is_deleted(doc) && !known.turns.contains(&address) && admitted.admits(doc) {
+                heap.push(Scored { score, address });
                 if heap.len() > limit {
                     heap.pop();
                 }
@@ -119,7 +174,22 @@ fn collect(
                 }
             }
             threshold
-        })?;
+        };
+        match gate.few(limits::PHRASE_TURNS) {
+            None => weight.for_each_pruning(least, reader, &mut take)?,
+            // Where few can be found, the others need no score.
+            Some(few) => {
+                let mut scorer = weight.scorer(reader, 1.0)?;
+                for doc in few {
+                    if scorer.doc() < *doc {
+                        scorer.seek(*doc);
+                    }
+                    if scorer.doc() == *doc {
+                        take(*doc, scorer.score());
+                    }
+                }
+            }
+        }
     }
     Ok(heap.into_sorted_vec())
 }
@@ -128,19 +198,20 @@ fn collect(
 struct Admission<'a> {
     segment: &'a Arc<Segment>,
     query: &'a Query<'a>,
-    known: &'a BTreeSet<Box<str>>,
+    gate: &'a Gate<'a>,
+    known: &'a Known,
     sessions: Vec<Option<bool>>,
     places: Vec<Option<bool>>,
 }
 
 impl<'a> Admission<'a> {
-    fn new(segment: &'a Arc<Segment>, query: &'a Query<'a>, known: &'a BTreeSet<Box<str>>) -> Self {
+    fn new(segment: &'a Arc<Segment>, query: &'a Query<'a>, gate: &'a Gate<'a>, known: &'a Known) -> Self {
         let places = if query.project.is_some() { segment.places.len() } else { 0 };
-        Self { segment, query, known, sessions: vec![None; segment.ids.len()], places: vec![None; places] }
+        Self { segment, query, gate, known, sessions: vec![None; segment.ids.len()], places: vec![None; places] }
     }
 
     fn admits(&mut self, doc: u32) -> bool {
-        self.admits_place(doc) && self.admits_session(doc)
+        self.gate.admits(doc) && self.admits_place(doc) && self.admits_session(doc)
     }
 
     fn admits_place(&mut self, doc: u32) -> bool {
@@ -157,6 +228,8 @@ impl<'a> Admission<'a> {
         let (Some(id), Some(known)) = (self.segment.ids.get(number), self.sessions.get_mut(number)) else {
             return false;
         };
-        *known.get_or_insert_with(|| !self.known.contains(id) && !(self.query.exclude)(id))
+        *known.get_or_insert_with(|| {
+            !self.known.sessions.contains(id) && self.gate.admits_session(id) && !(self.query.exclude)(id)
+        })
     }
 }

@@ -39,6 +39,9 @@ pub struct Search {
     pub hits: Vec<Hit>,
     /// How fresh the answer is.
     pub freshness: Freshness,
+    /// What of the query was taken in another way than it may have been meant.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// One place that fits the query.
@@ -71,6 +74,10 @@ pub struct Hit {
     /// The session that spawned this one, for a subagent's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session_id: Option<String>,
+    /// Why it is here: `text` (words of the passage), `phrase`, `file` (a file's name in it), `error` (a failure's line or
+    /// code), `context` (only what stands beside it), `title`, `episode`, `entity` (a thing of that name that the session has
+    /// to do with), `vector`; of a session that only filters found, the names of the filters.
+    pub matched: Vec<String>,
 }
 
 /// What an answer covers.

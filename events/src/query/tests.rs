@@ -158,6 +158,15 @@ fn everything_is_bounded() {
 }
 
 #[test]
+fn words_outside_of_phrases_are_loose() {
+    for (text, loose) in
+        [("\"a b\"", false), ("\"a b\" \"c\" file:x -without", false), ("\"a b\" c", true), ("\"a b\" pre*", true)]
+    {
+        assert_eq!(read(text, now()).has_loose_words(), loose, "{text}");
+    }
+}
+
+#[test]
 fn filters_alone_ask_for_sessions() {
     for (text, only) in [
         ("file:a.rs", true),

@@ -11,7 +11,13 @@ use crate::print::{self, Output, Style};
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
     let session = super::super::session(&typed.session);
-    let params = MessagesParams { session, from: typed.from.unwrap_or(0), limit: typed.limit };
+    let params = MessagesParams {
+        session,
+        from: typed.from.unwrap_or(0),
+        limit: typed.limit,
+        around: typed.line,
+        context: typed.context,
+    };
     let result = super::super::ask(environment, |client| client.call_raw(method::MESSAGES, &params, |_| {}))?;
     let output = Output::new();
     if typed.json {
@@ -19,12 +25,13 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         return Ok(ExitCode::SUCCESS);
     }
     let shown: Messages = super::super::read(&result)?;
-    if let Some(note) = &shown.note {
+    if let (Some(note), true) = (&shown.note, shown.messages.is_empty()) {
         output.line(&format!("No messages: {}", print::plain(note)));
         return Ok(ExitCode::SUCCESS);
     }
-    for message in &shown.messages {
-        output.line(&output.styled(Style::Strong, &head(message)));
+    for (number, message) in (0..).zip(&shown.messages) {
+        let mark = if shown.focus == Some(number) { "> " } else { "" };
+        output.line(&output.styled(Style::Strong, &format!("{mark}{}", head(message))));
         for part in &message.parts {
             output.line(&print::plain(&told(part)));
         }
@@ -33,7 +40,14 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         }
         output.line("");
     }
+    if let Some(note) = &shown.note {
+        print::note(&format!("{}.", print::plain(note)));
+    }
     match shown.next {
+        Some(line) if shown.focus.is_some() => {
+            let next = format!("--messages --from {line} goes on");
+            output.line(&output.styled(Style::Faint, &next));
+        }
         Some(line) => {
             let (shown_now, total) = (shown.messages.len(), shown.total);
             let next = format!("{shown_now} of {total} messages; --from {line} goes on");

@@ -19,6 +19,8 @@ const MESSAGES_MAX: usize = 500;
 const PARTS_MAX: usize = 200;
 /// Of one text, in characters: a log that somebody pasted need not be read whole to know what it is.
 const TEXT_CHARS: usize = 20_000;
+/// Most messages on either side of a line.
+const CONTEXT_MAX: u32 = 50;
 
 pub(in crate::gateway) async fn messages(
     asked: &MessagesParams,
@@ -29,6 +31,7 @@ pub(in crate::gateway) async fn messages(
         return Err(resolve::unknown(&services.table.borrow().clone(), id.as_str()).into());
     };
     let services = services.clone();
+    let (around, context) = (asked.around, asked.context.min(CONTEXT_MAX) as usize);
     let (from, limit) = (asked.from, asked.limit.map_or(MESSAGES_MAX, |limit| (limit as usize).clamp(1, MESSAGES_MAX)));
     let read = tokio::task::spawn_blocking(move || {
         let Some(current) = row.state.episode.clone() else {
@@ -41,15 +44,19 @@ pub(in crate::gateway) async fn messages(
         let (current, items) = conversation::of(&services, &id, current)
             .map_err(|error| internal("the conversation cannot be read", error))?;
         let all = messages::messages(&items);
-        let (messages, next) = page(&all, from, limit);
-        Ok::<_, Failure>(answer::Messages {
-            session_id: id.to_string(),
-            episode_uuid: Some(current.uuid.to_string()),
-            total: all.len() as u64,
-            messages,
-            next,
-            note: None,
-        })
+        let (messages, next, focus, note) = match around {
+            None => {
+                let (messages, next) = page(&all, from, limit);
+                (messages, next, None, None)
+            }
+            Some(line) => {
+                let (messages, next, focus) = place(&all, line, context);
+                (messages, next, focus.map(|focus| focus as u64), elsewhere(&all, line))
+            }
+        };
+        let total = all.len() as u64;
+        let (session_id, episode_uuid) = (id.to_string(), Some(current.uuid.to_string()));
+        Ok::<_, Failure>(answer::Messages { session_id, episode_uuid, total, messages, next, focus, note })
     });
     Ok(read.await.map_err(|error| internal("reading the conversation broke", error))??)
 }
@@ -75,6 +82,54 @@ fn page(all: &[Message<'_>], from: u64, limit: usize) -> (Vec<answer::Message>, 
     }
     told.truncate(end);
     (told, line(end))
+}
+
+/// The message that holds a line with `context` messages on either side, as many of these as fit, the nearest first; the line
+/// of the next one; and which of them it is. A line that no message holds is that of the one before it.
+fn place(all: &[Message<'_>], line: u64, context: usize) -> (Vec<answer::Message>, Option<u64>, Option<usize>) {
+    let Some(at) = holder(all, line) else { return (Vec::new(), None, None) };
+    let (mut start, mut end) = (at.saturating_sub(context), all.len().min(at + context + 1));
+    let mut told: Vec<answer::Message> = all[start..end].iter().map(message).collect();
+    let bytes: Vec<usize> = told.iter().map(|it| serde_json::to_vec(it).map_or(0, |json| json.len())).collect();
+    let (first, mut sum) = (start, bytes.iter().sum::<usize>());
+    while sum > page::PAGE_BYTES && end - start > 1 {
+        if at - start > end - 1 - at {
+            sum -= bytes[start - first];
+            start += 1;
+        } else {
+            end -= 1;
+            sum -= bytes[end - first];
+        }
+    }
+    told.truncate(end - first);
+    told.drain(..start - first);
+    (told, all.get(end).map(|next| next.line), Some(at - start))
+}
+
+/// The message in which a line stands, else the last one before it, else the first.
+fn holder(all: &[Message<'_>], line: u64) -> Option<usize> {
+    let holds = |message: &Message<'_>| {
+        message.parts.iter().any(|part| {
+            let answered = match &part.content {
+                Content::Tool { result: Some((_, at)), .. } => *at == line,
+                _ => false,
+            };
+            part.line == line || answered
+        })
+    };
+    let before = all.partition_point(|message| message.line <= line).checked_sub(1);
+    all.iter().position(holds).or(before).or((!all.is_empty()).then_some(0))
+}
+
+/// What is said of a line that lies outside of the conversation.
+fn elsewhere(all: &[Message<'_>], line: u64) -> Option<String> {
+    let lines = |message: &Message<'_>| message.parts.iter().map(|part| part.line).max().unwrap_or(message.line);
+    let (first, last) = (all.first()?.line, all.iter().map(lines).max()?);
+    match line {
+        _ if line < first => Some(format!("nothing is said before line {first}")),
+        _ if line > last => Some(format!("nothing is said behind line {last}")),
+        _ => None,
+    }
 }
 
 fn message(message: &Message<'_>) -> answer::Message {
@@ -209,6 +264,34 @@ mod tests {
             }
             assert_eq!(pages.join("|"), expected, "{lines:?}");
         }
+    }
+
+    #[test]
+    fn a_line_is_shown_with_what_stands_around_it() {
+        for (lines, line, context, expected, next) in [
+            (&[][..], 3, 1, "", None),
+            (&[(2, 5), (4, 5), (6, 5), (8, 5)], 4, 1, "2 >4 6", Some(8)),
+            (&[(2, 5), (4, 5), (6, 5), (8, 5)], 5, 1, "2 >4 6", Some(8)),
+            (&[(2, 5), (4, 5), (6, 5), (8, 5)], 1, 1, ">2 4", Some(6)),
+            (&[(2, 5), (4, 5), (6, 5), (8, 5)], 99, 2, "4 6 >8", None),
+            (&[(2, 5), (4, 5)], 4, 0, ">4", None),
+            (&[(1, 19_000), (2, 19_000), (3, 19_000), (4, 19_000), (5, 19_000)], 3, 2, "2 >3 4", Some(5)),
+            (&[(1, 90_000), (2, 90_000), (3, 19_000), (4, 5)], 3, 2, "2 >3 4", None),
+        ] {
+            let items = items(lines);
+            let (told, after, focus) = place(&messages::messages(&items), line, context);
+            let told: Vec<String> = told
+                .iter()
+                .enumerate()
+                .map(|(at, message)| format!("{}{}", if focus == Some(at) { ">" } else { "" }, message.line))
+                .collect();
+            assert_eq!((told.join(" ").as_str(), after), (expected, next), "{lines:?} {line}");
+        }
+        let items = items(&[(2, 5), (4, 5)]);
+        let all = messages::messages(&items);
+        assert_eq!(elsewhere(&all, 1).as_deref(), Some("nothing is said before line 2"));
+        assert_eq!(elsewhere(&all, 3), None);
+        assert_eq!(elsewhere(&all, 9).as_deref(), Some("nothing is said behind line 4"));
     }
 
     #[test]

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use baton_events::protocol::{Caller, Failure, SearchParams, answer, code};
+use baton_events::query;
 use baton_events::record::{Position, SessionId};
 use baton_events::redact::redact;
 use baton_events::session::{Phase, State};
 
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
+use crate::gateway::narrowing::{self, Narrowing};
 use crate::gateway::{Services, answers, family, lazy, resolve};
-use crate::memory::{Query, Searcher};
+use crate::memory::{Demands, Query, Searcher};
 use crate::obstacle::Obstacle;
 
 /// Most sessions that a search answers with.
@@ -100,31 +102,62 @@ pub(in crate::gateway) async fn search(
     let project = project().transpose()?;
     let table = services.table.borrow().clone();
     let settings = services.settings.borrow().clone();
-    let (query, limit) = (asked.query, asked.limit.min(SEARCH_LIMIT) as usize);
+    let limit = asked.limit.min(SEARCH_LIMIT) as usize;
     let turns = asked.turns.map_or(TURNS_EACH, |turns| turns as usize);
-    let directory = asked.caller.directory.filter(|_| project.is_none());
+    let question = query::read(&asked.query, services.clock.now());
+    let directory = asked.caller.directory;
     let found = tokio::task::spawn_blocking(move || {
-        let hidden = |id: &str| {
-            let row = SessionId::new(id).and_then(|id| table.get(&id).cloned());
-            row.is_none_or(|row| row.state.phase == Phase::Forgotten || settings.excludes(&row.state))
-        };
-        let own = directory.map(|directory| crate::place::of(&directory).project);
+        let broke = |error| internal("the search failed", error);
+        let narrowing = Narrowing::of(&question, &table, &settings, &searcher, directory.as_deref()).map_err(broke)?;
+        let row = |id: &str| SessionId::new(id).and_then(|id| table.get(&id).cloned());
+        let hidden =
+            |id: &str| row(id).is_none_or(|row| row.state.phase == Phase::Forgotten || settings.excludes(&row.state));
+        let exclude = |id: &str| hidden(id) || !narrowing.admits(&question, id, row(id).as_ref().map(|row| &row.state));
+        let own = directory.filter(|_| project.is_none()).map(|directory| crate::place::of(&directory).project);
         let (project, favour) = (project.as_deref(), own.as_deref());
+        let mut notes = [question.notes.clone(), narrowing.notes.clone()].concat();
+        if question.is_filters_only() {
+            let outside = |id: &str| {
+                hidden(id)
+                    || project.is_some_and(|wanted| row(id).is_none_or(|row| !resolve::is_in(&row.state, wanted)))
+            };
+            let sessions = narrowing.latest(&question, &table, &outside, limit);
+            let listed = searcher.listed(&sessions).map_err(broke)?;
+            let filters = narrowing::filters(&question);
+            let told = |hit| answer::Hit { matched: filters.clone(), ..answers::hit(&table, hit) };
+            return Ok::<_, Failure>((listed.into_iter().map(told).collect(), notes));
+        }
         let last = asking.as_ref();
         let elder = |one: &str, other: &str| family::elder(&table, one, other);
+        let demands = Demands {
+            phrases: &question.phrases,
+            without: &question.without,
+            after: question.after,
+            before: question.before,
+        };
         let query = Query {
             project,
             sessions: limit,
             turns_per_session: turns,
-            exclude: &hidden,
+            exclude: &exclude,
             elder: &elder,
+            demands,
+            prefixes: &question.prefixes,
             favour,
             last,
-            ..Query::new(&query)
+            ..Query::new(&question.words)
         };
-        let hits = searcher.search(&query).map_err(|error| internal("the search failed", error))?;
-        Ok::<_, Failure>(hits.into_iter().map(|hit| answers::hit(&table, hit)).collect())
+        let mut hits = searcher.search(&query).map_err(broke)?;
+        if hits.is_empty() && !question.phrases.is_empty() && question.has_loose_words() {
+            let words = Query { demands: Demands { phrases: &[], ..demands }, ..query };
+            hits = searcher.search(&words).map_err(broke)?;
+            if !hits.is_empty() {
+                let phrases: Vec<String> = question.phrases.iter().map(|phrase| format!("\"{phrase}\"")).collect();
+                notes.push(format!("no passage has {}: found by the words instead", phrases.join(" and ")));
+            }
+        }
+        Ok((hits.into_iter().map(|hit| answers::hit(&table, hit)).collect(), notes))
     });
-    let hits = found.await.map_err(|error| internal("the search broke", error))??;
-    Ok(answer::Search { hits, freshness })
+    let (hits, notes) = found.await.map_err(|error| internal("the search broke", error))??;
+    Ok(answer::Search { hits, freshness, notes: notes.iter().map(|note| redact(note).into_owned()).collect() })
 }

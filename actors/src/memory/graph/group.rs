@@ -141,7 +141,7 @@ pub(super) fn first<T: PartialOrd + Copy + std::fmt::Debug + Send + Sync + 'stat
 
 impl GraphColumns {
     /// Of a mention: what it is.
-    pub(super) fn label(&self, doc: DocId) -> Option<Label> {
+    pub(in crate::memory) fn label(&self, doc: DocId) -> Option<Label> {
         let number = first(&self.label, doc)?;
         Label::ALL.get(usize::try_from(number).ok()?).copied()
     }

@@ -19,7 +19,10 @@ pub struct Messages {
     pub messages: Vec<Message>,
     /// Where to go on: the line of the next message, to be given as `from`. `null` at the end.
     pub next: Option<u64>,
-    /// Why there are none, and what to do.
+    /// Which of `messages`, from 0, holds the line that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub focus: Option<u64>,
+    /// Why there are none, and what to do; or that the line which was asked for is another's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }

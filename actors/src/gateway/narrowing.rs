@@ -1,0 +1,155 @@
+//! Which sessions a question's filters leave.
+//!
+//! Project, agent, state and time are decided by the session table; file, tool and branch by what the memory says that a
+//! session has to do with. Of one field one value must fit, of several fields each, and nothing that is negated.
+
+use std::cmp::Reverse;
+
+use baton_events::graph::Label;
+use baton_events::projection::table::SessionTable;
+use baton_events::query::{Field, Question, Without};
+use baton_events::record::SessionId;
+use baton_events::redact::redact;
+use baton_events::session::State;
+
+use super::resolve;
+use crate::memory::{Error, Searcher, Sessions};
+use crate::settings::Settings;
+
+/// The filters of a question, resolved against what there is now.
+pub(super) struct Narrowing {
+    /// Of each field that is named: its directories, names or sessions, one of which must fit.
+    projects: Option<Vec<String>>,
+    not_projects: Vec<String>,
+    things: Vec<Sessions>,
+    not_things: Vec<Sessions>,
+    /// What was found to fit nothing, each a sentence without its full stop.
+    pub(super) notes: Vec<String>,
+}
+
+impl Narrowing {
+    /// Blocks for look-ups in the memory. `directory` is what `.` stands for.
+    pub(super) fn of(
+        question: &Question,
+        table: &SessionTable,
+        settings: &Settings,
+        searcher: &Searcher,
+        directory: Option<&str>,
+    ) -> Result<Self, Error> {
+        let mut notes = Vec::new();
+        let mut projects = |negated: bool| -> Vec<String> {
+            let named = question.values(Field::Project, negated);
+            let meant = named.map(|name| directory.filter(|_| name == ".").unwrap_or(name));
+            let mut resolved = Vec::new();
+            for name in meant {
+                match resolve::project(table, settings, name) {
+                    Ok(project) => resolved.push(project),
+                    Err(refusal) => notes.push(redact(&refusal.message).into_owned()),
+                }
+            }
+            resolved
+        };
+        let (wanted, not_projects) = (projects(false), projects(true));
+        let is_named = question.values(Field::Project, false).next().is_some();
+        let mut narrowing = Self {
+            projects: is_named.then_some(wanted),
+            not_projects,
+            things: Vec::new(),
+            not_things: Vec::new(),
+            notes,
+        };
+        for field in [Field::File, Field::Tool, Field::Branch] {
+            let mut fitting: Option<Sessions> = None;
+            for name in question.values(field, false) {
+                let mut sessions = having(searcher, field, name)?;
+                if sessions.is_empty() {
+                    narrowing.notes.push(format!("no session has to do with a {} {name:?}", field.as_str()));
+                }
+                fitting.get_or_insert_default().append(&mut sessions);
+            }
+            narrowing.things.extend(fitting);
+            for name in question.values(field, true) {
+                narrowing.not_things.push(having(searcher, field, name)?);
+            }
+        }
+        if question.is_filters_only() {
+            // Where no passage is looked for, what must not be said must be said nowhere.
+            for without in &question.without {
+                let (Without::Word(text) | Without::Phrase(text)) = without;
+                narrowing.not_things.push(searcher.with_words(text)?);
+            }
+        }
+        Ok(narrowing)
+    }
+
+    /// Whether a session is left; one of which nothing is known has no project, agent, state or time.
+    pub(super) fn admits(&self, question: &Question, id: &str, state: Option<&State>) -> bool {
+        self.things.iter().all(|sessions| sessions.contains(id))
+            && !self.not_things.iter().any(|sessions| sessions.contains(id))
+            && match state {
+                Some(state) => self.admits_state(question, state),
+                None => !question.is_restricted() || !self.things.is_empty(),
+            }
+    }
+
+    fn admits_state(&self, question: &Question, state: &State) -> bool {
+        let in_any = |projects: &[String]| projects.iter().any(|project| resolve::is_in(state, project));
+        let agent = state.transcript.as_ref().map_or("", |transcript| transcript.agent.as_str());
+        let phase = state.phase.as_str();
+        let fits = |field: Field, value: &str| {
+            let mut wanted = question.values(field, false).peekable();
+            let is_wanted = wanted.peek().is_none() || wanted.any(|wanted| wanted == value);
+            is_wanted && !question.values(field, true).any(|barred| barred == value)
+        };
+        let ended = state.last_activity();
+        let began = state.first_at.unwrap_or(ended);
+        self.projects.as_deref().is_none_or(in_any)
+            && !in_any(&self.not_projects)
+            && fits(Field::Agent, agent)
+            && fits(Field::State, phase)
+            && question.after.is_none_or(|after| ended >= after)
+            && question.before.is_none_or(|before| began < before)
+    }
+
+    /// The sessions that are left, the latest first; subagents' own are not listed.
+    pub(super) fn latest(
+        &self,
+        question: &Question,
+        table: &SessionTable,
+        hidden: &dyn Fn(&str) -> bool,
+        most: usize,
+    ) -> Vec<SessionId> {
+        let mut left: Vec<(Reverse<i64>, &SessionId)> = table
+            .iter()
+            .filter(|(id, row)| {
+                !row.state.is_subagent()
+                    && row.state.episode.is_some()
+                    && !hidden(id.as_str())
+                    && self.admits(question, id.as_str(), Some(&row.state))
+            })
+            .map(|(id, row)| (Reverse(row.state.last_activity().0), id))
+            .collect();
+        left.sort_unstable();
+        left.into_iter().take(most).map(|(_, id)| id.clone()).collect()
+    }
+}
+
+fn having(searcher: &Searcher, field: Field, name: &str) -> Result<Sessions, Error> {
+    match field {
+        Field::File => searcher.with_file(name),
+        Field::Tool => searcher.with_thing(Label::Tool, name),
+        _ => searcher.with_thing(Label::Branch, name),
+    }
+}
+
+/// The names of the filters that a question has.
+pub(super) fn filters(question: &Question) -> Vec<String> {
+    let mut names: Vec<&str> = Field::ALL
+        .into_iter()
+        .filter(|field| question.values(*field, false).next().is_some())
+        .map(Field::as_str)
+        .collect();
+    names.extend(question.after.map(|_| "after"));
+    names.extend(question.before.map(|_| "before"));
+    names.into_iter().map(str::to_owned).collect()
+}

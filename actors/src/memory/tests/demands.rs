@@ -1,0 +1,176 @@
+//! What turns must have and must not have, and which sessions have to do with what.
+
+use baton_events::query::{self, Question, Without};
+
+use super::*;
+use crate::memory::{Demands, Reason};
+
+fn house() -> Memory {
+    let mut fork = Session::new("migration", &["We migrate to sled", "migrations of the migrator are done"]);
+    fork.units[1].at = Timestamp::parse("2026-05-01T00:00:00Z");
+    Memory::of(&[
+        Session::new(
+            "auth",
+            &[
+                "The refresh token expires too early",
+                "the token was in need of a refresh",
+                "Bash cargo test src/auth.rs: exit 101, error[E0308]: mismatched",
+            ],
+        )
+        .touching(&["src/auth.rs", "Cargo.toml"]),
+        Session::new("cart", &["refresh the cart with tokio", "token of the cart", "state of the art"])
+            .touching(&["web/cart.ts", "docs/auth.md"]),
+        fork,
+        Session::new("schedule", &["the state of art is a token refresh"]).touching(&["Makefile"]),
+    ])
+}
+
+fn now() -> Timestamp {
+    Timestamp::parse("2026-06-01T00:00:00Z").unwrap()
+}
+
+fn ask<'a>(memory: &Memory, asked: &'a Question) -> Vec<Hit> {
+    let demands =
+        Demands { phrases: &asked.phrases, without: &asked.without, after: asked.after, before: asked.before };
+    let query = Query { demands, prefixes: &asked.prefixes, ..Query::new(&asked.words) };
+    memory.searcher.search(&query).unwrap()
+}
+
+/// Sessions with the lines found, sorted: a question about what is there, not about its order.
+fn check(memory: &Memory, text: &str, expected: &str) {
+    let mut found: Vec<String> = ask(memory, &query::read(text, now()))
+        .iter()
+        .map(|hit| format!("{}:{}", hit.session_id, hit.line.unwrap_or(0)))
+        .collect();
+    found.sort();
+    assert_eq!(found.join(" "), expected, "{text}");
+}
+
+#[test]
+fn a_phrase_stands_word_for_word_in_the_turn() {
+    let memory = house();
+    check(&memory, "\"refresh token\"", "auth:1");
+    check(&memory, "\"Refresh  TOKEN\"", "auth:1");
+    check(&memory, "\"token refresh\"", "schedule:1");
+    check(&memory, "\"state of the art\"", "cart:3");
+    check(&memory, "\"in need of a\"", "auth:2");
+    check(&memory, "\"of the\"", "cart:2 cart:3 migration:2");
+    check(&memory, "\"src/auth.rs\"", "auth:3");
+    check(&memory, "\"token\" cart", "auth:1 auth:2 cart:2 schedule:1");
+    check(&memory, "\"refresh token\" \"too early\"", "auth:1");
+    check(&memory, "\"refresh token\" \"mismatched\"", "");
+    check(&memory, "\"token token\"", "");
+    check(&memory, "\"nowhere\" token", "");
+}
+
+#[test]
+fn what_is_left_out_is_not_found() {
+    let memory = house();
+    check(&memory, "refresh", "auth:1 auth:2 auth:3 cart:1 cart:2 cart:3 schedule:1");
+    check(&memory, "refresh token -tokio -mismatch", "auth:1 auth:2 cart:2 cart:3 schedule:1");
+    check(&memory, "token -refresh", "auth:3 cart:2 cart:3");
+    check(&memory, "token -\"token refresh\"", "auth:1 auth:2 auth:3 cart:1 cart:2 cart:3");
+    check(&memory, "token -src/auth.rs", "auth:1 auth:2 cart:1 cart:2 cart:3 schedule:1");
+    check(&memory, "token -the", "");
+    check(&memory, "token -nowhere", "auth:1 auth:2 auth:3 cart:1 cart:2 cart:3 schedule:1");
+}
+
+#[test]
+fn a_prefix_is_every_word_that_begins_so() {
+    let memory = house();
+    check(&memory, "migrat*", "migration:1 migration:2");
+    check(&memory, "migration*", "migration:1 migration:2");
+    // A turn whose neighbours have the word is found by them.
+    check(&memory, "the tok* -token", "auth:3 cart:1 cart:3");
+    check(&memory, "src/au*", "auth:1 auth:2 auth:3");
+    check(&memory, "e03*", "auth:1 auth:2 auth:3");
+    check(&memory, "zz*", "");
+    check(&memory, "zz* migrat*", "migration:1 migration:2");
+}
+
+#[test]
+fn moments_are_those_of_turns() {
+    let memory = house();
+    check(&memory, "migrat* after:2026-04", "migration:2");
+    check(&memory, "migrat* before:2026-04", "migration:1");
+    check(&memory, "migrat* after:2026-03-14 before:2026-03-15", "migration:1");
+    check(&memory, "migrat* after:2026-06", "");
+}
+
+#[test]
+fn sessions_are_known_by_what_they_have_to_do_with() {
+    let memory = house();
+    let file = |name: &str, expected: &str| {
+        let found = memory.searcher.with_file(name).unwrap();
+        assert_eq!(found.iter().map(|id| &**id).collect::<Vec<_>>().join(" "), expected, "{name}");
+    };
+    file("src/auth.rs", "auth");
+    file("AUTH.rs", "auth");
+    file("/srv/shop/src/auth.rs", "auth");
+    file("auth", "auth cart");
+    file("*.ts", "cart");
+    file("src/*", "auth");
+    file("makefile", "schedule");
+    file("Cargo.toml", "auth");
+    file("nowhere.rs", "");
+    file("", "");
+    file("*", "auth cart");
+    let thing = |label, name: &str, expected: &str| {
+        let found = memory.searcher.with_thing(label, name).unwrap();
+        assert_eq!(found.iter().map(|id| &**id).collect::<Vec<_>>().join(" "), expected, "{name}");
+    };
+    thing(Label::Session, "cart", "cart");
+    thing(Label::File, "cart", "cart");
+    thing(Label::Tool, "cart", "");
+    thing(Label::File, "--", "");
+    let words = |text: &str, expected: &str| {
+        let found = memory.searcher.with_words(text).unwrap();
+        assert_eq!(found.iter().map(|id| &**id).collect::<Vec<_>>().join(" "), expected, "{text}");
+    };
+    words("refreshing", "auth cart schedule");
+    words("refresh tokio", "cart");
+    words("nowhere", "");
+}
+
+#[test]
+fn a_hit_says_why_it_is_there() {
+    let memory = house();
+    let reasons = |text: &str, session: &str, line: u64, expected: &[Reason]| {
+        let hits = ask(&memory, &query::read(text, now()));
+        let hit = hits.iter().find(|hit| hit.session_id.as_str() == session && hit.line == Some(line));
+        let matched: Vec<Reason> = hit.unwrap().matched.iter().copied().collect();
+        assert_eq!(matched, expected, "{text}");
+    };
+    reasons("early", "auth", 1, &[Reason::Text]);
+    reasons("early", "auth", 2, &[Reason::Context]);
+    reasons("\"too early\"", "auth", 1, &[Reason::Text, Reason::Phrase]);
+    reasons("E0308", "auth", 3, &[Reason::Text, Reason::Error]);
+    reasons("auth.rs", "auth", 3, &[Reason::Text, Reason::File, Reason::Title, Reason::Entity]);
+    reasons("title of cart", "cart", 2, &[Reason::Text, Reason::Title]);
+    let hits = ask(&memory, &query::read("schedule", now()));
+    assert_eq!(hits[0].matched.iter().copied().collect::<Vec<_>>(), [Reason::Title, Reason::Episode]);
+}
+
+#[test]
+fn listed_sessions_come_as_they_are_named() {
+    let memory = house();
+    let named: Vec<SessionId> = ["cart", "gone", "auth"].into_iter().filter_map(SessionId::new).collect();
+    let hits = memory.searcher.listed(&named).unwrap();
+    assert_eq!(ids(&hits), ["cart", "auth"]);
+    assert!(hits.iter().zip(1..).all(|(hit, rank)| hit.rank == rank && hit.matched.is_empty() && hit.line.is_none()));
+}
+
+#[test]
+fn a_phrase_is_found_behind_many_turns_that_only_have_its_words() {
+    let mut texts: Vec<String> = (0..1_500).map(|n| format!("the needle hay {n} needle hay needle")).collect();
+    texts.push("here the hay needle".to_owned());
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let memory = Memory::of(&[Session::new("stack", &texts), Session::new("other", &["hay", "needle"])]);
+    let hits = ask(&memory, &query::read("\"here the hay needle\"", now()));
+    assert_eq!(hits.iter().map(|hit| hit.line).collect::<Vec<_>>(), [Some(1_501)]);
+    let without = [Without::Phrase("needle hay needle".to_owned())];
+    let demands = Demands { without: &without, ..Demands::default() };
+    let query = Query { demands, ..Query::new("needle") };
+    let found = memory.searcher.search(&query).unwrap();
+    assert!(found.iter().all(|hit| !hit.snippet.contains("needle hay needle")), "{found:?}");
+}
