@@ -432,6 +432,7 @@ impl Listener for Gather<'_> {
 mod tests {
     use baton_events::graph::Graph;
     use baton_events::record::{SessionId, Timestamp};
+    use baton_events::schema::outcomes::Outcomes;
     use tantivy::schema::Value;
 
     use super::super::schema;
@@ -456,6 +457,7 @@ mod tests {
             units: &units,
             changed_from: 0,
             graph: &graph,
+            outcomes: &Outcomes::default(),
         };
         let fields = schema::build().1;
         let (mut drafter, mut documents) = (Drafter::default(), Vec::new());

@@ -75,7 +75,7 @@ impl Search<'_> {
             *length += 1;
             fits
         });
-        self.found = self.begun.iter().any(|length| *length == words.len());
+        self.found = self.begun.contains(&words.len());
     }
 }
 

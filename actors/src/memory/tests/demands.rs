@@ -29,7 +29,7 @@ fn now() -> Timestamp {
     Timestamp::parse("2026-06-01T00:00:00Z").unwrap()
 }
 
-fn ask<'a>(memory: &Memory, asked: &'a Question) -> Vec<Hit> {
+fn ask(memory: &Memory, asked: &Question) -> Vec<Hit> {
     let demands =
         Demands { phrases: &asked.phrases, without: &asked.without, after: asked.after, before: asked.before };
     let query = Query { demands, prefixes: &asked.prefixes, ..Query::new(&asked.words) };
