@@ -32,6 +32,7 @@ mod tests;
 
 pub use batch::{Append, Batch};
 pub use manifest::{ChunkRef, Header, Manifest, ManifestId};
+pub use note::note_name;
 
 use manifest::{file_name, name_of};
 

@@ -16,9 +16,11 @@ pub(crate) mod handoff;
 mod lazy;
 pub(crate) mod listing;
 mod narrowing;
+mod memo;
 mod page;
 mod rate;
 mod resolve;
+mod shown;
 mod socket;
 mod usage;
 
@@ -39,6 +41,7 @@ use crate::hooks::Hooks;
 use crate::indexer;
 use crate::journal::Journal;
 use crate::limits;
+use crate::memos::Memos;
 use crate::outage::Outage;
 use crate::pace::Pace;
 use crate::remains::Remains;
@@ -82,6 +85,8 @@ pub struct Services {
     pub clock: Arc<dyn Clock>,
     /// Conversations and notes.
     pub chunks: Arc<ChunkStore>,
+    /// Records what is added and deleted.
+    pub memos: Memos,
     /// Finds sessions.
     pub supervisor: supervisor::Handle,
     /// Finds transcripts.

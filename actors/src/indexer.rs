@@ -47,6 +47,7 @@ use fresh::Fresh;
 use leave::Leave;
 use left_out::LeftOut;
 use projector::{Port, Projector};
+pub(crate) use projector::{as_episode, memo_items};
 use shelf::{Shelf, Standing};
 use sweep::{Sweep, Swept};
 use under_way::UnderWay;

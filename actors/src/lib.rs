@@ -20,6 +20,7 @@ pub mod limits;
 pub mod lock;
 mod looks;
 pub mod memory;
+pub mod memos;
 pub mod obstacle;
 pub mod outage;
 pub mod pace;

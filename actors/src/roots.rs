@@ -61,7 +61,7 @@ pub struct Roots {
     journal: Arc<dyn Journal>,
     clock: Arc<dyn Clock>,
     known: Mutex<Known>,
-    /// One at a time: the version of the stream is counted.
+    /// One at a time; whoever else writes to the stream is counted by the table.
     adding: tokio::sync::Mutex<()>,
     changed: watch::Sender<u64>,
 }
@@ -277,7 +277,8 @@ impl Roots {
         };
         let (state, version) = {
             let known = self.lock();
-            (known.state.clone(), known.version)
+            // Others write to the stream as well.
+            (known.state.clone(), known.version.max(self.table.borrow().home().version))
         };
         let root = NamedRoot { config_dir, named_by: named_by.to_owned() };
         let events = home::add_root(&state, root.clone()).map_err(|rejection| {

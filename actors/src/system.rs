@@ -19,6 +19,7 @@ use crate::indexer;
 use crate::journal::{self, DiskJournal, Journal, OpenError};
 use crate::limits;
 use crate::lock::{self, HomeLock, LockError};
+use crate::memos::Memos;
 use crate::obstacle::Obstacle;
 use crate::outage::Outage;
 use crate::pace::Pace;
@@ -166,6 +167,7 @@ impl System {
             outage: outage.clone(),
             stopping: stop.subscribe(),
         }));
+        let memos = Memos::new(journal.clone(), table.clone(), chunks.clone(), clock.clone(), outage.clone());
         let services = Services {
             home: home.clone(),
             roots: roots.clone(),
@@ -177,6 +179,7 @@ impl System {
             settings: settings.clone(),
             clock: clock.clone(),
             chunks: chunks.clone(),
+            memos: memos.clone(),
             supervisor: supervisor.clone(),
             watcher: watcher.clone(),
             indexer: indexer.clone(),
@@ -241,6 +244,7 @@ impl System {
         tokio::spawn(end_with(ended, services.stop.clone()));
         tracing::info!(home = %home.display(), sessions = services.table.borrow().len(), "daemon started");
         tokio::spawn(hooks::watch(Arc::downgrade(&services.hooks), services.stop.subscribe()));
+        tokio::spawn(async move { memos.tidy().await });
         tokio::spawn(tombstones::set_again(Arc::new(services.clone())));
         let exporter = Exporter::start(Arc::new(services.clone()));
         tokio::spawn(gateway::handoff::prepare(Arc::new(services.clone())));

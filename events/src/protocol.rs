@@ -7,6 +7,7 @@ pub mod answer;
 mod coding;
 mod forget;
 mod hook;
+mod memory;
 pub mod tool;
 
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,7 @@ pub use hook::{
     HandoffParams, HookParams, OWN_CHILD, PresenceParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX,
     Spooled, Took,
 };
+pub use memory::{AddMemoryParams, ClearGraphParams, UuidParams};
 
 /// Version of everything but `hello` and `stop`. Written here and nowhere else.
 pub const VERSION: u32 = 1;
@@ -64,6 +66,8 @@ pub mod method {
     pub const FACTS: &str = "facts";
     /// Episodes, newest first.
     pub const EPISODES: &str = "episodes";
+    /// Something that no session says, remembered.
+    pub const MEMORY_ADD: &str = "memory/add";
     /// Sizes and hashes of the log.
     pub const LOG_STATS: &str = "log/stats";
     /// Records of the log as they are stored; may wait for the next one.

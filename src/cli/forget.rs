@@ -20,7 +20,7 @@ const HELP: &str = "\
 Deletes everything that is stored of the sessions, of their subagents, and of forks and copies that hold the same records \
 (`--only` leaves these alone): conversations, notes, episodes, what searches find. When it returns, no file of Baton's home holds \
 their text. A tombstone stays, so that their transcripts are never read again, whatever becomes of them; `--undo` lifts it, and \
-reads what is there anew.
+reads what is there anew. Of a project also what was added to it with add_memory goes, and that for good.
 
 The agent's own transcripts are not touched, nor are exports and backups that were made before.
 
@@ -73,6 +73,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         only: typed.only,
         dry_run: true,
         undo: typed.undo,
+        notes_of: None,
     };
     let output = Output::new();
     // What an undo brings back can be forgotten again.
@@ -89,19 +90,30 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             return Ok(ExitCode::SUCCESS);
         }
         list(&output, &would);
-        if typed.dry_run || would.sessions.is_empty() {
+        if typed.dry_run || (would.sessions.is_empty() && would.notes == 0) {
             output.line(&print::plain(&would.message));
             return Ok(ExitCode::SUCCESS);
         }
         let count = would.sessions.len() + would.also.len();
         let noun = if count == 1 { "this session" } else { "these sessions" };
-        if !install::ask(&format!("Forget {noun} ({count})?"), &output) {
+        let notes = match would.notes {
+            0 => String::new(),
+            notes => format!(", and what was added to the project ({notes}) for good"),
+        };
+        if !install::ask(&format!("Forget {noun} ({count}){notes}?"), &output) {
             print::note("Nothing was changed.");
             return Ok(ExitCode::FAILURE);
         }
         // Exactly those that were shown, and what holds the same text.
-        let shown = would.sessions.iter().map(|row| row.session_id.clone()).collect();
-        let agreed = ForgetParams { sessions: shown, project: None, before: None, dry_run: false, ..params };
+        let shown: Vec<String> = would.sessions.iter().map(|row| row.session_id.clone()).collect();
+        let agreed = match shown.is_empty() {
+            true => ForgetParams { dry_run: false, ..params },
+            false => {
+                let notes_of = params.project.filter(|_| would.notes > 0);
+                let before = params.before.filter(|_| notes_of.is_some());
+                ForgetParams { sessions: shown, notes_of, before, project: None, dry_run: false, ..params }
+            }
+        };
         return finish(environment, &agreed, typed, &output);
     }
     finish(environment, &ForgetParams { dry_run: false, ..params }, typed, &output)

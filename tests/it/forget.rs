@@ -67,7 +67,7 @@ fn contains(haystack: &[u8], needle: &str) -> bool {
 }
 
 /// The words that stand in a home, each with the first place.
-fn found_in(home: &Path, words: &[&str]) -> Vec<String> {
+pub(crate) fn found_in(home: &Path, words: &[&str]) -> Vec<String> {
     let contents = contents(home);
     let of_word = |word: &&str| {
         let (name, _) = contents.iter().find(|(_, bytes)| contains(bytes, word))?;

@@ -38,6 +38,7 @@ mod living;
 mod log;
 mod logs;
 mod mcp;
+mod memos;
 mod messages;
 mod oddities;
 mod power;

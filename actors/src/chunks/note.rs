@@ -1,16 +1,17 @@
-//! Notes: short free texts beside a conversation, each a file named by the hash of what it says.
+//! Notes: free texts beside a conversation, or without one, each a file named by the hash of what it says.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use baton_events::hash::ContentHash;
 use baton_events::record::SessionId;
 use sha2::{Digest, Sha256};
 
-use super::{ChunkStore, Error, io_error, read_bounded};
+use super::{ChunkStore, Error, Removed, io_error, read_bounded};
 use crate::durable;
 
-/// Longest note, in bytes.
-pub(super) const NOTE_MAX_BYTES: u64 = 64 * 1024;
+/// Longest note, in bytes: the words of the longest memo, each of whose bytes may be escaped, with room.
+pub(super) const NOTE_MAX_BYTES: u64 = 640 * 1024;
 
 /// How the names of notes end.
 const ENDING: &str = ".note";
@@ -25,10 +26,15 @@ pub(super) fn file_name(hash: &ContentHash) -> String {
     format!("{hash}{ENDING}")
 }
 
+/// The name of a note that says this.
+pub fn note_name(text: &str) -> ContentHash {
+    ContentHash(Sha256::digest(text.as_bytes()).into())
+}
+
 impl ChunkStore {
     /// Stores a note durably and names it. The same text has the same name.
     pub fn put_note(&self, session: &SessionId, text: &str) -> Result<ContentHash, Error> {
-        let hash = ContentHash(Sha256::digest(text.as_bytes()).into());
+        let hash = note_name(text);
         let folder = self.folder_of(session);
         let path = folder.join(file_name(&hash));
         if path.exists() {
@@ -38,6 +44,16 @@ impl ChunkStore {
         durable::write_file(&path, text.as_bytes()).map_err(io_error("write", &path))?;
         durable::sync_folder(&folder).map_err(io_error("sync", &folder))?;
         Ok(hash)
+    }
+
+    /// Removes everything in a folder that has notes alone but those of `named`, durably, and an empty folder with it. A folder
+    /// that is not there is fine.
+    pub fn keep_notes(&self, owner: &SessionId, named: &BTreeSet<ContentHash>) -> Result<Removed, Error> {
+        if named.is_empty() {
+            return self.forget(owner);
+        }
+        let names: BTreeSet<String> = named.iter().map(file_name).collect();
+        self.remove(&self.folder_of(owner), |name| !names.contains(name))
     }
 
     /// Where a note lies.

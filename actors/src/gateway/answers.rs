@@ -2,6 +2,7 @@
 
 use baton_events::conversation::Item;
 use baton_events::digest::{self, Pointed, Show};
+use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::{
     Close, CommandLine, Episode, ErrorLine, FileModified, FileRead, Hit, Line, Metadata, Problem, Row,
@@ -24,6 +25,8 @@ fn out(text: &str) -> String {
 }
 
 pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
+    let episode_deleted = services.table.borrow().get(id).is_some_and(|row| services.table.borrow().is_deleted(row));
+    let shown = state.episode.as_ref().filter(|_| !episode_deleted);
     let note = state.close_note.and_then(|hash| services.chunks.note(id, &hash).ok());
     Row {
         session_id: id.to_string(),
@@ -40,7 +43,9 @@ pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
             _ => None,
         },
         content_hash: state.episode.as_ref().map(|episode| episode.hash.short()),
-        episode_uuid: state.episode.as_ref().map(|episode| episode.uuid.to_string()),
+        episode_uuid: shown.map(|episode| episode.uuid.to_string()),
+        episode_deleted,
+        source: None,
         last_indexed_at: state.episode.as_ref().map(|episode| episode.at.to_string()),
         last_activity: state.last_conversation_at.map(|at| at.to_string()),
         message_count: state.counts.messages,
@@ -57,19 +62,24 @@ pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
 }
 
 pub(super) fn hit(table: &SessionTable, hit: memory::Hit) -> Hit {
+    let memo = memo::of_key(hit.session_id.as_str()).and_then(|uuid| table.memo(uuid));
+    let source = memo.map(|(_, memo)| memo.source.as_str().to_owned());
+    // What was added is one thing, wherever in it the words stand.
+    let kind = if source.is_some() { memory::Kind::Episode } else { hit.kind };
     let row = table.get(&hit.session_id);
     Hit {
         rank: u32::try_from(hit.rank).unwrap_or(u32::MAX),
         score: hit.score,
-        kind: hit.kind.as_str().to_owned(),
+        kind: kind.as_str().to_owned(),
         session_id: hit.session_id.to_string(),
         episode_uuid: hit.episode_uuid.to_string(),
         project: hit.project.as_deref().map(out),
         title: out(&hit.title),
         snippet: out(&hit.snippet),
-        line: hit.line,
+        line: hit.line.filter(|_| source.is_none()),
         timestamp: hit.at.map(|at| at.to_string()),
-        role: hit.role.map(|role| role.as_str().to_owned()),
+        role: hit.role.filter(|_| source.is_none()).map(|role| role.as_str().to_owned()),
+        source,
         parent_session_id: row.and_then(|row| row.state.parent()).map(ToString::to_string),
         matched: hit.matched.iter().map(|reason| reason.as_str().to_owned()).collect(),
     }

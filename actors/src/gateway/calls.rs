@@ -4,6 +4,7 @@ mod blame;
 mod close;
 mod compact;
 mod config;
+mod deleting;
 mod episodes;
 mod explain;
 mod facts;
@@ -15,6 +16,7 @@ mod hook;
 mod how;
 mod log;
 mod looking;
+mod memory;
 mod messages;
 mod nodes;
 mod patterns;
@@ -122,6 +124,7 @@ async fn dispatch(
         method::FIX => result(&fix::fix(params(raw)?, services, out).await?),
         method::BLAME => result(&blame::blame(params(raw)?, services, out).await?),
         method::PATTERNS => result(&patterns::patterns(params(raw)?, services, out).await?),
+        method::MEMORY_ADD => result(&memory::add(params(raw)?, services).await?),
         method::LOG_STATS => result(&log::stats(services).await?),
         method::LOG_READ => result(&log::read(params(raw)?, services).await?),
         method::LOG_VERIFY => result(&verify::verify(params(raw)?, services, out).await?),
@@ -137,7 +140,7 @@ async fn dispatch(
             result(&BTreeMap::from([("stopping", true)]))
         }
         other => {
-            let known = "blame, close, config, episodes, facts, fix, forget, handoff, hook, hook/stats, hook/took, how, log/compact, log/read, log/stats, log/verify, nodes, patterns, presence, reindex, search, \
+            let known = "blame, close, config, episodes, facts, fix, forget, handoff, hook, hook/stats, hook/took, how, log/compact, log/read, log/stats, log/verify, memory/add, nodes, patterns, presence, reindex, search, \
                          session/explain, session/messages, sessions, show, status, stop, sync, tools/call, track, tracking, unindexed, untrack";
             Err(failure(code::METHOD_NOT_FOUND, format!("no method {other:?}; there are {known}")).into())
         }

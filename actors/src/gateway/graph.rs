@@ -7,21 +7,17 @@ use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Failure, answer, code};
 use baton_events::record::{SessionId, Timestamp};
 use baton_events::redact::redact;
-use baton_events::session::Phase;
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::connection::failure;
-use super::resolve;
+use super::shown;
 use crate::memory::{Fact, Node};
 use crate::settings::Settings;
 
 /// Whether a session supports nothing that is answered: it is forgotten, excluded, unknown, or of another group.
 pub(super) fn hidden(table: &SessionTable, settings: &Settings, groups: &[String], id: &str) -> bool {
-    let row = SessionId::new(id).and_then(|id| table.get(&id).cloned());
-    row.is_none_or(|row| {
-        row.state.phase == Phase::Forgotten || settings.excludes(&row.state) || !resolve::is_in_any(&row.state, groups)
-    })
+    shown::hidden(table, settings, groups, id)
 }
 
 /// The uuid of a center node.

@@ -145,7 +145,7 @@ async fn again(services: &Arc<Services>, id: &SessionId, handoff: &Handoff, unti
     }
     let row = table.get(&handoff.from)?.clone();
     let shown = |state: &State| !services.settings.borrow().excludes(state);
-    let current = row.state.episode.clone().filter(|_| shown(&row.state))?;
+    let current = table.shown(&row).cloned().filter(|_| shown(&row.state))?;
     let Some((current, facts)) = prepared::facts(services, &handoff.from, current, until).await else {
         services.hooks.not_delivered(id);
         return None;
@@ -198,7 +198,7 @@ async fn choose(services: &Arc<Services>, wanted: &Wanted<'_>, until: Instant) -
         let mut waits = false;
         for candidate in candidates(&now, &settings, services.clock.now(), wanted) {
             let Candidate { id, row, under_way } = candidate;
-            let current = row.state.episode.clone();
+            let current = now.shown(&row).cloned();
             let (false, Some(current)) = (under_way, current) else {
                 waits = true;
                 break;
@@ -224,7 +224,7 @@ async fn own(services: &Arc<Services>, id: &SessionId, until: Instant) -> Option
         {
             continue;
         }
-        let current = row.state.episode.clone()?;
+        let current = services.table.borrow().shown(&row).cloned()?;
         let (current, facts) = prepared::facts(services, id, current, until).await?;
         if !facts.relevant {
             return None;

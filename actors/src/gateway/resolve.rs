@@ -8,7 +8,7 @@ use baton_events::record::SessionId;
 use baton_events::session::{Phase, State};
 
 use super::connection::failure;
-use super::{Services, lazy};
+use super::{Services, lazy, shown};
 use crate::files::FileSeen;
 use crate::hooks::lineage;
 use crate::settings::{Settings, Stop};
@@ -227,6 +227,7 @@ pub(super) fn project(table: &SessionTable, settings: &Settings, text: &str) -> 
         .filter(shown)
         .flat_map(|state| [state.group_id(), state.place.as_ref().map(|place| place.project.as_str())])
         .flatten()
+        .chain(table.memo_groups().filter(|group| !shown::is_group_excluded(settings, group)))
         .collect();
     projects.sort_unstable();
     projects.dedup();

@@ -9,9 +9,11 @@
 //! What is forgotten is purged from its files: when somebody waits for that, else when nothing else is to be done, and once
 //! at the start for all that is forgotten.
 
+mod memos;
 mod outline;
 mod patience;
 mod purging;
+mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,6 +42,7 @@ use crate::obstacle;
 use crate::stream;
 use crate::table::TableReader;
 use crate::trouble::Trouble;
+pub(crate) use memos::{as_episode, items as memo_items};
 use outline::{Outline, Turns};
 use patience::{pause, wait_to_open};
 use purging::Purge;
@@ -352,35 +355,13 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         Ok(!records.is_empty() && self.applied < known)
     }
 
-    /// Takes in the sessions that the memory should hold and does not, because their conversations could not be read when
-    /// it was their turn: all that there are when it has followed for the first time, and those known since now and then.
-    fn make_whole(&mut self) -> Result<(), Error> {
-        let table = self.options.table.borrow().clone();
-        if self.applied < table.position() {
-            return Ok(());
-        }
-        let missing: Vec<SessionId> = match self.made_whole {
-            None => table.iter().map(|(session, _)| session.clone()).collect(),
-            Some(at) if at.elapsed() < LOOK_AGAIN => return Ok(()),
-            Some(_) => self.left_out.all_unreadable().into_iter().map(|(session, _)| session).take(LOOKED_AT).collect(),
-        };
-        for session in missing {
-            let Some(row) = table.get(&session).filter(|row| row.state.phase != Phase::Forgotten) else { continue };
-            if let Some(current) = &row.state.episode
-                && !self.store.holds(&session)?
-            {
-                self.put(&session, row, current)?;
-            }
-        }
-        if self.made_whole.is_none() {
-            // A daemon that was killed over it has left it to us.
-            self.forgotten.extend(purging::forgotten(&table));
-        }
-        self.made_whole = Some(Instant::now());
-        Ok(())
-    }
-
     fn apply(&mut self, record: &StoredRecord) -> Result<(), Error> {
+        if let Some(uuid) = record.stream.memo_uuid() {
+            return self.apply_memo(uuid, record);
+        }
+        if record.stream.is_home() {
+            return self.apply_home(record);
+        }
         let Some(session) = record.stream.session_id() else { return Ok(()) };
         let Ok(recorded) = stream::decode(record) else {
             // The session table counts it and says so.
@@ -400,7 +381,11 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             (Event::Indexed { episode, .. }, Some(row)) => match &row.state.episode {
                 // Superseded meanwhile: its successor stands further on in the journal.
                 Some(current) if current.manifest != episode.manifest => Ok(()),
-                Some(current) => self.put(&session, &row, current),
+                Some(current) => self.put_shown(&session, &row, current),
+                None => Ok(()),
+            },
+            (Event::EpisodeDeleted { .. }, Some(row)) => match &row.state.episode {
+                Some(current) => self.put_shown(&session, &row, current),
                 None => Ok(()),
             },
             // In whose place it began is one of its facts.
@@ -411,7 +396,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             (Event::GroupAssigned { .. } | Event::ParentFound { .. } | Event::Moved { .. }, Some(row)) => {
                 self.put.remove(&session);
                 match &row.state.episode {
-                    Some(current) if row.state.phase != Phase::Forgotten => self.put(&session, &row, current),
+                    Some(current) if row.state.phase != Phase::Forgotten => self.put_shown(&session, &row, current),
                     _ => Ok(()),
                 }
             }

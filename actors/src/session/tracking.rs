@@ -6,6 +6,7 @@ use std::sync::Arc;
 use baton_events::session::{Command, Phase, Rejection};
 use baton_events::transcript::{Kind, Source};
 use ractor::RpcReplyPort;
+use uuid::Uuid;
 
 use super::State;
 use crate::files::FileSeen;
@@ -35,6 +36,11 @@ pub enum Switch {
     Forget {
         /// Its transcript, for a session that was never discovered: its tombstone tells where it lay.
         seen: Option<FileSeen>,
+    },
+    /// Have its episode found no more until the content changes.
+    DeleteEpisode {
+        /// Which.
+        episode: Uuid,
     },
     /// Lift its tombstone, and read it from the start.
     Restore {
@@ -134,6 +140,7 @@ impl State {
             Switch::Track { seen, force, group } => self.track(seen, force, group).await,
             Switch::Untrack { seen } => self.untrack(seen).await,
             Switch::Forget { seen } => self.forget(seen).await,
+            Switch::DeleteEpisode { episode } => self.delete_episode(episode).await,
             Switch::Restore { seen } => self.restore(seen).await,
         };
         let (answer, result) = match switched {
@@ -179,6 +186,14 @@ impl State {
         self.read_to_end().await?;
         self.apply_time().await?;
         Ok(Switched::Done { already })
+    }
+
+    async fn delete_episode(&mut self, episode: Uuid) -> Result<Switched, AppendError> {
+        let before = self.aggregate().version();
+        if let Err(rejection) = self.submit(&Command::DeleteEpisode { episode }, None).await? {
+            return Ok(Switched::Refused(rejection));
+        }
+        Ok(Switched::Done { already: self.aggregate().version() == before })
     }
 
     async fn untrack(&mut self, seen: Option<FileSeen>) -> Result<Switched, AppendError> {

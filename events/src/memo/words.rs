@@ -67,7 +67,8 @@ impl Words {
         if is_json {
             serde_json::from_str::<serde::de::IgnoredAny>(body).map_err(|error| Unfit::NoJson(error.to_string()))?;
         }
-        let body = filter::kept(&plain(body)).ok_or(Unfit::Empty { what: "episode_body" })?;
+        let body = filter::kept(&plain(body)).filter(|body| says_something(body));
+        let body = body.ok_or(Unfit::Empty { what: "episode_body" })?;
         let description = match description.trim() {
             "" => String::new(),
             text => line("source_description", text, DESCRIPTION_MAX_CHARS)?,
@@ -88,6 +89,19 @@ impl Words {
         };
         let name = filter::one_line(&format!("{} {} {}", triplet.source, triplet.edge, triplet.target), NAME_MAX_CHARS);
         Ok(Self { name, body, description: String::new(), triplet: Some(triplet) })
+    }
+
+    /// All of it as one text, as it is searched and read: the name, the body, where it comes from.
+    pub fn text(&self) -> String {
+        let parts = [&self.name, &self.body, &self.description].into_iter().filter(|part| !part.is_empty());
+        let mut text = String::new();
+        for part in parts {
+            if !text.is_empty() {
+                text.push_str("\n\n");
+            }
+            text.push_str(part);
+        }
+        text
     }
 
     /// The same with today's rules of redaction: for every way out.
@@ -112,7 +126,20 @@ fn line(what: &'static str, text: &str, bound: usize) -> Result<String, Unfit> {
     bounded(what, text.trim().chars().count(), bound, "characters")?;
     // What is cut may be longer than its mark or shorter, but it is cut whole.
     let line = filter::one_line(&plain(text), usize::MAX);
-    if line.is_empty() { Err(Unfit::Empty { what }) } else { Ok(line) }
+    if says_something(&line) { Ok(line) } else { Err(Unfit::Empty { what }) }
+}
+
+/// Whether there is more in a text than marks of what was cut out.
+fn says_something(text: &str) -> bool {
+    const MARK: &str = "[redacted:";
+    let mut rest = text;
+    while let Some(at) = rest.find(MARK) {
+        if rest[..at].chars().any(|c| !c.is_whitespace()) {
+            return true;
+        }
+        rest = rest[at..].find(']').map_or("", |end| &rest[at + end + 1..]);
+    }
+    rest.chars().any(|c| !c.is_whitespace())
 }
 
 fn bounded(what: &'static str, found: usize, bound: usize, unit: &'static str) -> Result<(), Unfit> {
@@ -137,6 +164,7 @@ mod tests {
         assert_eq!((&*words.name, &*words.description), ("The name", "from me"));
         assert!(words.body.starts_with("a b\n[redacted:"), "{words:?}");
         assert_eq!(words.redacted(), words);
+        assert_eq!(words.text(), format!("The name\n\n{}\n\nfrom me", words.body));
         let private = Words::note("n", "kept <private>not</private>", "", false).unwrap();
         assert_eq!(private.body, "kept [redacted:private]");
         let longest = "x".repeat(BODY_MAX_BYTES);
@@ -147,6 +175,8 @@ mod tests {
         };
         check("", "b", false, "name says nothing");
         check("n", " \n\u{1}", false, "episode_body says nothing");
+        check("n", "<private>all of it", false, "episode_body says nothing");
+        check(SECRET, "b", false, "name says nothing");
         check("n", "<baton-recall>quoted</baton-recall>", false, "episode_body says nothing");
         check("n", &format!("{longest}x"), false, "episode_body has 262145 bytes, and at most 262144 are kept");
         check(&"n".repeat(201), "b", false, "name has 201 characters");
@@ -163,7 +193,8 @@ mod tests {
         assert_eq!(words.triplet.as_ref().map(|triplet| &*triplet.edge), Some("PREFERS"));
         let refused = Words::triplet("team", " ", "f", "sled").expect_err("refused");
         assert_eq!(refused, Unfit::Empty { what: "edge_name" });
-        let hidden = Words::triplet(SECRET, "IS", "", "x").unwrap();
+        assert!(matches!(Words::triplet(SECRET, "IS", "", "x"), Err(Unfit::Empty { what: "source_node_name" })));
+        let hidden = Words::triplet(&format!("key {SECRET}"), "IS", "", "x").unwrap();
         assert!(!format!("{hidden:?}").contains(SECRET));
     }
 }

@@ -54,6 +54,8 @@ pub struct HomeRow {
 pub struct SessionTable {
     rows: RedBlackTreeMapSync<SessionId, Arc<Row>>,
     memos: RedBlackTreeMapSync<Uuid, Arc<MemoRow>>,
+    /// How many memos stand in each group.
+    groups: RedBlackTreeMapSync<Arc<str>, u64>,
     home: Arc<HomeRow>,
     position: Position,
     skipped: u64,
@@ -79,7 +81,7 @@ impl SessionTable {
     pub fn apply_memo(&mut self, position: Position, uuid: Uuid, sequence: SequenceNumber, event: &memo::Event) {
         let before = self.memos.get(&uuid).map(|row| row.state.clone()).unwrap_or_default();
         let row = MemoRow { version: sequence, state: memo::evolve(before, event), since: position };
-        self.memos.insert_mut(uuid, Arc::new(row));
+        self.restore_memo(uuid, row);
         self.position = position;
     }
 
@@ -103,6 +105,18 @@ impl SessionTable {
 
     /// Puts back one memo as a checkpoint kept it.
     pub fn restore_memo(&mut self, uuid: Uuid, row: MemoRow) {
+        let group = |row: &MemoRow| row.state.memo.as_ref().map(|memo| Arc::<str>::from(memo.group.as_str()));
+        let (left, joined) = (self.memos.get(&uuid).and_then(|row| group(row)), group(&row));
+        if let Some(group) = left {
+            match self.groups.get(&group).copied().unwrap_or_default() {
+                0 | 1 => drop(self.groups.remove_mut(&group)),
+                more => self.groups.insert_mut(group, more - 1),
+            }
+        }
+        if let Some(group) = joined {
+            let more = self.groups.get(&group).copied().unwrap_or_default() + 1;
+            self.groups.insert_mut(group, more);
+        }
         self.memos.insert_mut(uuid, Arc::new(row));
     }
 
@@ -178,6 +192,11 @@ impl SessionTable {
     /// What is known of a memo, deleted or not.
     pub fn memo_row(&self, uuid: Uuid) -> Option<&Arc<MemoRow>> {
         self.memos.get(&uuid)
+    }
+
+    /// The groups in which memos stand, cleared ones included.
+    pub fn memo_groups(&self) -> impl Iterator<Item = &str> {
+        self.groups.keys().map(|group| &**group)
     }
 
     /// How many memos there ever were.
@@ -391,7 +410,9 @@ mod tests {
             other.restore_memo(uuid, MemoRow { since: Position(99), ..MemoRow::clone(row) });
         }
         assert_eq!(other.state_hash(), table.state_hash(), "the same by another way");
+        assert!(other.memo_groups().eq(["g"]) && table.memo_groups().eq(["g"]));
         table.apply_memo(Position(4), uuid, SequenceNumber(2), &memo::Event::Deleted);
+        assert_eq!(table.memo_groups().count(), 0);
         assert!(table.memo(uuid).is_none());
         assert_ne!(other.state_hash(), table.state_hash());
     }

@@ -7,6 +7,7 @@ mod forget;
 mod history;
 mod hook;
 mod log;
+mod memory;
 mod messages;
 mod upkeep;
 mod usage;
@@ -25,6 +26,7 @@ pub use forget::{Forget, ForgetAlso, ForgetRow, Reindex};
 pub use history::{Change, Explain, Happened, Owed, Replayed, ReplayedSession};
 pub use hook::{Handoff, HandoffError, Hook, HookEventStats, HookStats, HookSummary};
 pub use log::{Footprint, LogRead, LogRecord, LogStats};
+pub use memory::{AddMemory, AddTriplet, ClearGraph, Edge, EpisodeEntities, MemoryStatus, Taken};
 pub use messages::{Message, Messages, Part as MessagePart, ToolUse};
 pub use upkeep::{
     Checked, Compact, CompactedConversations, CompactedIndex, Finding, Lost, Part, Repair, Storage, Verify,
@@ -78,6 +80,10 @@ pub struct Hit {
     /// code), `context` (only what stands beside it), `title`, `episode`, `entity` (a thing of that name that the session has
     /// to do with), `vector`; of a session that only filters found, the names of the filters.
     pub matched: Vec<String>,
+    /// Of something that was added and no session said: `text`, `json`, `message` or `triplet`; `session_id` is then
+    /// `memory:<uuid>`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 /// What an answer covers.
@@ -163,6 +169,12 @@ pub struct Row {
     /// Whether it is over, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
+    /// Of something that was added and no session said: `text`, `json`, `message` or `triplet`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Whether its episode was deleted, or cleared with its group: there is none until the content changes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub episode_deleted: bool,
     /// When a failed index is tried again, RFC 3339 UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<String>,

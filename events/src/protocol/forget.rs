@@ -20,6 +20,9 @@ pub struct ForgetParams {
     pub dry_run: bool,
     /// Lift the tombstones instead.
     pub undo: bool,
+    /// Besides the sessions that are named: what was added to this project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notes_of: Option<String>,
 }
 
 /// Arguments of `reindex`; without any, what another filter made is made anew.

@@ -66,6 +66,14 @@ pub enum Which {
     Track,
     /// Stops tracking a session.
     StopTracking,
+    /// A note that no session tells.
+    AddMemory,
+    /// An episode found no more.
+    DeleteEpisode,
+    /// Groups found no more.
+    ClearGraph,
+    /// Whether the memory is well.
+    GetStatus,
 }
 
 /// What calling a tool may change. None of them reaches beyond this machine.
@@ -97,10 +105,19 @@ pub struct Argument {
 pub enum Kind {
     /// A string that must be there and must say something.
     Needed,
+    /// A text that must be there, and may be longer than others.
+    Long {
+        /// Most bytes that are taken.
+        most_bytes: usize,
+    },
     /// A string; an empty one counts as none.
     Text,
     /// A string, or a list of strings; empty ones count as none.
     Texts,
+    /// The same, and there must be one.
+    TextsNeeded,
+    /// Anything; it is neither listed nor looked at.
+    Ignored,
     /// A whole number from `least` to `most`.
     Count {
         /// When it is not given.

@@ -499,8 +499,9 @@ proptest! {
         let mut given = serde_json::Map::new();
         for argument in tool.arguments {
             let value = match argument.kind {
-                tool::Kind::Needed | tool::Kind::Text => serde_json::json!(text),
-                tool::Kind::Texts => serde_json::json!([text, text]),
+                tool::Kind::Needed | tool::Kind::Long { .. } | tool::Kind::Text => serde_json::json!(text),
+                tool::Kind::Ignored => serde_json::json!({text.clone(): number}),
+                tool::Kind::Texts | tool::Kind::TextsNeeded => serde_json::json!([text, text]),
                 tool::Kind::Count { least, most, .. } => serde_json::json!(number.clamp(least, most)),
                 tool::Kind::Flag { .. } => serde_json::json!(flag),
             };
@@ -509,8 +510,11 @@ proptest! {
         let taken = tool.check(Some(&serde_json::Value::Object(given).to_string())).map_err(TestCaseError::fail)?;
         for argument in tool.arguments {
             match argument.kind {
-                tool::Kind::Needed | tool::Kind::Text => prop_assert_eq!(taken.text(argument.name), Some(text.clone())),
-                tool::Kind::Texts => prop_assert_eq!(taken.texts(argument.name), [text.clone(), text.clone()]),
+                tool::Kind::Needed | tool::Kind::Long { .. } | tool::Kind::Text => {
+                    prop_assert_eq!(taken.text(argument.name), Some(text.clone()));
+                }
+                tool::Kind::Ignored => prop_assert!(taken.ignored().contains(&argument.name)),
+                tool::Kind::Texts | tool::Kind::TextsNeeded => prop_assert_eq!(taken.texts(argument.name), [text.clone(), text.clone()]),
                 tool::Kind::Count { least, most, .. } => {
                     prop_assert_eq!(taken.count(argument.name), number.clamp(least, most));
                 }

@@ -1,6 +1,7 @@
 //! What a path below a transcript root says: which session a file is, or that it is none.
 
 use crate::conversation::Agent;
+use crate::memo;
 use crate::record::SessionId;
 
 /// A transcript, known by its path alone.
@@ -47,7 +48,9 @@ pub(super) fn claude(rel_path: &str) -> Option<Located> {
         [_, parent, "subagents", ..] if subagent => Kind::Subagent { parent: Some(SessionId::new(parent)?) },
         _ => return None,
     };
-    Some(Located { agent: Agent::ClaudeCode, session: SessionId::new(stem)?, kind })
+    // What is called as memos are is no session's.
+    let session = SessionId::new(stem).filter(|id| !memo::is_key(id.as_str()))?;
+    Some(Located { agent: Agent::ClaudeCode, session, kind })
 }
 
 /// How the name of every transcript of Codex begins.
@@ -146,6 +149,7 @@ mod tests {
             "-home-u-app/0a1b.jsonl.tmp",
             "-home-u-app/.0a1b.jsonl",
             "-home-u-app/journal.jsonl",
+            "-home-u-app/memory:00000000-0000-0000-0000-000000000007.jsonl",
             "-home-u-app/../0a1b.jsonl",
             "-home-u-app/0a1b/0a1b.jsonl",
             "-home-u-app/0a1b/tool-results/x.jsonl",

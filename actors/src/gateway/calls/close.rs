@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use baton_events::projection::table::Row;
 use baton_events::protocol::{CloseParams, answer, code};
 use baton_events::record::{CommandId, Position};
 use baton_events::redact::redact;
@@ -45,7 +46,7 @@ pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Service
     let unread = unread.ok().flatten();
     if let Some(why) = resolve::stop_of(services, &id) {
         let episode_uuid =
-            services.table.borrow().get(&id).and_then(|row| Some(row.state.episode.as_ref()?.uuid.to_string()));
+            services.table.borrow().get(&id).and_then(|row| Some(shown_uuid(services, row)?.to_string()));
         let message = format!("session {id} not closed: {why}");
         let (status, session_id) = ("error".to_owned(), Some(id.to_string()));
         return Ok(answer::Close { status, session_id, episode_uuid, message });
@@ -79,10 +80,21 @@ pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Service
         Ok(closed) => closed.unwrap_or(Err(CallError::Gone)),
         Err(_) => Err(CallError::TimedOut),
     };
-    Ok(match closed {
+    let mut answer = match closed {
         Ok((closed, Some(why))) => answers::not_findable(&id, &closed, &why),
         closed => answers::close(&id, closed.map(|(closed, _)| closed)),
-    })
+    };
+    let row = services.table.borrow().get(&id).cloned();
+    if answer.episode_uuid.is_some() && row.is_some_and(|row| services.table.borrow().is_deleted(&row)) {
+        answer.episode_uuid = None;
+        answer.message.push_str("; that episode was deleted, and is not found until the session says something else");
+    }
+    Ok(answer)
+}
+
+/// The episode of a session that may be told.
+fn shown_uuid(services: &Services, row: &Row) -> Option<Uuid> {
+    services.table.borrow().shown(row).map(|episode| episode.uuid)
 }
 
 /// Waits until searches find what was recorded up to `position`, as long as it takes; or says why they do not, if the memory

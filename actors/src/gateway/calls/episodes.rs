@@ -1,19 +1,21 @@
-//! Episodes, newest first.
+//! Episodes of sessions, and what was added, newest first.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use baton_events::memo::{self, Memo};
 use baton_events::projection::table::Row;
 use baton_events::protocol::{EpisodesParams, Failure, Progress, answer, method};
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
 use baton_events::session::EpisodeRef;
+use uuid::Uuid;
 
 use super::search::{Ready, asking, ready};
 use super::{Ended, internal};
 use crate::gateway::connection::Out;
-use crate::gateway::{Services, conversation, graph, lazy, page, resolve};
+use crate::gateway::{Services, conversation, graph, lazy, memo as added, page, resolve, shown};
 
 /// What stands at the end of an episode that is too long for an answer.
 const CUT: &str = "\n… cut; `baton show` has the whole";
@@ -45,7 +47,14 @@ pub(in crate::gateway) async fn episodes(
     let limit = page::entries(asked.limit);
     let found = tokio::task::spawn_blocking(move || {
         let mut found = Found::default();
-        let mut listed: Vec<(Key, Arc<Row>)> = Vec::new();
+        let mut listed: Vec<(Key, Listed)> = Vec::new();
+        for (uuid, _) in table.memos() {
+            let Some((_, memo)) = table.memo(uuid) else { continue };
+            let key = (Reverse(memo.at.0), memo::key(uuid));
+            if behind.as_ref().is_none_or(|behind| key > *behind) && !shown::is_memo_hidden(&settings, &groups, memo) {
+                listed.push((key, Listed::Memo(uuid, memo.clone())));
+            }
+        }
         for (id, row) in table.iter() {
             if row.state.episode.is_none() || graph::hidden(&table, &settings, &groups, id.as_str()) {
                 continue;
@@ -56,14 +65,14 @@ pub(in crate::gateway) async fn episodes(
             }
             let key = key_of(id, row);
             if behind.as_ref().is_none_or(|behind| key > *behind) {
-                listed.push((key, row.clone()));
+                listed.push((key, Listed::Session(row.clone())));
             }
         }
         listed.sort_by(|(a, _), (b, _)| a.cmp(b));
         let total = limit.min(listed.len()) as u64;
         let mut told = Instant::now();
         let mut bytes = 0;
-        for (key, row) in listed {
+        for (key, entry) in listed {
             if found.episodes.len() == limit || found.unreadable == UNREADABLE_MOST {
                 return Some(found.cut());
             }
@@ -75,7 +84,11 @@ pub(in crate::gateway) async fn episodes(
                 let done = found.episodes.len() as u64;
                 telling.progress(&Progress { what: "reading episodes".to_owned(), done, total });
             }
-            match entry(&reading, &key.1, &row) {
+            let read = match &entry {
+                Listed::Session(row) => session_entry(&reading, &key.1, row),
+                Listed::Memo(uuid, memo) => memo_entry(&reading, *uuid, memo),
+            };
+            match read {
                 Entry::Read(entry) => {
                     bytes += serde_json::to_vec(&entry).map_or(0, |json| json.len());
                     if bytes > page::PAGE_BYTES && !found.episodes.is_empty() {
@@ -141,6 +154,12 @@ fn key(question: &page::Question, cursor: &str) -> Result<Key, Failure> {
     read.ok_or_else(|| page::unknown(cursor))
 }
 
+/// What is to be read.
+enum Listed {
+    Session(Arc<Row>),
+    Memo(Uuid, Memo),
+}
+
 /// What came of reading one.
 enum Entry {
     Read(Box<answer::EpisodeEntry>),
@@ -150,8 +169,21 @@ enum Entry {
     Gone,
 }
 
-/// An episode with its text.
-fn entry(services: &Services, id: &SessionId, row: &Row) -> Entry {
+/// What was added, with its text.
+fn memo_entry(services: &Services, uuid: Uuid, memo: &Memo) -> Entry {
+    match added::entry(services, uuid, memo) {
+        Ok(entry) => Entry::Read(Box::new(answer::EpisodeEntry { content: bounded(entry.content), ..entry })),
+        // Deleted or told anew meanwhile.
+        Err(_) if services.table.borrow().memo(uuid).is_none_or(|(_, now)| now.words != memo.words) => Entry::Gone,
+        Err(error) => {
+            tracing::warn!(memo = %uuid, %error, "words not readable, left out of the list");
+            Entry::Unreadable
+        }
+    }
+}
+
+/// A session's episode with its text.
+fn session_entry(services: &Services, id: &SessionId, row: &Row) -> Entry {
     let state = &row.state;
     let Some(current) = state.episode.as_ref() else { return Entry::Gone };
     let show = services.settings.borrow().filtering;

@@ -7,6 +7,7 @@
 mod aside;
 mod chosen;
 mod family;
+mod notes;
 mod remains;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use baton_events::record::SessionId;
 use baton_events::redact::redact;
 use baton_events::session::State;
 use tokio::task::JoinSet;
+use uuid::Uuid;
 
 use super::looking::told_of;
 use super::{Ended, internal};
@@ -44,7 +46,9 @@ pub(in crate::gateway) async fn forget(
         true => chosen::forgotten(&asked, services).await?,
         false => chosen::to_be_forgotten(&asked, services, out).await?,
     };
+    let notes = notes::of_project(services, &asked);
     let mut told = told(services, &chosen).await;
+    told.notes = notes.len() as u64;
     told.dry_run = asked.dry_run;
     if asked.dry_run {
         if !asked.undo {
@@ -63,7 +67,7 @@ pub(in crate::gateway) async fn forget(
             true => restore(&services_then, targets, &working).await,
             false => {
                 let unkept = if asked.only { None } else { remains::keep(&services_then, &targets).await.err() };
-                let mut done = carry_out(&services_then, targets, &working).await;
+                let mut done = carry_out(&services_then, targets, notes, &working).await;
                 done.problems
                     .extend(unkept.map(|why| format!("copies that are made later will not be known as such: {why}")));
                 done
@@ -119,7 +123,7 @@ struct Done {
 }
 
 /// Tombstones for all, then one purge of them together.
-async fn carry_out(services: &Arc<Services>, targets: Vec<Target>, work: &Work) -> Done {
+async fn carry_out(services: &Arc<Services>, targets: Vec<Target>, notes: Vec<Uuid>, work: &Work) -> Done {
     let mut done = Done::default();
     work.begin(2 * targets.len());
     let ids: Vec<SessionId> = targets.iter().map(|target| target.id.clone()).collect();
@@ -148,6 +152,7 @@ async fn carry_out(services: &Arc<Services>, targets: Vec<Target>, work: &Work) 
             Err(error) => done.problems.push(format!("a session was not forgotten: {error}")),
         }
     }
+    forgotten.extend(notes::delete(services, notes, &mut done.problems).await);
     // The table is published before anybody hears of an event.
     let position = services.table.borrow().position();
     services.handoffs.clear();
@@ -294,8 +299,8 @@ fn sessions(count: usize) -> String {
 }
 
 fn would(told: &answer::Forget, undo: bool) -> String {
-    let count = sessions(told.sessions.len() + told.also.len());
-    match (told.sessions.is_empty(), undo) {
+    let count = format!("{}{}", sessions(told.sessions.len() + told.also.len()), notes::told(told.notes));
+    match (told.sessions.is_empty() && told.notes == 0, undo) {
         (true, false) => "nothing fits: there is nothing to forget".to_owned(),
         (true, true) => "nothing fits: no such session is forgotten".to_owned(),
         (false, false) => {
@@ -314,9 +319,10 @@ fn forgotten_message(told: &answer::Forget, done: &Done) -> String {
     if !done.problems.is_empty() {
         return redact(&format!("not everything is done: {}", listed(&done.problems))).into_owned();
     }
-    if told.sessions.is_empty() {
+    if told.sessions.is_empty() && told.notes == 0 {
         return would(told, false);
     }
+    let lasting = if told.notes == 0 { "" } else { ", but for what was added, which is gone for good" };
     let count = told.sessions.len() + told.also.len();
     let already = match done.already {
         0 => String::new(),
@@ -324,9 +330,10 @@ fn forgotten_message(told: &answer::Forget, done: &Done) -> String {
         some => format!(" ({some} of them as before)"),
     };
     format!(
-        "{} forgotten{already}: no file of Baton's home has that text any more, and no transcript of it is read again; `baton \
-         forget --undo` lifts that",
-        sessions(count)
+        "{}{} forgotten{already}: no file of Baton's home has that text any more, and no transcript of it is read again; `baton \
+         forget --undo` lifts that{lasting}",
+        sessions(count),
+        notes::told(told.notes)
     )
 }
 

@@ -11,7 +11,7 @@ use baton_events::session::{Phase, State};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::narrowing::{self, Narrowing};
-use crate::gateway::{Services, answers, family, lazy, resolve};
+use crate::gateway::{Services, answers, family, lazy, resolve, shown};
 use crate::memory::{Demands, Query, Searcher};
 use crate::obstacle::Obstacle;
 
@@ -110,9 +110,12 @@ pub(in crate::gateway) async fn search(
         let broke = |error| internal("the search failed", error);
         let narrowing = Narrowing::of(&question, &table, &settings, &searcher, directory.as_deref()).map_err(broke)?;
         let row = |id: &str| SessionId::new(id).and_then(|id| table.get(&id).cloned());
-        let hidden =
-            |id: &str| row(id).is_none_or(|row| row.state.phase == Phase::Forgotten || settings.excludes(&row.state));
-        let exclude = |id: &str| hidden(id) || !narrowing.admits(&question, id, row(id).as_ref().map(|row| &row.state));
+        let hidden = |id: &str| shown::hidden(&table, &settings, &[], id);
+        let admits = |id: &str| match shown::memo_as_state(&table, id) {
+            Some(state) => narrowing.admits(&question, id, Some(&state)),
+            None => narrowing.admits(&question, id, row(id).as_ref().map(|row| &row.state)),
+        };
+        let exclude = |id: &str| hidden(id) || !admits(id);
         let own = directory.filter(|_| project.is_none()).map(|directory| crate::place::of(&directory).project);
         let (project, favour) = (project.as_deref(), own.as_deref());
         let mut notes = [question.notes.clone(), narrowing.notes.clone()].concat();
@@ -156,7 +159,10 @@ pub(in crate::gateway) async fn search(
                 notes.push(format!("no passage has {}: found by the words instead", phrases.join(" and ")));
             }
         }
-        Ok((hits.into_iter().map(|hit| answers::hit(&table, hit)).collect(), notes))
+        let mut hits: Vec<answer::Hit> = hits.into_iter().map(|hit| answers::hit(&table, hit)).collect();
+        // The first place of what was added is the best one, and stands for all of it.
+        hits.dedup_by(|second, first| second.source.is_some() && second.session_id == first.session_id);
+        Ok((hits, notes))
     });
     let (hits, notes) = found.await.map_err(|error| internal("the search broke", error))??;
     Ok(answer::Search { hits, freshness, notes: notes.iter().map(|note| redact(note).into_owned()).collect() })

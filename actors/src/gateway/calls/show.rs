@@ -6,9 +6,15 @@ use baton_events::protocol::{Failure, ShowParams, answer};
 
 use super::{Ended, internal};
 use crate::gateway::family::Family;
-use crate::gateway::{Services, answers, conversation, resolve, usage};
+use crate::gateway::{Services, answers, conversation, memo, resolve, usage};
 
 pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services>) -> Result<answer::Show, Ended> {
+    if let Some((uuid, added)) = memo::meant(services, &asked.session) {
+        let services = services.clone();
+        let read = tokio::task::spawn_blocking(move || memo::show(&services, uuid, &added)).await;
+        let read = read.map_err(|error| internal("reading what was added broke", error))?;
+        return Ok(read.map_err(|error| internal("what was added cannot be read", error))?);
+    }
     let id = resolve::session(services, &asked.session).await?;
     let table = services.table.borrow().clone();
     let Some(row) = table.get(&id).cloned() else {
@@ -18,7 +24,7 @@ pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services
     // A row has a note, an episode its conversation: both are files.
     let read = tokio::task::spawn_blocking(move || {
         let shown = answers::row(&services, &id, &row.state);
-        let (current, items) = match row.state.episode.clone() {
+        let (current, items) = match table.shown(&row).cloned() {
             Some(current) => {
                 let read = conversation::of(&services, &id, current);
                 let (current, items) = read.map_err(|error| internal("the episode cannot be read", error))?;

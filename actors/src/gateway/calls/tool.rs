@@ -9,16 +9,16 @@ use std::sync::Arc;
 
 use baton_events::protocol::tool::{self, Arguments, Which};
 use baton_events::protocol::{
-    BlameParams, Caller, CloseParams, During, EpisodesParams, FactsParams, Failure, FixParams, HandoffParams,
-    HowParams, NodesParams, PatternsParams, SyncParams, ToolParams, TrackParams, TrackingParams, UnindexedParams,
-    UntrackParams, answer, code,
+    AddMemoryParams, BlameParams, Caller, ClearGraphParams, CloseParams, During, EpisodesParams, FactsParams, Failure,
+    FixParams, HandoffParams, HowParams, NodesParams, PatternsParams, SyncParams, ToolParams, TrackParams,
+    TrackingParams, UnindexedParams, UntrackParams, UuidParams, answer, code,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    Ended, blame, close, episodes, facts, fix, handoff, how, internal, nodes, patterns, sync, track, tracking,
-    unindexed,
+    Ended, blame, close, deleting, episodes, facts, fix, handoff, how, internal, memory, nodes, patterns, sync, track,
+    tracking, unindexed,
 };
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, answers, resolve};
@@ -77,6 +77,10 @@ impl Call<'_> {
             Which::Status => self.status().await,
             Which::Track => self.track().await,
             Which::StopTracking => self.stop_tracking().await,
+            Which::AddMemory => self.add_memory().await,
+            Which::DeleteEpisode => self.delete_episode().await,
+            Which::ClearGraph => self.clear_graph().await,
+            Which::GetStatus => told(&memory::status(self.services), true),
         }
     }
 
@@ -223,6 +227,40 @@ impl Call<'_> {
         let asked = UntrackParams { session: self.arguments.text("session_id").unwrap_or_default() };
         let stopped = track::untrack(asked, self.services).await?;
         told(&stopped, stopped.status == "success")
+    }
+
+    async fn add_memory(&self) -> Result<answer::ToolResult, Ended> {
+        let asked = AddMemoryParams {
+            name: self.arguments.text("name").unwrap_or_default(),
+            episode_body: self.arguments.text("episode_body").unwrap_or_default(),
+            group_id: self.place("group_id"),
+            source: self.arguments.text("source"),
+            source_description: self.arguments.text("source_description"),
+            uuid: self.arguments.text("uuid"),
+            reference_time: self.arguments.text("reference_time"),
+            ignored: self.arguments.ignored().into_iter().map(str::to_owned).collect(),
+            caller: self.caller.clone(),
+            command_id: self.command_id.clone(),
+        };
+        told(&memory::add(asked, self.services).await?, true)
+    }
+
+    fn uuid(&self) -> UuidParams {
+        UuidParams { uuid: self.arguments.text("uuid").unwrap_or_default(), command_id: self.command_id.clone() }
+    }
+
+    async fn delete_episode(&self) -> Result<answer::ToolResult, Ended> {
+        told(&deleting::episode(self.uuid(), self.services).await?, true)
+    }
+
+    async fn clear_graph(&self) -> Result<answer::ToolResult, Ended> {
+        let asked = ClearGraphParams {
+            groups: self.places("group_ids"),
+            confirm: self.arguments.flag("confirm"),
+            command_id: self.command_id.clone(),
+        };
+        let (cleared, done) = deleting::clear(asked, self.services).await?;
+        told(&cleared, done)
     }
 
     /// A project or group; one that begins with a dot is meant from the caller's directory.

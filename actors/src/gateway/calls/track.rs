@@ -102,7 +102,7 @@ async fn ask(services: &Services, id: &SessionId, switch: Switch) -> Result<Swit
 }
 
 /// The group that a text names: a project that is known, else a name of its own.
-fn group(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
+pub(super) fn group(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
     let refuse = |why: String| failure(code::INVALID_PARAMS, why);
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let is_name = !text.is_empty() && text.len() <= GROUP_CHARS && text.chars().all(fits);

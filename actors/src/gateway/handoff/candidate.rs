@@ -49,7 +49,7 @@ pub(super) fn candidates(
         }
         let ended = ended_at(state);
         let late_enough = wanted.after.is_none_or(|after| ended > after);
-        if !late_enough || !has_content(state) || settings.excludes(state) {
+        if !late_enough || !has_content(table, row) || settings.excludes(state) {
             continue;
         }
         let entry = (wanted.first != Some(id), Reverse(ended), id, row);
@@ -73,9 +73,9 @@ fn is_of(state: &State, project: &str) -> bool {
     (place || state.group.as_deref() == Some(project)) && !state.is_subagent()
 }
 
-/// Whether it has an episode, or will have one.
-fn has_content(state: &State) -> bool {
-    state.episode.is_some() || is_under_way(state)
+/// Whether it has an episode that may be shown, or will have one.
+fn has_content(table: &SessionTable, row: &Row) -> bool {
+    table.shown(row).is_some() || is_under_way(&row.state)
 }
 
 /// Whether its episode is being made, or is promised to be.

@@ -140,7 +140,7 @@ fn last_of_projects(services: &Services) -> Vec<(SessionId, EpisodeRef)> {
     let mut last: BTreeMap<&str, (Timestamp, &SessionId, &EpisodeRef)> = BTreeMap::new();
     for (id, row) in table.iter() {
         let state = &row.state;
-        let (Some(place), Some(episode)) = (&state.place, &state.episode) else { continue };
+        let (Some(place), Some(episode)) = (&state.place, table.shown(row)) else { continue };
         let ended = ended_at(state);
         if last.get(place.project.as_str()).is_some_and(|(known, _, _)| *known >= ended) {
             continue;

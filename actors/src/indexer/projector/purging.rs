@@ -1,11 +1,12 @@
 //! What is forgotten leaves the memory's files.
 
+use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::record::{Position, SessionId};
 use baton_events::session::Phase;
 use tokio::sync::oneshot;
 
-use super::{Command, Error, Port, Projector};
+use super::{Command, Error, Port, Projector, memos};
 
 /// Somebody waits for sessions to be purged.
 pub(super) struct Purge {
@@ -14,9 +15,15 @@ pub(super) struct Purge {
     pub(super) reply: oneshot::Sender<Result<(), String>>,
 }
 
-/// All sessions that are forgotten.
+/// All sessions that are forgotten, and all memos that are deleted.
 pub(super) fn forgotten(table: &SessionTable) -> impl Iterator<Item = SessionId> {
-    table.iter().filter(|(_, row)| row.state.phase == Phase::Forgotten).map(|(session, _)| session.clone())
+    let sessions = table.iter().filter(|(_, row)| row.state.phase == Phase::Forgotten).map(|(id, _)| id.clone());
+    let memos = table.memos().filter(|(_, row)| row.state.memo.is_none()).map(|(uuid, _)| memo::key(uuid));
+    sessions.chain(memos)
+}
+
+fn is_gone(table: &SessionTable, id: &SessionId) -> bool {
+    table.get(id).is_some_and(|row| row.state.phase == Phase::Forgotten) || memos::is_deleted(table, id)
 }
 
 impl Port {
@@ -41,7 +48,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.forgotten.extend(ready.iter().flat_map(|purge| purge.sessions.iter().cloned()));
         // One whose tombstone was lifted meanwhile is there again, and what is there is not purged.
         let table = self.options.table.borrow().clone();
-        self.forgotten.retain(|session| table.get(session).is_some_and(|row| row.state.phase == Phase::Forgotten));
+        self.forgotten.retain(|session| is_gone(&table, session));
         if self.forgotten.is_empty() && ready.is_empty() {
             return Ok(());
         }

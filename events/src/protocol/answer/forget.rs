@@ -17,6 +17,9 @@ pub struct Forget {
     /// Such sessions, where only those that were named were to go.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<ForgetAlso>,
+    /// Of a project: how many notes and facts go that were added to it, for good.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub notes: u64,
     /// Files of conversations and notes that were deleted; where it was only looked, that are there to be deleted. What the
     /// memory holds is not counted.
     pub files: u64,
@@ -31,6 +34,10 @@ pub struct Forget {
     pub transcripts: Vec<String>,
     /// What was done, and what to do next.
     pub message: String,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A session that goes.

@@ -20,9 +20,15 @@ enum Given {
     Texts(Vec<String>),
     Count(u32),
     Flag(bool),
+    Ignored,
 }
 
 impl Arguments {
+    /// The names of those that were given and are not looked at.
+    pub fn ignored(&self) -> Vec<&'static str> {
+        self.0.iter().filter(|(_, given)| **given == Given::Ignored).map(|(name, _)| *name).collect()
+    }
+
     /// A string, if one was given.
     pub fn text(&self, name: &str) -> Option<String> {
         self.texts(name).into_iter().next()
@@ -86,10 +92,12 @@ impl Tool {
         }
         let Some((name, value)) = values.pop() else {
             return match argument.kind {
-                Kind::Needed => Err(format!("{}: {} is missing: {}", self.name, argument.name, argument.description)),
+                Kind::Needed | Kind::Long { .. } | Kind::TextsNeeded => {
+                    Err(format!("{}: {} is missing: {}", self.name, argument.name, argument.description))
+                }
                 Kind::Count { default, .. } => Ok(Some(Given::Count(default))),
                 Kind::Flag { default } => Ok(Some(Given::Flag(default))),
-                Kind::Text | Kind::Texts => Ok(None),
+                Kind::Text | Kind::Texts | Kind::Ignored => Ok(None),
             };
         };
         argument.kind.take(&value).map_err(|wrong| format!("{}: {name} {wrong}", self.name))
@@ -97,7 +105,7 @@ impl Tool {
 
     fn unknown_argument(&self, unknown: &str) -> String {
         let names = || self.arguments.iter().flat_map(|it| std::iter::once(&it.name).chain(it.aliases)).copied();
-        let listed = self.arguments.iter().map(|argument| argument.name).collect::<Vec<_>>().join(", ");
+        let listed = self.listed().map(|argument| argument.name).collect::<Vec<_>>().join(", ");
         let shown: String = unknown.chars().take(80).collect();
         match nearest(unknown, names()) {
             Some(near) => {
@@ -119,14 +127,27 @@ impl Kind {
     fn take(self, value: &Value) -> Result<Option<Given>, String> {
         let expected = |what: &str| Err(format!("is {}; expected is {what}", told(value)));
         match (self, value) {
-            (Self::Needed, Value::String(text)) if text.trim().is_empty() => Err("is empty".to_owned()),
-            (Self::Needed | Self::Text | Self::Texts, Value::String(text)) => texts(&[text.as_str()]),
-            (Self::Texts, Value::Array(list)) => match list.iter().map(Value::as_str).collect::<Option<Vec<_>>>() {
-                Some(list) => texts(&list),
-                None => expected("a string or a list of strings"),
+            (Self::Ignored, _) => Ok(Some(Given::Ignored)),
+            (Self::Needed | Self::Long { .. } | Self::TextsNeeded, Value::String(text)) if text.trim().is_empty() => {
+                Err("is empty".to_owned())
+            }
+            (Self::Long { most_bytes }, Value::String(text)) => match text.len() <= most_bytes {
+                // As it is: blanks in front may be an indentation.
+                true => Ok(Some(Given::Texts(vec![text.clone()]))),
+                false => Err(format!("has {} bytes; at most {most_bytes} are taken", text.len())),
             },
-            (Self::Needed | Self::Text, _) => expected("a string"),
-            (Self::Texts, _) => expected("a string or a list of strings"),
+            (Self::Needed | Self::Text | Self::Texts | Self::TextsNeeded, Value::String(text)) => {
+                texts(&[text.as_str()])
+            }
+            (Self::Texts | Self::TextsNeeded, Value::Array(list)) => {
+                match list.iter().map(Value::as_str).collect::<Option<Vec<_>>>().map(|list| texts(&list)) {
+                    Some(Ok(None)) if self == Self::TextsNeeded => Err("is empty".to_owned()),
+                    Some(taken) => taken,
+                    None => expected("a string or a list of strings"),
+                }
+            }
+            (Self::Needed | Self::Long { .. } | Self::Text, _) => expected("a string"),
+            (Self::Texts | Self::TextsNeeded, _) => expected("a string or a list of strings"),
             (Self::Count { least, most, .. }, value) => {
                 let whole = value.as_u64().or_else(|| {
                     // Some clients write every number as a float.

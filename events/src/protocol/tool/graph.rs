@@ -1,5 +1,77 @@
 //! Tools that look at single episodes, entities and facts, add to them and take them away.
 
-use super::Tool;
+use super::{Effect, Kind, OFF, Tool, Which, argument};
+use crate::memo::BODY_MAX_BYTES;
 
-pub(super) const TOOLS: &[Tool] = &[];
+const UUID_OF_EPISODE: &str = "The episode's uuid, as a search, get_episodes or add_memory told it.";
+const INTO: &str = "The group it goes into: a project's directory, the last part of one, or a name of its own of up to 64 \
+                    letters, digits, dots, dashes and underscores. Without it: your project.";
+const IGNORED: &str = "Taken for the sake of other servers, and ignored: nothing here is extracted by a model.";
+
+pub(super) const TOOLS: &[Tool] = &[
+    Tool {
+        which: Which::AddMemory,
+        name: "add_memory",
+        aliases: &["add_episode"],
+        title: "Remember something",
+        description: "Keeps a note that no session tells: a rule of the team, a decision made elsewhere, a result worth \
+                      finding again. It is durable when the answer comes, and the next search finds it. What sessions say \
+                      is remembered without it. The same note again changes nothing; with a uuid it replaces what that \
+                      uuid said before. Secrets are cut out.",
+        effect: Effect::Adds,
+        listed: true,
+        arguments: &[
+            argument("name", Kind::Needed, "What it is called, in a few words."),
+            argument("episode_body", Kind::Long { most_bytes: BODY_MAX_BYTES }, "What is to be remembered."),
+            argument("group_id", Kind::Text, INTO),
+            argument("source", Kind::Text, "What the body is: text (the default), json or message."),
+            argument("source_description", Kind::Text, "Where it comes from."),
+            argument("uuid", Kind::Text, "Of a note that is to be replaced, or your own for a new one."),
+            argument("reference_time", Kind::Text, "When it was so, RFC 3339. Without it: now."),
+            argument("excluded_entity_types", Kind::Ignored, IGNORED),
+            argument("custom_extraction_instructions", Kind::Ignored, IGNORED),
+            argument("previous_episode_uuids", Kind::Ignored, IGNORED),
+            argument("update_communities", Kind::Ignored, IGNORED),
+            argument("saga", Kind::Ignored, IGNORED),
+            argument("saga_previous_episode_uuid", Kind::Ignored, IGNORED),
+        ],
+    },
+    Tool {
+        which: Which::DeleteEpisode,
+        name: "delete_episode",
+        aliases: &[],
+        title: "Delete an episode",
+        description: "Has an episode found and shown no more, with the facts that only it supported. A session's stays deleted \
+                      until the session says something else; its conversation stays stored, and only a person can have \
+                      that forgotten. Of a note that was added the words are deleted. Call it when a person asks for it.",
+        effect: Effect::TakesAway,
+        listed: false,
+        arguments: &[argument("uuid", Kind::Needed, UUID_OF_EPISODE)],
+    },
+    Tool {
+        which: Which::ClearGraph,
+        name: "clear_graph",
+        aliases: &[],
+        title: "Clear groups",
+        description: "Has everything that groups hold by now found and shown no more: episodes of sessions, notes and facts. \
+                      What sessions say later is found again. Without confirm=true nothing is done, and the answer tells \
+                      what would go. Call it only when a person asks for it.",
+        effect: Effect::TakesAway,
+        listed: false,
+        arguments: &[
+            argument("group_ids", Kind::Texts, "Which groups. Without it: all of them."),
+            argument("confirm", OFF, "Really do it."),
+        ],
+    },
+    Tool {
+        which: Which::GetStatus,
+        name: "get_status",
+        aliases: &[],
+        title: "Ask whether the memory is well",
+        description: "Says whether the memory follows what is written, how much it holds, and what is wrong with it, if \
+                      anything is. Call it when searches find less than they should.",
+        effect: Effect::Reads,
+        listed: false,
+        arguments: &[],
+    },
+];

@@ -18,6 +18,12 @@ fn the_tools_are_those_of_the_contract() {
         how | command! project\n\
         blame | path! project\n\
         patterns | project diagram/format\n\
+        add_memory add_episode | name! episode_body! group_id source source_description uuid reference_time \
+        (excluded_entity_types) (custom_extraction_instructions) (previous_episode_uuids) (update_communities) (saga) \
+        (saga_previous_episode_uuid)\n\
+        delete_episode | uuid!\n\
+        clear_graph | group_ids confirm=false\n\
+        get_status | \n\
         session_tracking_close | session_id reason\n\
         session_tracking_list_unindexed | project_namespace/project include_inactive=true\n\
         session_tracking_sync_history | project days=7 max_sessions=100 dry_run=true\n\
@@ -27,8 +33,9 @@ fn the_tools_are_those_of_the_contract() {
     let shown = |argument: &Argument| {
         let name = std::iter::once(&argument.name).chain(argument.aliases).copied().collect::<Vec<_>>().join("/");
         match argument.kind {
-            Kind::Needed => format!("{name}!"),
+            Kind::Needed | Kind::Long { .. } | Kind::TextsNeeded => format!("{name}!"),
             Kind::Text | Kind::Texts => name,
+            Kind::Ignored => format!("({name})"),
             Kind::Count { default, .. } => format!("{name}={default}"),
             Kind::Flag { default } => format!("{name}={default}"),
         }
@@ -71,9 +78,10 @@ fn schemas_are_plain_and_closed() {
     for tool in all() {
         let schema = Value::Object(tool.input_schema());
         assert_eq!(schema["type"], "object");
-        assert_eq!(schema["additionalProperties"], false);
+        let ignored = tool.arguments.iter().filter(|argument| argument.kind == Kind::Ignored).count();
+        assert_eq!(schema["additionalProperties"], ignored > 0);
         let properties = schema["properties"].as_object().expect("properties");
-        assert_eq!(properties.len(), tool.arguments.len());
+        assert_eq!(properties.len(), tool.arguments.len() - ignored);
         for (name, property) in properties {
             assert!(property["type"].is_string() || property["anyOf"].is_array(), "{name}: {property}");
             assert!(property["description"].is_string(), "{name}: {property}");
@@ -132,6 +140,12 @@ fn arguments_are_checked() {
         ("session_tracking_sync_history", json!({"dryrun": false}), &["did you mean dry_run?"]),
         ("session_tracking_close", json!({"session": "a"}), &["did you mean session_id?"]),
         ("stop_tracking_session", json!({}), &["session_id is missing"]),
+        ("add_memory", json!({"name": "n", "episode_body": "x".repeat(200_000)}), &[]),
+        ("add_memory", json!({"name": "n", "episode_body": "x".repeat(262_145)}), &["262145 bytes", "at most 262144"]),
+        ("add_memory", json!({"name": "n", "episode_body": " \n"}), &["episode_body is empty"]),
+        ("add_memory", json!({"name": "n", "episode_body": ["a"]}), &["episode_body is a list"]),
+        ("add_memory", json!({"name": "n", "episode_body": "b", "saga": 7, "update_communities": true}), &[]),
+        ("add_memory", json!({"name": "n", "episode_body": "b", "sage": 7}), &["did you mean saga?", "There are name"]),
     ];
     for (name, arguments, says) in cases {
         match tool(name).check(Some(&arguments.to_string())) {

@@ -136,7 +136,8 @@ fn check(asked: &ForgetParams) -> Result<(), Failure> {
             "an empty name is no project's; `baton sessions` lists those there are",
         ));
     }
-    let is_range = asked.project.is_some() || asked.before.is_some();
+    // With notes of a project the date is theirs.
+    let is_range = asked.project.is_some() || (asked.before.is_some() && asked.notes_of.is_none());
     match (asked.sessions.is_empty(), is_range) {
         (true, false) => {
             Err(failure(code::INVALID_PARAMS, "name sessions, a project, or a date before which they were"))

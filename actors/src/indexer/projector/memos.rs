@@ -1,0 +1,138 @@
+//! Memos, and what was deleted: entries of the memory like those of sessions, or entries no more.
+//!
+//! Judged by the newest table, as everything here: so a memory that is built anew never takes in what was deleted since.
+
+use baton_events::conversation::{Agent, Body, Item};
+use baton_events::envelope::StoredRecord;
+use baton_events::memo::{self, Memo};
+use baton_events::projection::table::SessionTable;
+use baton_events::record::SessionId;
+use baton_events::session::{EpisodeRef, Tier};
+use baton_events::{graph, home, schema, turns};
+use uuid::Uuid;
+
+use super::{Error, Projector};
+use crate::chunks;
+use crate::memory::Entry;
+
+impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
+    /// Takes in an event of a memo.
+    pub(super) fn apply_memo(&mut self, uuid: Uuid, record: &StoredRecord) -> Result<(), Error> {
+        let table = self.options.table.borrow().clone();
+        match (schema::memo::decode(&record.kind, record.v, &record.data), table.memo(uuid)) {
+            // The session table counts it and says so.
+            (Err(_), _) => Ok(()),
+            // Where it was told anew since, that is taken in now already, and once more when its turn comes.
+            (Ok(memo::Event::Added(_) | memo::Event::Replaced(_)), Some((_, memo))) => self.put_memo(uuid, memo),
+            (Ok(memo::Event::Deleted), Some(_)) => Ok(()),
+            (Ok(_), None) => self.remove_memo(uuid, &table),
+        }
+    }
+
+    /// Takes in an event of the home.
+    pub(super) fn apply_home(&mut self, record: &StoredRecord) -> Result<(), Error> {
+        let event = schema::home::decode(&record.kind, record.v, &record.data);
+        if !matches!(event, Ok(home::Event::GroupCleared { .. })) {
+            return Ok(());
+        }
+        let table = self.options.table.borrow().clone();
+        for (session, row) in table.iter().filter(|(_, row)| table.is_deleted(row)) {
+            tracing::debug!(%session, position = row.since.0, reason = "cleared", "episode leaves the memory");
+            if self.store.holds(session)? {
+                self.remove(session)?;
+            }
+        }
+        for (uuid, _) in table.memos().filter(|(uuid, _)| table.memo(*uuid).is_none()) {
+            self.remove_memo(uuid, &table)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a memo what the memory holds under its key.
+    pub(super) fn put_memo(&mut self, uuid: Uuid, memo: &Memo) -> Result<(), Error> {
+        let key = memo::key(uuid);
+        let words = match words(&self.options.chunks, &key, memo) {
+            Ok(words) => words,
+            Err(why) => {
+                if self.left_out.unreadable(&key, why.clone()) {
+                    tracing::error!(memo = %uuid, %why, "words not readable, left out of the memory");
+                }
+                return if self.store.holds(&key)? { self.remove(&key) } else { Ok(()) };
+            }
+        };
+        let current = as_episode(uuid, memo);
+        if self.left_out.holds(&key, &current) {
+            tracing::error!(memo = %uuid, "words make the memory break and are left out");
+            return self.remove(&key);
+        }
+        self.left_out.suspect(&key, &current);
+        let units = turns::units(&items(&words, memo));
+        let graph = graph::memo(&words, &memo.group, memo.time());
+        let entry = Entry {
+            session: &key,
+            generation: 0,
+            project: memo.group.contains(['/', '\\']).then_some(memo.group.as_str()),
+            group_id: &memo.group,
+            agent: Agent::ClaudeCode,
+            title: &words.name,
+            episode_uuid: uuid,
+            episode_text: &words.body,
+            ended_at: Some(memo.time()),
+            indexed_at: memo.at,
+            parent: None,
+            links: &[],
+            units: &units,
+            changed_from: 0,
+            graph: &graph,
+        };
+        let stored = self.store.put(&entry);
+        self.left_out.clear(&key);
+        self.left_out.readable(&key);
+        stored?;
+        self.dirty();
+        Ok(())
+    }
+
+    fn remove_memo(&mut self, uuid: Uuid, table: &SessionTable) -> Result<(), Error> {
+        let key = memo::key(uuid);
+        self.left_out.readable(&key);
+        if is_deleted(table, &key) {
+            // What somebody added and took back is to be in no file.
+            self.forgotten.insert(key.clone());
+        }
+        if self.store.holds(&key)? { self.remove(&key) } else { Ok(()) }
+    }
+}
+
+/// Whether this is the key of a memo that is deleted: not only cleared, and not told again since.
+pub(super) fn is_deleted(table: &SessionTable, key: &SessionId) -> bool {
+    let row = memo::of_key(key.as_str()).and_then(|uuid| table.memo_row(uuid));
+    row.is_some_and(|row| row.state.memo.is_none())
+}
+
+/// What a memo says, read from its file. Blocks for a disk read.
+fn words(chunks: &chunks::ChunkStore, key: &SessionId, memo: &Memo) -> Result<memo::Words, String> {
+    let text = chunks.note(key, &memo.words).map_err(|error| error.to_string())?;
+    schema::memo::decode_words(&text)
+}
+
+/// The text of a memo as a conversation of one who says one thing.
+pub(crate) fn items(words: &memo::Words, memo: &Memo) -> Vec<Item> {
+    let body = Body::Prompt { text: words.text() };
+    vec![Item { line: 1, at: Some(memo.time()), uuid: None, message: None, sidechain: false, body }]
+}
+
+/// A memo as what names the content of a session.
+pub(crate) fn as_episode(uuid: Uuid, memo: &Memo) -> EpisodeRef {
+    EpisodeRef {
+        uuid,
+        tier: Tier::Extractive,
+        hash: memo.words,
+        filter_version: 0,
+        generation: 0,
+        to: 0,
+        manifest: memo.words,
+        items: 1,
+        at: memo.at,
+    }
+}

@@ -1,0 +1,66 @@
+//! What the memory should hold: all that is shown, and nothing else.
+
+use std::time::Instant;
+
+use baton_events::memo;
+use baton_events::projection::table::{Row, SessionTable};
+use baton_events::record::SessionId;
+use baton_events::session::{EpisodeRef, Phase};
+use uuid::Uuid;
+
+use super::{Error, LOOK_AGAIN, LOOKED_AT, Projector, purging};
+
+impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
+    /// Takes in the sessions that the memory should hold and does not, because their conversations could not be read when
+    /// it was their turn: all that there are when it has followed for the first time, and those known since now and then.
+    pub(super) fn make_whole(&mut self) -> Result<(), Error> {
+        let table = self.options.table.borrow().clone();
+        if self.applied < table.position() {
+            return Ok(());
+        }
+        let missing: Vec<SessionId> = match self.made_whole {
+            None => {
+                let memos = table.memos().map(|(uuid, _)| memo::key(uuid));
+                table.iter().map(|(session, _)| session.clone()).chain(memos).collect()
+            }
+            Some(at) if at.elapsed() < LOOK_AGAIN => return Ok(()),
+            Some(_) => self.left_out.all_unreadable().into_iter().map(|(session, _)| session).take(LOOKED_AT).collect(),
+        };
+        for session in missing {
+            if let Some(uuid) = memo::of_key(session.as_str()) {
+                self.make_memo_whole(uuid, &table)?;
+                continue;
+            }
+            let Some(row) = table.get(&session).filter(|row| row.state.phase != Phase::Forgotten) else { continue };
+            if let Some(current) = &row.state.episode
+                && !self.store.holds(&session)?
+            {
+                self.put_shown(&session, row, current)?;
+            }
+        }
+        if self.made_whole.is_none() {
+            // A daemon that was killed over it has left it to us.
+            self.forgotten.extend(purging::forgotten(&table));
+        }
+        self.made_whole = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Makes the current episode what the memory holds of its session; nothing, if it is deleted or cleared.
+    pub(super) fn put_shown(&mut self, session: &SessionId, row: &Row, current: &EpisodeRef) -> Result<(), Error> {
+        let is_deleted = self.options.table.borrow().is_deleted(row);
+        match is_deleted {
+            false => self.put(session, row, current),
+            true if self.store.holds(session)? => self.remove(session),
+            true => Ok(()),
+        }
+    }
+
+    /// Takes in a memo that the memory should hold and does not.
+    fn make_memo_whole(&mut self, uuid: Uuid, table: &SessionTable) -> Result<(), Error> {
+        match table.memo(uuid) {
+            Some((_, memo)) if !self.store.holds(&memo::key(uuid))? => self.put_memo(uuid, memo),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Who records memos and deletions: one wish at a time, durable before it is answered.
+//!
+//! The words of a memo are on disk before the event that names them, and leave it after the event by which nothing names them
+//! any more. A crash in between leaves words that no event names, which [`Memos::tidy`] removes when the next daemon starts.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use baton_events::envelope::NewRecord;
+use baton_events::home;
+use baton_events::memo::{self, Command, Event, MEMOS_MAX, Memo, Source, Words};
+use baton_events::record::{CommandId, Metadata, Position, SequenceNumber, StreamId, Timestamp};
+use baton_events::schema::{self, session::Encoded};
+use tokio::sync::Mutex;
+use uuid::Uuid;
+
+use crate::chunks::{self, ChunkStore};
+use crate::clock::Clock;
+use crate::journal::{AppendError, Journal};
+use crate::outage::Outage;
+use crate::table::TableReader;
+
+/// How often an append is tried whose stream somebody else has written to meanwhile.
+const TRIES: u32 = 4;
+
+/// See the module. Cheap to clone.
+#[derive(Clone)]
+pub struct Memos {
+    journal: Arc<dyn Journal>,
+    table: TableReader,
+    chunks: Arc<ChunkStore>,
+    clock: Arc<dyn Clock>,
+    outage: Outage,
+    /// Files and events of memos change under it.
+    one: Arc<Mutex<()>>,
+}
+
+/// What somebody wants to be remembered.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Its uuid; `None`: the one that its words give it.
+    pub uuid: Option<Uuid>,
+    /// What it is made of.
+    pub source: Source,
+    /// The group.
+    pub group: String,
+    /// When it was so, if that was said.
+    pub reference_time: Option<Timestamp>,
+    /// What it says.
+    pub words: Words,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Under which uuid it stands.
+    pub uuid: Uuid,
+    /// What was done.
+    pub done: Done,
+    /// A position that covers it.
+    pub position: Position,
+}
+
+/// What a wish has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// It is new.
+    Added,
+    /// It stands in place of something else.
+    Replaced,
+    /// It was so before.
+    Unchanged,
+}
+
+/// Why something was not recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A rule of memos.
+    #[error(transparent)]
+    Memo(#[from] memo::Rejection),
+    /// A rule of the home.
+    #[error(transparent)]
+    Home(#[from] home::Rejection),
+    /// There are as many as there may be.
+    #[error("{MEMOS_MAX} notes are the most that a home keeps, deleted ones included")]
+    TooMany,
+    /// The words could not be stored.
+    #[error(transparent)]
+    Words(#[from] chunks::Error),
+    /// The log.
+    #[error(transparent)]
+    Log(#[from] AppendError),
+    /// Something of ours broke.
+    #[error("storing it broke; `daemon.log` tells where")]
+    Broken,
+}
+
+impl Memos {
+    /// Writes to this log and these files.
+    pub fn new(
+        journal: Arc<dyn Journal>,
+        table: TableReader,
+        chunks: Arc<ChunkStore>,
+        clock: Arc<dyn Clock>,
+        outage: Outage,
+    ) -> Self {
+        Self { journal, table, chunks, clock, outage, one: Arc::default() }
+    }
+
+    /// Remembers something. When this returns it is durable, words and event.
+    pub async fn keep(&self, wanted: Wanted, cause: Option<CommandId>) -> Result<Kept, Error> {
+        let Wanted { uuid, source, group, reference_time, words } = wanted;
+        let text = schema::memo::encode_words(&words);
+        let hash = chunks::note_name(&text);
+        let uuid = uuid.unwrap_or_else(|| memo::uuid_of(&group, &hash, reference_time));
+        let bytes = text.len() as u64;
+        let memo = Memo { source, group, words: hash, bytes, reference_time, at: self.clock.now() };
+        let _one = self.one.lock().await;
+        let (known, is_shown) = self.known(uuid);
+        // What was cleared with its group is there again when it is told again.
+        let again = known.memo.is_some() && !is_shown;
+        let events = match memo::decide(&known, &Command::Keep(memo.clone()))? {
+            events if events.is_empty() && again => vec![Event::Replaced(memo)],
+            events => events,
+        };
+        let done = match events.first() {
+            None => return Ok(Kept { uuid, done: Done::Unchanged, position: self.table.borrow().position() }),
+            Some(Event::Replaced(_)) if is_shown => Done::Replaced,
+            Some(_) => Done::Added,
+        };
+        let is_new = known.created_at.is_none();
+        if is_new && self.table.borrow().memos_len() >= MEMOS_MAX {
+            return Err(Error::TooMany);
+        }
+        self.blocking(move |chunks| chunks.put_note(&memo::key(uuid), &text)).await?;
+        let encoded = events.iter().map(schema::memo::encode).collect();
+        let position = self.append(StreamId::memo(uuid), encoded, cause).await?;
+        tracing::info!(memo = %uuid, hash = %hash.short(), bytes, source = source.as_str(), ?done, "memo kept");
+        self.sweep(uuid).await;
+        Ok(Kept { uuid, done, position })
+    }
+
+    /// Remembers it no more. When this returns its words are in no file of conversations.
+    pub async fn delete(&self, uuid: Uuid, cause: Option<CommandId>) -> Result<Kept, Error> {
+        let _one = self.one.lock().await;
+        let (known, _) = self.known(uuid);
+        let events = memo::decide(&known, &Command::Delete)?;
+        if events.is_empty() {
+            self.sweep(uuid).await;
+            return Ok(Kept { uuid, done: Done::Unchanged, position: self.table.borrow().position() });
+        }
+        let encoded = events.iter().map(schema::memo::encode).collect();
+        let position = self.append(StreamId::memo(uuid), encoded, cause).await?;
+        tracing::info!(memo = %uuid, reason = "asked for", "memo deleted");
+        self.sweep(uuid).await;
+        Ok(Kept { uuid, done: Done::Replaced, position })
+    }
+
+    /// Clears groups, or all where none is named, of what they hold by now. The position covers it.
+    pub async fn clear(&self, groups: &[String], cause: Option<CommandId>) -> Result<Position, Error> {
+        self.home(cause, |state, now| home::clear(state, groups, now)).await
+    }
+
+    /// Has a fact found no more.
+    pub async fn delete_fact(&self, fact: Uuid, cause: Option<CommandId>) -> Result<Position, Error> {
+        self.home(cause, |state, _| home::delete_fact(state, fact)).await
+    }
+
+    /// Has a fact found again, if it was deleted.
+    pub async fn restore_fact(&self, fact: Uuid, cause: Option<CommandId>) -> Result<Position, Error> {
+        self.home(cause, |state, _| Ok(home::restore_fact(state, fact))).await
+    }
+
+    async fn home(
+        &self,
+        cause: Option<CommandId>,
+        decide: impl Fn(&home::State, Position) -> Result<Vec<home::Event>, home::Rejection>,
+    ) -> Result<Position, Error> {
+        let _one = self.one.lock().await;
+        let table = self.table.borrow().clone();
+        let events = decide(&table.home().state, table.position())?;
+        if events.is_empty() {
+            return Ok(table.position());
+        }
+        for event in &events {
+            tracing::info!(
+                reason = "asked for",
+                kind = schema::home::encode(event).kind,
+                "something deleted, or told anew"
+            );
+        }
+        self.append(StreamId::home(), events.iter().map(schema::home::encode).collect(), cause).await
+    }
+
+    /// Removes words that nothing names: of memos that were deleted or told anew when a daemon ended before it could.
+    pub async fn tidy(&self) {
+        let Ok(folders) = self.blocking(ChunkStore::folders).await else { return };
+        let table = self.table.borrow().clone();
+        // Of one that was told once, nothing else was ever stored.
+        let changed = table.memos().filter(|(_, row)| row.version > SequenceNumber(1)).map(|(uuid, _)| uuid);
+        let has_folder = |uuid: &Uuid| {
+            let folder = self.chunks.folder_of(&memo::key(*uuid));
+            folder.file_name().and_then(|name| name.to_str()).is_some_and(|name| folders.contains(name))
+        };
+        let owed: Vec<Uuid> = changed.filter(has_folder).collect();
+        for uuid in owed {
+            let _one = self.one.lock().await;
+            self.sweep(uuid).await;
+        }
+    }
+
+    /// Removes the words of a memo that it does not have any more. The lock is held. What cannot be removed now is removed by
+    /// the next start.
+    async fn sweep(&self, uuid: Uuid) {
+        let named: BTreeSet<_> = self.known(uuid).0.memo.map(|memo| memo.words).into_iter().collect();
+        if let Err(error) = self.blocking(move |chunks| chunks.keep_notes(&memo::key(uuid), &named)).await {
+            tracing::warn!(memo = %uuid, %error, "words that nothing names not removed; the next start tries again");
+        }
+    }
+
+    /// What is known of a memo, and whether it is shown.
+    fn known(&self, uuid: Uuid) -> (memo::State, bool) {
+        let table = self.table.borrow();
+        (table.memo_row(uuid).map(|row| row.state.clone()).unwrap_or_default(), table.memo(uuid).is_some())
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&ChunkStore) -> Result<T, chunks::Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let chunks = self.chunks.clone();
+        let done = tokio::task::spawn_blocking(move || work(&chunks)).await;
+        Ok(done.map_err(|_| Error::Broken)??)
+    }
+
+    /// Appends at the end of a stream. The position is that of the last event.
+    async fn append(
+        &self,
+        stream: StreamId,
+        events: Vec<Encoded>,
+        cause: Option<CommandId>,
+    ) -> Result<Position, Error> {
+        let metadata = Metadata { correlation: cause.clone(), cause };
+        let now = self.clock.now();
+        let record = |encoded: &Encoded| NewRecord {
+            kind: encoded.kind.to_owned(),
+            v: encoded.v,
+            at: now,
+            metadata: metadata.clone(),
+            data: encoded.data.clone(),
+        };
+        let mut expected = self.version_of(&stream);
+        for tried in 1.. {
+            let appended = self.journal.append(stream.clone(), expected, events.iter().map(record).collect()).await;
+            match appended {
+                Ok(appended) => {
+                    self.outage.taken(now);
+                    return Ok(Position(appended.first.0 + events.len() as u64 - 1));
+                }
+                // A root was named meanwhile, or the stream has events that only a newer version knows.
+                Err(AppendError::Conflict { actual }) if tried < TRIES => expected = actual,
+                Err(error) => {
+                    if let AppendError::Refused { reason, .. } = &error {
+                        self.outage.refused(reason, now);
+                    }
+                    return Err(error.into());
+                }
+            }
+        }
+        Err(Error::Broken)
+    }
+
+    fn version_of(&self, stream: &StreamId) -> SequenceNumber {
+        let table = self.table.borrow();
+        match stream.memo_uuid() {
+            Some(uuid) => table.memo_row(uuid).map(|row| row.version).unwrap_or_default(),
+            None => table.home().version,
+        }
+    }
+}
