@@ -24,8 +24,9 @@ pub fn memo(words: &Words, group: &str, at: Timestamp) -> Graph {
         for page in path::pages(text) {
             gather.mention(Label::Url, &page, "", of, 1);
         }
-        for name in issue::issues(text) {
-            gather.mention(Label::Issue, name, "", of, 1);
+        for issue in issue::issues(text) {
+            let label = if issue.merges { Label::PullRequest } else { Label::Issue };
+            gather.mention(label, &issue.name, "", of, 1);
         }
         for word in text.split_whitespace().filter(|word| word.len() <= WORD_BYTES) {
             if let Some(name) = file(word, group) {

@@ -7,6 +7,7 @@ use baton_events::envelope::StoredRecord;
 use baton_events::memo::{self, Memo};
 use baton_events::projection::table::SessionTable;
 use baton_events::record::SessionId;
+use baton_events::schema::outcomes::Outcomes;
 use baton_events::session::{EpisodeRef, Tier};
 use baton_events::{graph, home, schema, turns};
 use uuid::Uuid;
@@ -84,6 +85,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             units: &units,
             changed_from: 0,
             graph: &graph,
+            // It tells what somebody knows, and nothing that was tried.
+            outcomes: &Outcomes::default(),
         };
         let stored = self.store.put(&entry);
         self.left_out.clear(&key);
