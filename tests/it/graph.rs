@@ -109,13 +109,71 @@ fn a_failure_is_tied_to_what_resolved_it() {
         assert!(failed[key].is_string(), "{key}: {failed}");
     }
     for key in ["expired_at", "invalid_at"] {
-        assert!(failed.get(key).is_some_and(Value::is_null), "{key}: {failed}");
+        assert!(resolved.get(key).is_some_and(Value::is_null), "{key}: {resolved}");
     }
+    // What is resolved is over.
+    assert_eq!(failed["invalid_at"], resolved["valid_at"]);
+    assert_eq!(failed["attributes"]["invalidated_by"], resolved["uuid"]);
     // The line says it.
     let line = failed["attributes"]["lines"][id(1)].as_u64().unwrap();
     let transcript = std::fs::read_to_string(world.projects().join("ledger").join(format!("{}.jsonl", id(1)))).unwrap();
     let said = transcript.lines().nth(usize::try_from(line - 1).unwrap()).unwrap();
     assert!(said.contains("E0382"), "{said}");
+}
+
+#[test]
+fn what_is_decided_otherwise_later_ends_whatever_was_read_first() {
+    let earlier = |world: &World| {
+        world
+            .transcript("ledger", &id(1))
+            .minutes_ago(90)
+            .prompt("Please always use tabs for indentation")
+            .reply("We decided to use Redis for the job queue, because it may already be there.")
+            .call("t1", "Edit", json!({"file_path": "/srv/ledger/src/queue.rs", "old_string": "a", "new_string": "b"}))
+            .result("t1", "The file has been updated.", false);
+    };
+    let later = |world: &World| {
+        world
+            .transcript("ledger", &id(2))
+            .minutes_ago(30)
+            .prompt("From now on use spaces instead of tabs")
+            .reply("We switch from Redis to Postgres for the job queue, because jobs must survive a restart.")
+            .call("t1", "Bash", json!({"command": "git mv src/queue.rs src/jobs.rs"}))
+            .result("t1", "", false);
+    };
+    for first_is_first in [true, false] {
+        let world = World::new();
+        let (one, other): (&dyn Fn(&World), &dyn Fn(&World)) =
+            if first_is_first { (&earlier, &later) } else { (&later, &earlier) };
+        one(&world);
+        world.ok(&["search", "queue"]);
+        other(&world);
+        world.ok(&["search", "queue"]);
+        let mut raw = Raw::greeted(&world);
+        let ended = facts(&mut raw, json!({"query": "*", "invalid": {"after": "2000-01-01"}, "limit": 50}));
+        let mut told: Vec<String> =
+            ended.iter().map(|fact| format!("{} {}", text(&fact["name"]), text(&fact["fact"]))).collect();
+        told.sort();
+        assert_eq!(told.len(), 3, "{told:#?}");
+        assert!(told[0].starts_with("DECIDED decided in ledger: We decided to use Redis"), "{told:#?}");
+        assert!(told[1].starts_with("MODIFIED session 0000"), "{told:#?}");
+        assert!(told[2].starts_with("PREFERS the user prefers: always use tabs"), "{told:#?}");
+        for fact in &ended {
+            assert!(fact["expired_at"].is_string() && fact["attributes"]["invalidated_by"].is_string(), "{fact}");
+            assert!(text(&fact["invalid_at"]) > text(&fact["valid_at"]), "{fact}");
+        }
+        let now = json!({"query": "why did we choose Postgres", "relations": ["DECIDED"], "limit": 1});
+        let now = facts(&mut raw, now);
+        assert_eq!(
+            (&now[0]["attributes"]["value"], &now[0]["invalid_at"]),
+            (&json!("postgres"), &Value::Null),
+            "{now:#?}"
+        );
+        // Without the second session nothing contradicts the first.
+        world.ok(&["forget", &id(2), "--yes"]);
+        let ended = facts(&mut raw, json!({"query": "*", "invalid": {"after": "2000-01-01"}}));
+        assert!(ended.is_empty(), "{ended:#?}");
+    }
 }
 
 #[test]
@@ -271,7 +329,7 @@ fn nothing_found_is_said_in_words() {
         assert_eq!(answer["message"], words);
         assert!(answer["freshness"]["position"].as_u64().unwrap() > 0, "{answer}");
     }
-    let (code, message) = refused(&mut raw, "nodes", json!({"query": "x", "labels": ["Preference"]}));
+    let (code, message) = refused(&mut raw, "nodes", json!({"query": "x", "labels": ["Procedure"]}));
     assert!(code == -32_602 && message.contains("Package"), "{code} {message}");
     let empty = World::new();
     empty.ok(&["status"]);

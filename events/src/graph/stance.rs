@@ -43,6 +43,10 @@ pub(super) fn stances(text: &str) -> Vec<Stance> {
 
 /// What one clause settles.
 fn stance(words: &[Word]) -> Option<Stance> {
+    if words.last().is_some_and(|word| word.low == "?") {
+        return None;
+    }
+    let words = without_reason(words);
     if words.iter().any(|word| CASES.contains(&&*word.low)) {
         return None;
     }
@@ -61,6 +65,16 @@ fn stance(words: &[Word]) -> Option<Stance> {
     }
     let telling = found.chosen != found.rejected;
     telling.then_some(found)
+}
+
+/// The words before a reason or an aside: what may be or is somewhere there is not what is settled.
+fn without_reason(words: &[Word]) -> &[Word] {
+    let begins = |place: usize| {
+        matches!(at(words, place), "because" | "since" | "which" | "otherwise")
+            || (at(words, place) == "so" && at(words, place - 1) == ",")
+    };
+    let end = (2..words.len()).find(|place| begins(*place)).unwrap_or(words.len());
+    &words[..end]
 }
 
 /// `use X instead of Y`, `X over Y`, `X, not Y`, `instead of Y use X`.

@@ -48,6 +48,8 @@ fn a_choice_is_read_from_its_sentence() {
     check("Instead of polling we use inotify.", "inotify | (polling) | everywhere");
     check("I decided for Postgres instead of Redis because the key", "postgres | redis | everywhere");
     check("use a plain frozen dataclass with slots instead of pydantic", "(frozen dataclass) | pydantic | everywhere");
+    check("We decided to use Redis for the session cache, because entries may be lost.", "redis | - | session cache");
+    check("We use Redis, which might be slow in tests.", "redis | - | everywhere");
     check("always use tabs", "tabs | - | everywhere");
     check("never use npm", "- | npm | everywhere");
     check("I prefer single quotes over double quotes", "(single quotes) | (double quotes) | everywhere");
@@ -62,6 +64,7 @@ fn a_choice_is_read_from_its_sentence() {
 fn what_settles_nothing() {
     for sentence in [
         "Should we use Redis instead of Postgres?",
+        "Do we use Redis because it is fast?",
         "If we use Redis, the queue survives.",
         "We might use sled for it.",
         "I would use tokio instead of threads.",
@@ -116,6 +119,7 @@ fn a_later_sentence_reverses_an_earlier_one() {
     check("always use npm", "please always use pnpm");
     check("I prefer single quotes", "I prefer double quotes");
     check("never use npm", "use npm instead of pnpm");
+    check("We use Redis because it is in the image.", "We no longer use Redis, since it might lose jobs.");
     check("Use Redis for job queues.", "Use RabbitMQ for the job queue.");
     check("We decided to use JWT instead of cookies.", "We switched from JWT to sessions.");
     check("Decided against Kafka.", "We use Kafka now, because the load has grown.");
