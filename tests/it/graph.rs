@@ -143,12 +143,14 @@ fn what_is_decided_otherwise_later_ends_whatever_was_read_first() {
     };
     for first_is_first in [true, false] {
         let world = World::new();
-        let (one, other): (&dyn Fn(&World), &dyn Fn(&World)) =
-            if first_is_first { (&earlier, &later) } else { (&later, &earlier) };
-        one(&world);
-        world.ok(&["search", "queue"]);
-        other(&world);
-        world.ok(&["search", "queue"]);
+        for is_first in [first_is_first, !first_is_first] {
+            if is_first {
+                earlier(&world);
+            } else {
+                later(&world);
+            }
+            world.ok(&["search", "queue"]);
+        }
         let mut raw = Raw::greeted(&world);
         let ended = facts(&mut raw, json!({"query": "*", "invalid": {"after": "2000-01-01"}, "limit": 50}));
         let mut told: Vec<String> =
