@@ -11,13 +11,17 @@
 //! query text can be a syntax error.
 
 mod analyzer;
+mod authors;
 mod beside;
+mod blend;
 mod copies;
+mod dates;
 mod demand;
 mod document;
 mod dump;
 mod graph;
 mod having;
+mod irregular;
 mod kin;
 mod limits;
 mod matched;

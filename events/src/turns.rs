@@ -4,6 +4,7 @@
 //! characters. Units of an append-only list of items are append-only too, but for the last few, and those since a prompt
 //! that was withdrawn.
 
+mod author;
 mod cut;
 mod stream;
 mod tool;
@@ -14,6 +15,8 @@ pub use self::stream::Stream;
 use crate::conversation::{Item, Role};
 use crate::record::Timestamp;
 use crate::withdrawn::Withdrawn;
+
+pub use author::speakers;
 
 /// Units on each side that a unit's context takes in.
 pub const NEIGHBOURS: usize = 2;

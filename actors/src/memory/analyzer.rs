@@ -2,7 +2,8 @@
 //!
 //! Pure text code: it knows no index. The index, the query and the snippet all use it, so that what was written
 //! is found again. A **word** is a run of Unicode letters and digits, lower-cased; longer than
-//! [`MAX_WORD_CHARS`] it is dropped; it is either a stop word or has an English stem (Porter2). The parts of a word in
+//! [`MAX_WORD_CHARS`] it is dropped; it is either a stop word or has an English stem (Porter2, of its base if it is an
+//! irregular form). The parts of a word in
 //! camel case are words too, after the whole. Chinese, Japanese and Korean are written without spaces: there, every two
 //! neighbouring characters are a word, and so is a character that stands alone. A **name** is a whole
 //! identifier, path, dotted name, `file:line` or error code, lower-cased, with [`NAME_PREFIX`] before it, which no
@@ -12,7 +13,7 @@ use std::ops::Range;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::stopwords;
+use super::{irregular, stopwords};
 
 /// Longest word, in characters; what is longer is a blob, not a word.
 pub(super) const MAX_WORD_CHARS: usize = 40;
@@ -286,7 +287,7 @@ impl Analyzer {
         }
         let index = (hash(word.as_bytes()) >> 32) as usize & (self.slots.len() - 1);
         if self.slots[index].word() != word.as_bytes() {
-            let stem = self.stemmer.stem(word);
+            let stem = self.stemmer.stem(irregular::base(word).unwrap_or(word));
             self.slots[index].remember(word, &stem);
         }
         let slot = &self.slots[index];
@@ -478,6 +479,7 @@ mod tests {
         check("The tokens were refreshed", "tokens>token refreshed>refresh", "the were");
         check("Don't you REFRESH it?", "refresh", "don t you it");
         check("Größe ÄNDERN, Ελλάδα 2026", "größe ändern ελλάδα 2026", "");
+        check("bought children's", "bought>buy children>child", "s");
         check("", "", "");
         check("... -- ///", "", "");
         check(&"x".repeat(40), &"x".repeat(40), "");

@@ -5,11 +5,12 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use baton_events::conversation::Role;
+use baton_events::record::Timestamp;
 use baton_events::turns::{self, NEIGHBOURS, Unit};
 use sha2::{Digest, Sha256};
 use tantivy::{TantivyDocument, Term};
 
-use super::analyzer::{Analyzer, Listener};
+use super::analyzer::{Analyzer, Listener, NAME_PREFIX};
 use super::kin;
 use super::limits::{SESSION_WORDS_BYTES, STEM_CACHE_WORDS};
 use super::packed::END;
@@ -43,6 +44,8 @@ struct Draft {
     /// Units told, or passed over.
     told: usize,
     header: Header,
+    /// When the first of them was.
+    since: Option<Timestamp>,
     /// The words of the session in order, with borders; at most [`SESSION_WORDS_BYTES`] and one unit.
     words: String,
     /// The session's distinct unstemmed words.
@@ -59,6 +62,8 @@ struct Piece {
     /// Its text's last characters, for the context of those after.
     tail: Range<usize>,
     stops: Range<usize>,
+    /// Who speaks, packed.
+    author: String,
 }
 
 /// The one key of a unit, to delete it by.
@@ -110,6 +115,7 @@ impl Drafter {
             draft.words.push_str(&draft.header.date);
             draft.words.push(END);
         }
+        draft.since = draft.since.or(unit.at);
         let body_from = draft.bodies.len();
         let stops_from = draft.stops.len();
         draft.bodies.push_str(&draft.header.date);
@@ -131,12 +137,15 @@ impl Drafter {
         let (head_end, tail_start) =
             gather.turn.as_ref().map_or((text_from, None), |turn| (turn.head_end, turn.tail_start));
         let end = draft.bodies.len();
+        let mut author = String::new();
+        authors_of(analyzer, &unit, &mut author);
         draft.pieces.push_back(Piece {
             unit,
             body: body_from..end,
             head: text_from..head_end,
             tail: tail_start.unwrap_or(end)..end,
             stops: stops_from..draft.stops.len(),
+            author,
         });
     }
 
@@ -191,6 +200,9 @@ impl Drafter {
         if let Some(at) = entry.ended_at {
             document.add_i64(fields.at, at.0);
         }
+        if let Some(since) = draft.since {
+            document.add_i64(fields.since, since.0);
+        }
         for (link, session) in entry.links.iter().take(MAX_LINKS) {
             document.add_text(fields.link, kin::link_text(*link, session));
         }
@@ -225,6 +237,9 @@ impl Draft {
         document.add_u64(fields.unit, unit_key(session).wrapping_add(ordinal as u64));
         document.add_text(fields.body, &self.bodies[piece.body.clone()]);
         document.add_text(fields.context, self.context(ordinal - self.first));
+        if !piece.author.is_empty() {
+            document.add_text(fields.author, &piece.author);
+        }
         if !piece.stops.is_empty() {
             document.add_text(fields.stops, &self.stops[piece.stops.clone()]);
         }
@@ -278,6 +293,20 @@ impl Draft {
     }
 }
 
+/// Appends, packed, who speaks in a unit; of a tool's line, the names in its first line and the file names at their ends.
+fn authors_of(analyzer: &mut Analyzer, unit: &Unit, out: &mut String) {
+    match unit.role {
+        Role::User | Role::Assistant => {
+            turns::speakers(&unit.text, &mut |name| analyzer.analyze(name, &mut Tokens(out)));
+        }
+        Role::Tool => {
+            let line = unit.text.lines().next().unwrap_or_default();
+            analyzer.analyze(&line[..cut_after(line)], &mut Files(out));
+        }
+        Role::Thinking | Role::Harness => {}
+    }
+}
+
 /// Bytes of the first [`CONTEXT_CHARS`] characters.
 fn cut_after(text: &str) -> usize {
     text.char_indices().nth(CONTEXT_CHARS).map_or(text.len(), |(at, _)| at)
@@ -320,6 +349,21 @@ impl Header {
         let date = self.date.strip_suffix(self.role.as_str()).map_or(self.date.len(), str::len);
         self.date.truncate(date);
         unit.at.is_some()
+    }
+}
+
+/// Collects names, and their last parts where they are paths.
+struct Files<'a>(&'a mut String);
+
+impl Listener for Files<'_> {
+    fn word(&mut self, _plain: &str, _stem: &str, _at: Range<usize>) {}
+
+    fn name(&mut self, token: &str, _at: Range<usize>) {
+        let mut tokens = Tokens(&mut *self.0);
+        tokens.push(token);
+        if let Some((_, file)) = token.rsplit_once(['/', '\\']) {
+            tokens.push(&format!("{NAME_PREFIX}{file}"));
+        }
     }
 }
 

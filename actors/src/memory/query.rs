@@ -11,6 +11,7 @@ use tantivy::schema::Field;
 use super::Error;
 use super::analyzer::{Analyzer, Listener, NAME_PREFIX};
 use super::beside::Pair;
+use super::dates::{self, Date};
 use super::demand::Demands;
 use super::limits::{BESIDE_WORDS, ENTITY_NAMES, PREFIX_TERMS, QUERY_BYTES, QUERY_GRAMS, QUERY_TERMS, QUERY_TOKENS};
 use super::packed::{END, NEAR_WORDS, Packed};
@@ -88,6 +89,10 @@ pub(super) struct Plan {
     pub(super) grams: Vec<String>,
     /// In sessions: words near each other, in any order.
     pub(super) near: Vec<Pair>,
+    /// When.
+    pub(super) dates: Vec<Date>,
+    /// Words and names of the query that are an author's.
+    pub(super) authors: Vec<String>,
 }
 
 #[derive(Default)]
@@ -154,7 +159,17 @@ impl Plan {
         Packed::Grams.for_each(&packed(&distinct(heard.plain)), |token| grams.push(token.to_owned()));
         let mut grams = distinct(grams);
         grams.truncate(QUERY_GRAMS);
-        Ok(Self { wanted, episode, stops_only, names, bigrams: bigrams(stems), grams, near: near_pairs(stems) })
+        Ok(Self {
+            wanted,
+            episode,
+            stops_only,
+            names,
+            bigrams: bigrams(stems),
+            grams,
+            near: near_pairs(stems),
+            dates: dates::named(head(text, QUERY_BYTES)),
+            authors: if stops_only { Vec::new() } else { authors(&tokens, snapshot)? },
+        })
     }
 }
 
@@ -182,6 +197,17 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// Those of `tokens` that are part of an author's name.
+fn authors(tokens: &[String], snapshot: &Snapshot) -> Result<Vec<String>, Error> {
+    let mut authors = Vec::new();
+    for token in tokens.iter().take(QUERY_TERMS) {
+        if snapshot.searcher.doc_freq(&Term::from_field_text(snapshot.fields.author, token))? > 0 {
+            authors.push(token.clone());
+        }
+    }
+    Ok(authors)
 }
 
 /// The stems and names of a text that `field` has among so many documents: the rarest [`QUERY_TERMS`]. None when the

@@ -60,13 +60,15 @@ pub(super) struct Fields {
     pub(super) body: Field,
     /// Turns: the body with its neighbours.
     pub(super) context: Field,
+    /// Turns: who speaks, and the names of the file that a tool's line is about.
+    pub(super) author: Field,
     /// Turns: the stop words of the text, for a query that has nothing else.
     pub(super) stops: Field,
     /// All but sessions, stored: where it is in the transcript.
     pub(super) line: Field,
     /// Turns, stored: which part of the line's text.
     pub(super) part: Field,
-    /// Turns and sessions, stored: milliseconds of the turn, or of the session's end.
+    /// Turns and sessions: milliseconds of the turn, or of the session's end.
     pub(super) at: Field,
     /// Turns, stored: who speaks.
     pub(super) role: Field,
@@ -108,7 +110,8 @@ pub(super) struct Fields {
     pub(super) source: Field,
     /// See `source`.
     pub(super) target: Field,
-    /// Mentions and assertions: milliseconds of the first mention, or since when the fact holds.
+    /// Sessions: milliseconds of the first turn. Mentions and assertions: of the first mention, or since when the fact
+    /// holds.
     pub(super) since: Field,
     /// Mentions and assertions: milliseconds of the session's end.
     pub(super) seen: Field,
@@ -150,6 +153,13 @@ pub(super) fn build() -> (Schema, Fields) {
             .set_index_option(IndexRecordOption::Basic);
         TextOptions::default().set_indexing_options(indexing)
     };
+    let named = || {
+        let indexing = TextFieldIndexing::default()
+            .set_tokenizer(Packed::Tokens.name())
+            .set_fieldnorms(false)
+            .set_index_option(IndexRecordOption::Basic);
+        TextOptions::default().set_indexing_options(indexing)
+    };
     let frequencies = IndexRecordOption::WithFreqs;
     let number = || NumericOptions::default().set_fast();
     let fields = Fields {
@@ -161,6 +171,7 @@ pub(super) fn build() -> (Schema, Fields) {
         record: schema.add_u64_field(column::RECORD, number().set_indexed()),
         body: schema.add_text_field("body", packed(Packed::Tokens, frequencies)),
         context: schema.add_text_field("context", packed(Packed::Tokens, frequencies)),
+        author: schema.add_text_field("author", named()),
         stops: schema.add_text_field("stops", packed(Packed::Tokens, frequencies)),
         line: schema.add_u64_field("line", STORED),
         part: schema.add_u64_field("part", STORED),

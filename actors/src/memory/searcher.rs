@@ -10,6 +10,7 @@ use tantivy::{DocAddress, Score, TantivyDocument};
 use uuid::Uuid;
 
 use super::analyzer::Analyzer;
+use super::blend::Parts;
 use super::copies::Copies;
 use super::demand::Demand;
 use super::limits::{
@@ -19,7 +20,7 @@ use super::query::{Plan, Query};
 use super::snapshot::Snapshot;
 use super::store::Published;
 use super::turns::{Known, Scored};
-use super::{Error, Reason, matched, snippet, turns, whole};
+use super::{Error, Reason, authors, blend, matched, snippet, turns, whole};
 
 /// How many turns make a session's score.
 const COUNTED_TURNS: usize = 3;
@@ -37,8 +38,8 @@ pub struct Searcher {
 pub struct Hit {
     /// Rank of the session among the sessions found, from 1; all hits of a session have the same.
     pub rank: usize,
-    /// The session's score: its three best turns against those of the best session (at most 1), plus at most 1 for
-    /// how its whole text fits, a little more in a favoured place. Comparable within one answer only.
+    /// The session's score: its three best turns against those of the best session (at most 1), plus at most 1.5
+    /// for how its whole text and its time fit, a little more in a favoured place. Comparable within one answer only.
     pub score: f32,
     /// What was found.
     pub kind: Kind,
@@ -90,7 +91,18 @@ struct Candidate {
     document: Option<DocAddress>,
     /// Best first.
     turns: Vec<Scored>,
+    /// What its best turns come to.
+    best: Score,
+    /// What speaks for it, apart.
+    parts: Parts,
     score: Score,
+}
+
+impl Candidate {
+    fn new(id: Box<str>, document: Option<DocAddress>, turns: Vec<Scored>) -> Self {
+        let best = turns.iter().take(COUNTED_TURNS).map(|turn| turn.score).sum();
+        Self { id, document, turns, best, parts: Parts::default(), score: 0.0 }
+    }
 }
 
 impl Searcher {
@@ -147,6 +159,7 @@ impl Searcher {
         candidates
             .sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.score.total_cmp(&a.score)).then_with(|| a.id.cmp(&b.id)));
         candidates.truncate(limit);
+        name(&snapshot, &plan, &mut candidates)?;
         let mut analyzer = Analyzer::with_cache(SNIPPET_CACHE_WORDS);
         let mut hits = Vec::new();
         for (rank, candidate) in (1..).zip(&candidates) {
@@ -175,7 +188,7 @@ impl Searcher {
         let mut hits = Vec::new();
         for id in sessions.iter().take(MAX_SESSIONS) {
             let document = snapshot.session(id.as_str())?;
-            let candidate = Candidate { id: id.as_str().into(), document, turns: Vec::new(), score: 0.0 };
+            let candidate = Candidate::new(id.as_str().into(), document, Vec::new());
             let rank = hits.len() + 1;
             show(&snapshot, &Plan::default(), &mut analyzer, rank, &candidate, 0, &mut hits)?;
         }
@@ -199,8 +212,7 @@ fn candidates(snapshot: &Snapshot, plan: &Plan, query: &Query<'_>, limit: usize)
             copies.leave_out(plan, &mut best.turns)?;
             let left = best.turns.len();
             for (id, turns) in by_session(snapshot, best.turns) {
-                let score = turns.iter().take(COUNTED_TURNS).map(|turn| turn.score).sum();
-                candidates.push(Candidate { id: id.clone(), document: None, turns, score });
+                candidates.push(Candidate::new(id.clone(), None, turns));
                 known.sessions.insert(id);
             }
             if known.sessions.len() >= limit || !best.more {
@@ -217,12 +229,7 @@ fn candidates(snapshot: &Snapshot, plan: &Plan, query: &Query<'_>, limit: usize)
         for found in turns::best_episodes(snapshot, plan, query, &demand, &known)? {
             let segment = snapshot.segments.get(found.address.segment_ord as usize);
             if let Some(id) = segment.and_then(|segment| segment.id_of(found.address.doc_id)) {
-                candidates.push(Candidate {
-                    id: id.into(),
-                    document: Some(found.address),
-                    turns: Vec::new(),
-                    score: 0.0,
-                });
+                candidates.push(Candidate::new(id.into(), Some(found.address), Vec::new()));
             }
         }
     }
@@ -246,10 +253,9 @@ fn by_session(snapshot: &Snapshot, turns: Vec<Scored>) -> BTreeMap<Box<str>, Vec
     sessions
 }
 
-/// Makes turn scores comparable, keeps the best sessions and adds what their whole texts say. A session that is not
-/// kept could not come before one that is: nothing would be added to its lower score.
+/// Keeps the best sessions by their turns, and scores them by all that speaks for each.
 fn score(snapshot: &Snapshot, plan: &Plan, candidates: &mut Vec<Candidate>, limit: usize) -> Result<(), Error> {
-    candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+    candidates.sort_by(|a, b| b.best.total_cmp(&a.best).then_with(|| a.id.cmp(&b.id)));
     candidates.truncate(limit.max(BEST_SESSIONS));
     for candidate in &mut *candidates {
         if candidate.document.is_none() {
@@ -257,12 +263,26 @@ fn score(snapshot: &Snapshot, plan: &Plan, candidates: &mut Vec<Candidate>, limi
         }
     }
     candidates.retain(|candidate| candidate.document.is_some());
-    let mut scores: Vec<Score> = candidates.iter().map(|candidate| candidate.score).collect();
-    whole::divide_by_best(&mut scores);
+    let mut turns: Vec<Score> = candidates.iter().map(|candidate| candidate.best).collect();
+    blend::divide_by_best(&mut turns);
     let documents: Vec<DocAddress> = candidates.iter().filter_map(|candidate| candidate.document).collect();
-    let whole = whole::scores(snapshot, plan, &documents)?;
-    for ((candidate, turns), whole) in candidates.iter_mut().zip(scores).zip(whole) {
-        candidate.score = turns + whole;
+    let whole = whole::parts(snapshot, plan, &documents)?;
+    for ((candidate, turns), whole) in candidates.iter_mut().zip(turns).zip(whole) {
+        candidate.parts = Parts { turns, ..whole };
+        candidate.score = candidate.parts.sum();
+    }
+    Ok(())
+}
+
+/// Brings the turns of authors whom the query names to the front of their sessions.
+fn name(snapshot: &Snapshot, plan: &Plan, candidates: &mut [Candidate]) -> Result<(), Error> {
+    if plan.authors.is_empty() {
+        return Ok(());
+    }
+    let mut turns: Vec<&mut Scored> = candidates.iter_mut().flat_map(|candidate| &mut candidate.turns).collect();
+    authors::raise(snapshot, plan, &mut turns)?;
+    for candidate in candidates {
+        candidate.turns.sort_by(|a, b| b.score.total_cmp(&a.score));
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use baton_events::record::Timestamp;
 use tantivy::columnar::{Column, StrColumn};
 use tantivy::index::{SegmentId, SegmentReader};
 use tantivy::schema::IndexRecordOption;
@@ -40,6 +41,8 @@ pub(super) struct Segment {
     pub(super) record: Option<Column<u64>>,
     /// `None` when nothing in the segment has a time.
     pub(super) at: Option<Column<i64>>,
+    /// Likewise: when sessions began.
+    pub(super) since: Option<Column<i64>>,
     /// `None` when the segment holds no session's document.
     pub(super) pairs: Option<Column<u64>>,
     /// `None` when the segment holds neither mentions nor assertions.
@@ -152,6 +155,16 @@ impl Snapshot {
     }
 }
 
+impl Snapshot {
+    /// From when to when the session whose document is at `address` lasted, as far as is known.
+    pub(super) fn span_at(&self, address: DocAddress) -> Option<(Timestamp, Timestamp)> {
+        let segment = self.segments.get(address.segment_ord as usize)?;
+        let moment = |column: &Option<Column<i64>>| column.as_ref()?.first(address.doc_id).map(Timestamp);
+        let to = moment(&segment.at)?;
+        Some((moment(&segment.since).unwrap_or(to).min(to), to))
+    }
+}
+
 impl Segment {
     fn open(reader: &SegmentReader) -> Result<Self, Error> {
         let columns = reader.fast_fields();
@@ -168,6 +181,7 @@ impl Segment {
             record: columns.column_opt::<u64>(column::RECORD)?,
             at: columns.column_opt::<i64>(column::AT)?,
             pairs: columns.column_opt::<u64>(column::PAIRS)?,
+            since: columns.column_opt(column::SINCE)?,
             graph: match columns.column_opt::<u64>(column::SUBJECT)? {
                 None => None,
                 Some(subject) => Some(GraphColumns {

@@ -69,7 +69,7 @@ impl Session {
             title: &self.title,
             episode_uuid: Uuid::from_u128(self.units.len() as u128 + 1),
             episode_text: &self.episode,
-            ended_at: Some(Timestamp(1_773_480_413_589)),
+            ended_at: self.units.last().and_then(|unit| unit.at),
             indexed_at: Timestamp(1_773_480_500_000 + self.units.len() as i64),
             parent: None,
             links: &self.links,

@@ -7,43 +7,40 @@ use tantivy::query::Bm25Weight;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocSet, Score, Term};
 
+use super::blend::{Parts, divide_by_best};
 use super::query::Plan;
 use super::snapshot::Snapshot;
 use super::{Error, beside};
 
-/// What the parts of a session's score weigh beside its turns.
-const BIGRAM_WEIGHT: Score = 0.4;
-const GRAM_WEIGHT: Score = 0.4;
-const NEAR_WEIGHT: Score = 0.2;
+/// Milliseconds in which newness falls to a half: a quarter of a year.
+const HALF_LIFE_MS: f64 = 91.0 * 86_400_000.0;
 
-/// What each session's whole text adds to its score, in the order of `sessions`, which are addresses of sessions'
-/// documents.
-pub(super) fn scores(snapshot: &Snapshot, plan: &Plan, sessions: &[DocAddress]) -> Result<Vec<Score>, Error> {
-    let mut sum = vec![0.0; sessions.len()];
+/// What the whole texts of sessions say of them, in the order of `sessions`, which are addresses of sessions' documents.
+/// The turns' part is left at 0.
+pub(super) fn parts(snapshot: &Snapshot, plan: &Plan, sessions: &[DocAddress]) -> Result<Vec<Parts>, Error> {
+    let mut parts = vec![Parts::default(); sessions.len()];
     if plan.stops_only || sessions.is_empty() {
-        return Ok(sum);
+        return Ok(parts);
     }
     let beside = beside::scores(snapshot, &plan.bigrams, &plan.near, sessions)?;
-    let parts = [
-        (BIGRAM_WEIGHT, beside.bigrams),
-        (GRAM_WEIGHT, field_scores(snapshot, snapshot.fields.grams, &plan.grams, sessions)?),
-        (NEAR_WEIGHT, beside.near),
-    ];
-    for (weight, mut scores) in parts {
-        divide_by_best(&mut scores);
-        for (sum, score) in sum.iter_mut().zip(scores) {
-            *sum += weight * score;
-        }
+    let mut bigrams = beside.bigrams;
+    let mut near = beside.near;
+    let mut grams = field_scores(snapshot, snapshot.fields.grams, &plan.grams, sessions)?;
+    for scores in [&mut bigrams, &mut near, &mut grams] {
+        divide_by_best(scores);
     }
-    Ok(sum)
-}
-
-/// The only normalisation there is: the query's best gets 1.
-pub(super) fn divide_by_best(scores: &mut [Score]) {
-    let best = scores.iter().copied().fold(0.0, Score::max);
-    if best > 0.0 {
-        scores.iter_mut().for_each(|score| *score /= best);
+    for (at, parts) in parts.iter_mut().enumerate() {
+        (parts.bigrams, parts.near) = (bigrams[at], near[at]);
+        parts.grams = grams[at];
     }
+    let spans: Vec<_> = sessions.iter().map(|address| snapshot.span_at(*address)).collect();
+    let newest = spans.iter().flatten().map(|(_, to)| to.0).max().unwrap_or(0);
+    for (parts, span) in parts.iter_mut().zip(spans) {
+        let Some((from, to)) = span else { continue };
+        parts.date = if plan.dates.iter().any(|date| date.meets(from, to)) { 1.0 } else { 0.0 };
+        parts.recent = 0.5_f64.powf(newest.saturating_sub(to.0) as f64 / HALF_LIFE_MS) as Score;
+    }
+    Ok(parts)
 }
 
 /// Places in `sessions` by segment, in the order of documents.

@@ -79,8 +79,7 @@ fn a_removed_session_is_gone() {
 
 /// Whether a word stands in any file, deleted documents included.
 fn is_in_files(memory: &Memory, word: &str) -> bool {
-    let store = Store::open(memory.dir.path()).unwrap().store;
-    store.everything().unwrap().iter().any(|found| found.contains(word))
+    memory.store.everything().unwrap().iter().any(|found| found.contains(word))
 }
 
 #[test]

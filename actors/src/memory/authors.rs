@@ -1,0 +1,49 @@
+//! Turns of an author whom the query names: who speaks, or the file that a tool's line is about.
+
+use std::collections::BTreeMap;
+
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocSet, Score, Term};
+
+use super::Error;
+use super::query::Plan;
+use super::snapshot::Snapshot;
+use super::turns::Scored;
+
+/// What a named author's turn gets, by the best turn's score.
+const SHARE: Score = 0.25;
+
+/// Raises the turns of named authors. Only the order of turns follows these scores: a session's own score is better off
+/// without them.
+pub(super) fn raise(snapshot: &Snapshot, plan: &Plan, turns: &mut [&mut Scored]) -> Result<(), Error> {
+    if plan.authors.is_empty() {
+        return Ok(());
+    }
+    let best = turns.iter().map(|turn| turn.score).fold(0.0, Score::max);
+    let mut places: BTreeMap<u32, Vec<(u32, usize)>> = BTreeMap::new();
+    for (place, turn) in turns.iter().enumerate() {
+        places.entry(turn.address.segment_ord).or_default().push((turn.address.doc_id, place));
+    }
+    let readers = snapshot.searcher.segment_readers();
+    let mut named = vec![false; turns.len()];
+    for (segment, mut docs) in places {
+        docs.sort_unstable();
+        let index = readers[segment as usize].inverted_index(snapshot.fields.author)?;
+        for author in &plan.authors {
+            let term = Term::from_field_text(snapshot.fields.author, author);
+            let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else { continue };
+            for (doc, place) in &docs {
+                if postings.doc() < *doc {
+                    postings.seek(*doc);
+                }
+                named[*place] |= postings.doc() == *doc;
+            }
+        }
+    }
+    for (turn, named) in turns.iter_mut().zip(named) {
+        if named {
+            turn.score += SHARE * best;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! How the parts of a session's score are put together: the one place where weights stand.
+
+use tantivy::Score;
+
+/// The only normalisation there is: the query's best gets 1.
+pub(super) fn divide_by_best(scores: &mut [Score]) {
+    let best = scores.iter().copied().fold(0.0, Score::max);
+    if best > 0.0 {
+        scores.iter_mut().for_each(|score| *score /= best);
+    }
+}
+
+/// What speaks for a session, each part apart and at most 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Parts {
+    /// Its best turns, against those of the best session.
+    pub(super) turns: Score,
+    /// Words of the query one right after the other in its text, against the best session; and so on.
+    pub(super) bigrams: Score,
+    /// Parts of words.
+    pub(super) grams: Score,
+    /// Words near each other.
+    pub(super) near: Score,
+    /// Whether it was when the query says.
+    pub(super) date: Score,
+    /// How new it is against the newest of those that are compared.
+    pub(super) recent: Score,
+}
+
+impl Parts {
+    /// The session's score.
+    pub(super) fn sum(&self) -> Score {
+        const BIGRAMS: Score = 0.4;
+        const GRAMS: Score = 0.4;
+        const NEAR: Score = 0.2;
+        const DATE: Score = 0.4;
+        const RECENT: Score = 0.02;
+        self.turns
+            + BIGRAMS * self.bigrams
+            + GRAMS * self.grams
+            + NEAR * self.near
+            + DATE * self.date
+            + RECENT * self.recent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_gets_one() {
+        let check = |mut scores: Vec<Score>, expected: &[Score]| {
+            divide_by_best(&mut scores);
+            assert_eq!(scores, expected);
+        };
+        check(vec![], &[]);
+        check(vec![0.0, 0.0], &[0.0, 0.0]);
+        check(vec![1.0, 4.0, 2.0], &[0.25, 1.0, 0.5]);
+    }
+
+    #[test]
+    fn turns_weigh_most_and_newness_least() {
+        let turns = Parts { turns: 1.0, ..Parts::default() };
+        let words = Parts { bigrams: 1.0, grams: 1.0, near: 0.9, ..Parts::default() };
+        let new = Parts { turns: 0.97, recent: 1.0, ..Parts::default() };
+        assert!(turns.sum() > words.sum() && turns.sum() > new.sum());
+    }
+}

@@ -1,0 +1,222 @@
+//! Dates that a query names: `in May 2023`, `on 14 March`, `2026-03-14`. Only those that need no clock.
+
+use baton_events::record::Timestamp;
+
+/// Dates of one query that are read.
+const MAX_DATES: usize = 8;
+/// Months by their names; three letters are enough.
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+/// Before these a month's name means a month, and a year's number a year.
+const BEFORE: [&str; 14] =
+    ["in", "on", "of", "since", "from", "until", "till", "during", "by", "before", "after", "early", "mid", "late"];
+
+/// A day, month or year; what is not told is any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Date {
+    year: Option<u16>,
+    month: Option<u8>,
+    day: Option<u8>,
+}
+
+/// Year, month and day.
+type Day = (u16, u8, u8);
+
+/// A word of the query, and whether it begins with a capital letter.
+struct Word {
+    lower: String,
+    capital: bool,
+}
+
+/// The dates in a text.
+pub(super) fn named(text: &str) -> Vec<Date> {
+    let words: Vec<Word> = text
+        .split(|c: char| !c.is_alphanumeric() && c != '-')
+        .filter(|word| !word.is_empty())
+        .map(|word| Word { lower: word.to_lowercase(), capital: word.starts_with(char::is_uppercase) })
+        .collect();
+    let mut dates = Vec::new();
+    let mut at = 0;
+    while at < words.len() && dates.len() < MAX_DATES {
+        let found =
+            iso(&words[at].lower).map(|date| (date, 1)).or_else(|| written(&words, at)).or_else(|| year(&words, at));
+        match found {
+            Some((date, taken)) => {
+                dates.push(date);
+                at += taken;
+            }
+            None => at += 1,
+        }
+    }
+    dates
+}
+
+/// `2026-03-14` or `2026-03`.
+fn iso(word: &str) -> Option<Date> {
+    let mut parts = word.split('-');
+    let (year, month, day) = (year_of(parts.next()?)?, parts.next()?, parts.next());
+    let month = month.parse().ok().filter(|month| month_is(*month))?;
+    let day = match day {
+        Some(day) => Some(day_of(day)?),
+        None => None,
+    };
+    parts.next().is_none().then_some(Date { year: Some(year), month: Some(month), day })
+}
+
+/// A month's name with the day before or behind it and the year behind; and how many words that are.
+fn written(words: &[Word], at: usize) -> Option<(Date, usize)> {
+    let word = |at: usize| words.get(at).map(|word| word.lower.as_str());
+    // `14 March`, `the 14th of March`.
+    let day = day_of(word(at)?);
+    let of = usize::from(day.is_some() && word(at + 1) == Some("of"));
+    let month_at = at + of + usize::from(day.is_some());
+    let month = month_of(word(month_at)?)?;
+    let mut next = month_at + 1;
+    let behind = match day {
+        Some(_) => None,
+        None => word(next).and_then(day_of),
+    };
+    next += usize::from(behind.is_some());
+    let year = word(next).and_then(year_of);
+    next += usize::from(year.is_some());
+    let date = Date { year, month: Some(month), day: day.or(behind) };
+    let certain = date.day.is_some() || date.year.is_some();
+    // May and March are also other words.
+    let told =
+        || words[month_at].capital && at.checked_sub(1).and_then(word).is_some_and(|word| BEFORE.contains(&word));
+    let other_word = matches!(MONTHS[usize::from(month) - 1], "may" | "march") || words[month_at].lower.len() < 4;
+    let named = || words[month_at].capital && !other_word;
+    (certain || told() || named()).then_some((date, next - at))
+}
+
+/// `in 2023`.
+fn year(words: &[Word], at: usize) -> Option<(Date, usize)> {
+    let year = year_of(&words[at].lower)?;
+    let before = &words.get(at.checked_sub(1)?)?.lower;
+    BEFORE.contains(&before.as_str()).then_some((Date { year: Some(year), ..Date::default() }, 1))
+}
+
+fn year_of(word: &str) -> Option<u16> {
+    let digits = word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
+    word.parse().ok().filter(|year| digits && (1990..2100).contains(year))
+}
+
+fn month_of(word: &str) -> Option<u8> {
+    let is =
+        |month: &&str| *month == word || month.get(..3) == Some(word) || (word == "sept" && **month == *"september");
+    MONTHS.iter().position(is).and_then(|at| u8::try_from(at + 1).ok())
+}
+
+fn month_is(month: u8) -> bool {
+    (1..=12).contains(&month)
+}
+
+/// `14`, `14th`.
+fn day_of(word: &str) -> Option<u8> {
+    let digits = ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end)).unwrap_or(word);
+    let short = (1..=2).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|day| short && (1..=31).contains(day))
+}
+
+impl Date {
+    /// Whether something that lasted from one moment to another was then.
+    pub(super) fn meets(&self, from: Timestamp, to: Timestamp) -> bool {
+        let (Some(from), Some(to)) = (day(from), day(to.max(from))) else { return false };
+        let in_year = |year: u16| {
+            let (month, day) = (self.month, self.day);
+            let first = (year, month.unwrap_or(1), day.unwrap_or(1));
+            let last = (year, month.unwrap_or(12), day.unwrap_or(31));
+            first <= to && from <= last
+        };
+        match self.year {
+            Some(year) => in_year(year),
+            // A year and more holds every date.
+            None => to.0 > from.0 + 1 || (from.0..=to.0).any(in_year),
+        }
+    }
+}
+
+/// The day of a moment, in UTC; none for moments of years that no transcript has.
+fn day(at: Timestamp) -> Option<Day> {
+    let written = at.to_string();
+    let mut parts = written.split_once('T')?.0.split('-');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(date: &Date) -> String {
+        let part = |part: Option<String>| part.unwrap_or_else(|| "*".to_owned());
+        let number = |number: Option<u8>| part(number.map(|number| number.to_string()));
+        format!("{}-{}-{}", part(date.year.map(|year| year.to_string())), number(date.month), number(date.day))
+    }
+
+    #[test]
+    fn dates_are_read_as_people_write_them() {
+        let check = |text: &str, expected: &str| {
+            let found: Vec<String> = named(text).iter().map(shown).collect();
+            assert_eq!(found.join(" "), expected, "{text}");
+        };
+        check("what did we do on 14 March 2026?", "2026-3-14");
+        check("the deploy of March 14th, 2026", "2026-3-14");
+        check("on the 3rd of May", "*-5-3");
+        check("2026-03-14 and 2026-04", "2026-3-14 2026-4-*");
+        check("in May 2023", "2023-5-*");
+        check("the pride parade in August", "*-8-*");
+        check("Which book did she read in Dec 2022", "2022-12-*");
+        check("what happened in 2025", "2025-*-*");
+        check("what broke in May", "*-5-*");
+        check("between 1 June and 2 Sept", "*-6-1 *-9-2");
+        for nothing in [
+            "",
+            "May I march?",
+            "it may 2 fail",
+            "the march of time",
+            "port 2023",
+            "2023-13-01",
+            "2026-1-2-3",
+            "v1.2.3",
+            "error 404",
+            "last week",
+            "sep column",
+            "a 31",
+            "May be",
+        ] {
+            check(nothing, if nothing == "it may 2 fail" { "*-5-2" } else { "" });
+        }
+        assert_eq!(named(&"in 2025 ".repeat(100)).len(), MAX_DATES);
+    }
+
+    #[test]
+    fn a_session_is_of_every_date_in_its_span() {
+        let at = |written: &str| Timestamp::parse(&format!("{written}T12:00:00Z")).unwrap();
+        let check = |date: &str, from: &str, to: &str, expected: bool| {
+            let found = named(date);
+            assert_eq!(found[0].meets(at(from), at(to)), expected, "{date}: {from} to {to}");
+        };
+        check("2026-03-14", "2026-03-14", "2026-03-14", true);
+        check("2026-03-14", "2026-03-15", "2026-03-16", false);
+        check("2026-03-14", "2026-03-10", "2026-04-01", true);
+        check("in March", "2025-02-27", "2025-03-01", true);
+        check("in March", "2025-12-27", "2026-02-01", false);
+        check("in January", "2025-12-27", "2026-02-01", true);
+        check("in March", "2023-12-27", "2026-02-01", true);
+        check("in 2025", "2024-12-31", "2025-01-01", true);
+        check("in 2025", "2026-01-01", "2026-01-01", false);
+        check("2026-03-14", "2026-03-14", "2026-03-01", true);
+    }
+}
