@@ -8,6 +8,7 @@ mod plan;
 mod project;
 pub(super) mod random;
 mod session;
+pub(super) mod talk;
 mod text;
 mod transcript;
 mod vocabulary;
@@ -65,6 +66,8 @@ pub struct Corpus {
 impl Corpus {
     /// The word that nearly every session says, whatever the seed.
     pub(super) const COMMON_WORD: &str = COMMON;
+    /// The word that few say.
+    pub(super) const RARE_WORD: &str = RARE;
 
     /// Writes transcripts below `into/projects` and tells what they are.
     pub fn write(options: Options, into: &Path) -> Result<Self, Error> {

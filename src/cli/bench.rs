@@ -9,7 +9,9 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::Error;
-use crate::bench::{self, Corpus, CorpusOptions, CrashOptions, HookOptions, Part, ReadOptions, RecallOptions, Table};
+use crate::bench::{
+    self, Corpus, CorpusOptions, CrashOptions, HookOptions, Part, ReadOptions, RecallOptions, ScaleOptions, Table,
+};
 use crate::print::{self, Output, Style};
 
 #[derive(Debug, Args)]
@@ -50,6 +52,10 @@ enum What {
     /// In this process, without a daemon. Counting lines and parsing the same bytes to JSON values are measured beside it, in
     /// the same turns.
     Read(ReadTyped),
+    /// The memory alone, at any size: how fast it is filled and asked, disk and memory
+    ///
+    /// In this process, without a daemon, over generated turns that go straight into a memory in a temporary directory.
+    Memory(MemoryTyped),
     /// Whether what is there is found: hit@1/5/10, MRR and nDCG@10 of a set of sessions and questions
     ///
     /// Writes the set's sessions as transcripts into a temporary directory, starts this very program as a throwaway daemon
@@ -85,6 +91,19 @@ struct ReadTyped {
     /// 6 GB in the temporary directory, and gives them back
     #[arg(long)]
     huge: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct MemoryTyped {
+    /// Turns in the memory
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
+    documents: u64,
+    /// Another number, other texts
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -190,6 +209,7 @@ pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
         What::Crash(typed) => return crash(typed),
         What::Hook(typed) => return hook(typed),
         What::Read(typed) => return read(typed),
+        What::Memory(typed) => return memory(typed),
         What::Recall(typed) => return recall(typed),
         What::All(typed) => (Part::ALL.to_vec(), typed),
         What::Index(typed) => (vec![Part::Index], typed),
@@ -230,6 +250,11 @@ fn read(typed: &ReadTyped) -> Result<ExitCode, Error> {
     let options = ReadOptions { files: typed.files.clone(), bytes: typed.megabytes * 1_000_000, huge: typed.huge };
     let read = bench::read(&options, tell)?;
     show(&read, &read.tables(), typed.json)
+}
+
+fn memory(typed: &MemoryTyped) -> Result<ExitCode, Error> {
+    let scale = bench::scale(ScaleOptions { documents: typed.documents, seed: typed.seed }, &tell)?;
+    show(&scale, &[scale.table()], typed.json)
 }
 
 fn recall(typed: &RecallTyped) -> Result<ExitCode, Error> {

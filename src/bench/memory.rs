@@ -1,0 +1,239 @@
+//! The searchable memory alone, at any size: how fast it is filled and asked, and what it takes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use baton_actors::memory::{Checkpoint, Entry, Query, Searcher, Store};
+use baton_events::conversation::Agent;
+use baton_events::graph::Graph;
+use baton_events::outcomes::Outcomes;
+use baton_events::record::{Position, SessionId, Timestamp};
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::corpus::talk::{Session, Talk};
+use super::process::{Memory, cpu_seconds, memory};
+use super::sample::Sample;
+use super::table::megabytes;
+use super::workspace::Workspace;
+use super::{Corpus, Error, Spread, Table, io_error};
+
+/// Sessions between two commits, as a backfill has them.
+const GROUP: u64 = 64;
+/// Questions of each kind.
+const QUESTIONS: usize = 300;
+
+/// How large a memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Turns, about.
+    pub documents: u64,
+    /// Another seed, other texts.
+    pub seed: u64,
+}
+
+/// A memory of some size.
+#[derive(Clone, Debug, Serialize)]
+pub struct Scale {
+    /// How this was measured.
+    pub how: &'static str,
+    /// Turns.
+    pub turns: u64,
+    /// Sessions.
+    pub sessions: u64,
+    /// Documents put in a second, commits and merges included.
+    pub documents_per_second: f64,
+    /// Processor time of that, in seconds; absent where the system does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filling_cpu_seconds: Option<f64>,
+    /// Bytes on disk when all is merged.
+    pub index_bytes: u64,
+    /// Of that for 1,000 sessions.
+    pub index_bytes_per_1000_sessions: u64,
+    /// By kind of query: times of the whole search, on one thread.
+    pub queries: BTreeMap<&'static str, Asked>,
+    /// Of this process, after the questions: generator and index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
+}
+
+/// One kind of query.
+#[derive(Clone, Debug, Serialize)]
+pub struct Asked {
+    /// One of them.
+    pub query: String,
+    /// How long they took.
+    pub times: Spread,
+}
+
+/// Fills a memory and asks it. `tell` is told what is being done.
+pub fn measure(options: Options, tell: &dyn Fn(&str)) -> Result<Scale, Error> {
+    let workspace = Workspace::new()?;
+    let folder = workspace.path().join("memory");
+    let refused = |error: baton_actors::memory::Error| Error::Untrue(error.to_string());
+    let talk = Talk::new(options.seed);
+    let sessions = Talk::sessions_of(options.documents);
+    let mut store = Store::open(&folder).map_err(refused)?.store;
+    let mut words = Words::default();
+    let (mut filling, cpu) = (std::time::Duration::ZERO, cpu_seconds(std::process::id()));
+    let (mut turns, mut making) = (0, 0.0);
+    for number in 0..sessions {
+        let (since, before) = (Instant::now(), cpu_seconds(std::process::id()));
+        let session = talk.session(number, number == sessions / 2);
+        words.hear(&session);
+        making += since_cpu(before, since);
+        let filled = Instant::now();
+        put(&mut store, &session)?;
+        turns += session.units.len() as u64;
+        if number % GROUP == GROUP - 1 || number + 1 == sessions {
+            store.commit(checkpoint(number + 1)).map_err(refused)?;
+            if number % (GROUP * 8) == GROUP * 8 - 1 {
+                tell(&format!("filling: {} of {sessions} sessions", number + 1));
+            }
+        }
+        filling += filled.elapsed();
+    }
+    let last = Instant::now();
+    store.idle().map_err(refused)?;
+    filling += last.elapsed();
+    let filling_cpu_seconds = cpu_seconds(std::process::id()).zip(cpu).map(|(now, then)| now - then - making);
+    tell("asking");
+    let searcher = store.searcher();
+    let mut queries = BTreeMap::new();
+    for (name, kind) in words.kinds() {
+        queries.insert(name, ask(&searcher, &kind)?);
+    }
+    let index_bytes = size(&folder)?;
+    Ok(Scale {
+        how: "Sessions of 66 generated turns, put as a backfill puts them; then each kind of query 300 times, every time \
+              other words of its kind, ten sessions asked for. Entities and facts are left out.",
+        turns,
+        sessions,
+        documents_per_second: (turns + sessions) as f64 / filling.as_secs_f64().max(1e-9),
+        filling_cpu_seconds,
+        index_bytes,
+        index_bytes_per_1000_sessions: index_bytes * 1000 / sessions,
+        queries,
+        memory: memory(std::process::id()),
+    })
+}
+
+/// Processor seconds of this process since then; wall time where the system does not tell.
+fn since_cpu(before: Option<f64>, since: Instant) -> f64 {
+    before.zip(cpu_seconds(std::process::id())).map_or(since.elapsed().as_secs_f64(), |(then, now)| now - then)
+}
+
+fn checkpoint(number: u64) -> Checkpoint {
+    Checkpoint { position: Position(number), chain: [7; 16] }
+}
+
+fn put(store: &mut Store, session: &Session) -> Result<(), Error> {
+    let id = SessionId::new(&session.id).ok_or_else(|| Error::Untrue("a generated id is refused".to_owned()))?;
+    let ended_at = session.units.last().and_then(|unit| unit.at);
+    let entry = Entry {
+        session: &id,
+        generation: 1,
+        project: Some(&session.project),
+        group_id: &session.project,
+        agent: Agent::ClaudeCode,
+        title: &session.title,
+        episode_uuid: Uuid::new_v5(&Uuid::NAMESPACE_OID, session.id.as_bytes()),
+        episode_text: &session.episode,
+        ended_at,
+        indexed_at: ended_at.unwrap_or(Timestamp(0)),
+        parent: None,
+        links: &[],
+        units: &session.units,
+        changed_from: 0,
+        graph: &Graph::default(),
+        outcomes: &Outcomes::default(),
+    };
+    store.put(&entry).map_err(|error| Error::Untrue(error.to_string()))
+}
+
+fn ask(searcher: &Searcher, queries: &[String]) -> Result<Asked, Error> {
+    let mut sample = Sample::default();
+    for query in queries.iter().cycle().take(QUESTIONS) {
+        let found = sample.take(|| searcher.search(&Query::new(query)));
+        if found.map_err(|error| Error::Untrue(error.to_string()))?.is_empty() {
+            return Err(Error::Untrue(format!("nothing is found for {query:?}")));
+        }
+    }
+    Ok(Asked { query: queries.first().cloned().unwrap_or_default(), times: sample.spread() })
+}
+
+fn size(folder: &Path) -> Result<u64, Error> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder).map_err(io_error("read", folder))? {
+        bytes += entry.and_then(|entry| entry.metadata()).map_err(io_error("read", folder))?.len();
+    }
+    Ok(bytes)
+}
+
+/// How often which words are said, in the first sessions.
+#[derive(Default)]
+struct Words {
+    counts: BTreeMap<String, u64>,
+    sessions: u64,
+}
+
+impl Words {
+    fn hear(&mut self, session: &Session) {
+        if self.sessions == 100 {
+            return;
+        }
+        self.sessions += 1;
+        for text in session.units.iter().map(|unit| &unit.text) {
+            for word in text.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| word.len() > 4) {
+                *self.counts.entry(word.to_lowercase()).or_default() += 1;
+            }
+        }
+    }
+
+    /// Queries of each kind.
+    fn kinds(&self) -> [(&'static str, Vec<String>); 5] {
+        let mut words: Vec<(&String, &u64)> = self.counts.iter().collect();
+        words.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+        let words: Vec<&str> = words.into_iter().map(|(word, _)| word.as_str()).collect();
+        let share = |part: usize| words.get(words.len() * part / 100..).unwrap_or_default();
+        let several = |from: &[&str], each: usize, apart: usize| -> Vec<String> {
+            let starts =
+                (0..60.min(from.len().saturating_sub(each * apart)).max(1)).map(|start| start % from.len().max(1));
+            starts
+                .map(|start| from.iter().skip(start).step_by(apart).take(each).copied().collect::<Vec<_>>().join(" "))
+                .collect()
+        };
+        [
+            ("rare_word", vec![Corpus::RARE_WORD.to_owned()]),
+            ("common_word", several(&words, 1, 1)),
+            ("two_common_words", several(&words, 2, 1)),
+            ("five_common_words", several(&words, 5, 1)),
+            ("five_words", several(share(2), 5, 37)),
+        ]
+    }
+}
+
+impl Scale {
+    /// For people.
+    pub fn table(&self) -> Table {
+        let mut table = Table::new("Memory", self.how);
+        table.row("turns, sessions", format!("{}, {}", self.turns, self.sessions));
+        table.row("documents put", format!("{:.0} a second", self.documents_per_second));
+        if let Some(seconds) = self.filling_cpu_seconds {
+            table.row("  processor for that", format!("{seconds:.1} s"));
+        }
+        table.row("index", megabytes(self.index_bytes));
+        table.row("  for 1,000 sessions", megabytes(self.index_bytes_per_1000_sessions));
+        for (name, asked) in &self.queries {
+            let times = asked.times;
+            let text = format!("p50 {:.2} ms, p99 {:.2} ms: {:?}", times.p50_ms, times.p99_ms, asked.query);
+            table.row(&name.replace('_', " "), text);
+        }
+        if let Some(memory) = self.memory {
+            table.row("memory of this process", memory.text());
+        }
+        table
+    }
+}
