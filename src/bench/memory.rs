@@ -8,8 +8,8 @@ use std::time::Instant;
 use baton_actors::memory::{Checkpoint, Entry, Query, Searcher, Store};
 use baton_events::conversation::Agent;
 use baton_events::graph::Graph;
-use baton_events::outcomes::Outcomes;
 use baton_events::record::{Position, SessionId, Timestamp};
+use baton_events::schema::outcomes::Outcomes;
 use serde::Serialize;
 use uuid::Uuid;
 
