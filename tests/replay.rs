@@ -67,6 +67,7 @@ const TRANSITIONS: &[&str] = &[
     "indexed forgotten forgotten",
     "forgotten restored active",
     "forgotten restored unindexed (gone)",
+    "indexed episode_deleted indexed",
 ];
 
 fn journeys() -> Vec<(String, PathBuf)> {

@@ -53,7 +53,7 @@ use uuid::Uuid;
 
 pub use demand::Demands;
 pub use dump::Print;
-pub use graph::{Fact, GraphQuery, Node, Page, Sieve, Window};
+pub use graph::{Fact, GraphQuery, Node, Page, SaidBy, Sieve, Window};
 pub use having::Sessions;
 pub use kin::{Kin, links};
 pub use matched::Reason;

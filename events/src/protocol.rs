@@ -19,7 +19,7 @@ pub use hook::{
     HandoffParams, HookParams, OWN_CHILD, PresenceParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX,
     Spooled, Took,
 };
-pub use memory::{AddMemoryParams, ClearGraphParams, UuidParams};
+pub use memory::{AddMemoryParams, AddTripletParams, ClearGraphParams, EpisodeEntitiesParams, UuidParams};
 
 /// Version of everything but `hello` and `stop`. Written here and nowhere else.
 pub const VERSION: u32 = 1;

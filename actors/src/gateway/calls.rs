@@ -5,6 +5,7 @@ mod close;
 mod compact;
 mod config;
 mod deleting;
+mod edges;
 mod episodes;
 mod explain;
 mod facts;

@@ -11,13 +11,19 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::connection::failure;
-use super::shown;
+use super::{Services, shown};
 use crate::memory::{Fact, Node};
 use crate::settings::Settings;
 
 /// Whether a session supports nothing that is answered: it is forgotten, excluded, unknown, or of another group.
 pub(super) fn hidden(table: &SessionTable, settings: &Settings, groups: &[String], id: &str) -> bool {
     shown::hidden(table, settings, groups, id)
+}
+
+/// The same of what there is now, for any group.
+pub(super) fn hider(services: &Services) -> impl Fn(&str) -> bool {
+    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    move |id| hidden(&table, &settings, &[], id)
 }
 
 /// The uuid of a center node.

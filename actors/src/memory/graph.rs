@@ -6,6 +6,7 @@
 
 mod center;
 mod group;
+mod one;
 mod time;
 
 use baton_events::graph::{Claim, Label, Relation, node_uuid};
@@ -20,6 +21,7 @@ use super::schema::{Fields, kind};
 use super::snapshot::Snapshot;
 use super::{Entry, Error, Searcher};
 
+pub use self::one::SaidBy;
 pub use self::time::{Sieve, Window};
 
 /// A question for entities or facts.
@@ -123,7 +125,7 @@ pub struct Fact {
 }
 
 /// The number that a uuid is grouped and found by: its first half. That two of a memory agree in it will not happen.
-fn key(uuid: Uuid) -> u64 {
+pub(super) fn key(uuid: Uuid) -> u64 {
     uuid.as_u64_pair().0
 }
 

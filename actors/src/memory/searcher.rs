@@ -20,7 +20,7 @@ use super::query::{Plan, Query};
 use super::snapshot::Snapshot;
 use super::store::Published;
 use super::turns::{Known, Scored};
-use super::{Error, Reason, authors, blend, matched, snippet, turns, whole};
+use super::{Error, Reason, authors, blend, graph, matched, snippet, turns, whole};
 
 /// How many turns make a session's score.
 const COUNTED_TURNS: usize = 3;
@@ -31,6 +31,8 @@ const FAVOUR: Score = 1.1;
 #[derive(Clone)]
 pub struct Searcher {
     published: Published,
+    /// Keys of facts that nobody is told of.
+    gone: Arc<BTreeSet<u64>>,
 }
 
 /// What was found.
@@ -107,17 +109,27 @@ impl Candidate {
 
 impl Searcher {
     pub(super) fn new(published: Published) -> Self {
-        Self { published }
+        Self { published, gone: Arc::default() }
+    }
+
+    /// The same without these facts, whoever supports them.
+    pub fn without_facts(self, facts: impl IntoIterator<Item = Uuid>) -> Self {
+        let gone: BTreeSet<u64> = facts.into_iter().map(graph::key).collect();
+        Self { gone: Arc::new(gone), ..self }
     }
 
     /// The newest committed state; also what `dump` reads.
     pub(super) fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::clone(&self.published.read().unwrap_or_else(|poisoned| poisoned.into_inner()))
+        let snapshot = Arc::clone(&self.published.read().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        match self.gone.is_empty() {
+            true => snapshot,
+            false => Arc::new(Snapshot { gone: self.gone.clone(), ..Snapshot::clone(&snapshot) }),
+        }
     }
 
     /// The same as of now: it goes on searching this committed state, whatever is committed later.
     pub fn pinned(&self) -> Self {
-        Self::new(Arc::new(std::sync::RwLock::new(self.snapshot())))
+        Self { published: Arc::new(std::sync::RwLock::new(self.snapshot())), gone: self.gone.clone() }
     }
 
     /// The share of documents that are not deleted, in thousandths: how much of the memory's bytes is needed, about.

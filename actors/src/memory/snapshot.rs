@@ -1,6 +1,6 @@
 //! One committed state of the index, ready to be searched: its segments with the columns that a query needs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use baton_events::record::Timestamp;
@@ -13,11 +13,14 @@ use super::Error;
 use super::schema::{Fields, PLACE_BORDER, column, kind};
 
 /// A committed state. Cheap to share; never changes.
+#[derive(Clone)]
 pub(super) struct Snapshot {
     pub(super) searcher: Searcher,
     pub(super) fields: Fields,
     /// In the order of the searcher's segment readers.
     pub(super) segments: Vec<Arc<Segment>>,
+    /// Keys of facts that nobody is told of.
+    pub(super) gone: Arc<BTreeSet<u64>>,
     /// Documents of sessions, those deleted but not yet merged away included, as every count of the index has them.
     pub(super) sessions: u64,
     /// Documents of turns, likewise.
@@ -121,7 +124,8 @@ impl Snapshot {
             (of_kind(kind::SESSION)?, of_kind(kind::MENTION)?, of_kind(kind::ASSERTION)?, of_kind(kind::OUTCOMES)?);
         let all: u64 = searcher.segment_readers().iter().map(|reader| u64::from(reader.max_doc())).sum();
         let turns = all.saturating_sub(sessions + mentions + assertions + outcomes);
-        Ok(Self { searcher, fields, segments, sessions, turns, mentions, assertions, outcomes })
+        let gone = Arc::default();
+        Ok(Self { searcher, fields, segments, gone, sessions, turns, mentions, assertions, outcomes })
     }
 
     /// The live document of a session.

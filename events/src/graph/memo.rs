@@ -1,9 +1,9 @@
 //! Entities that a memo names: files, pages, issues. It is no session that did something, so it supports no facts of its own
 //! but those that it states.
 
-use super::gather::{Gather, Moment};
-use super::{Graph, Label, issue, path};
-use crate::memo::Words;
+use super::gather::{Gather, Moment, one_line};
+use super::{Assertion, Graph, Label, MAX_TEXT_CHARS, Relation, issue, path, valued_fact_uuid};
+use crate::memo::{Triplet, Words};
 use crate::record::Timestamp;
 
 /// Endings by which a word without a slash is taken for a file; sorted.
@@ -17,6 +17,9 @@ const WORD_BYTES: usize = 300;
 
 /// What a memo names, each once, with the line of its text.
 pub fn memo(words: &Words, group: &str, at: Timestamp) -> Graph {
+    if let Some(triplet) = &words.triplet {
+        return stated(triplet, &words.body, group, at);
+    }
     let mut gather = Gather::new(group);
     let text = words.text();
     for (line, text) in (1..).zip(text.lines()) {
@@ -35,6 +38,44 @@ pub fn memo(words: &Words, group: &str, at: Timestamp) -> Graph {
         }
     }
     gather.finish()
+}
+
+/// A triplet: its two ends, and the one fact that it states by a name of its own.
+fn stated(triplet: &Triplet, fact: &str, group: &str, at: Timestamp) -> Graph {
+    let mut gather = Gather::new(group);
+    let of = Moment { line: 1, at: Some(at) };
+    let mut end = |name: &str| {
+        let (label, name) = named(name, group);
+        gather.mention(label, name, "", of, 1)
+    };
+    let (Some(source), Some(target)) = (end(&triplet.source), end(&triplet.target)) else { return Graph::default() };
+    let mut graph = gather.finish();
+    graph.assertions.push(Assertion {
+        uuid: valued_fact_uuid(group, &triplet.edge, source, target, ""),
+        relation: Relation::Told,
+        name: Some(triplet.edge.as_str().into()),
+        source,
+        target,
+        fact: one_line(fact, MAX_TEXT_CHARS),
+        value: String::new(),
+        valid_at: Some(at),
+        last_at: Some(at),
+        line: 1,
+        rests: Vec::new(),
+        settles: Vec::new(),
+    });
+    graph
+}
+
+/// What a name that somebody gave stands for, as far as it shows; else a topic.
+fn named<'a>(name: &'a str, group: &str) -> (Label, &'a str) {
+    if let Some(file) = file(name, group) {
+        return (Label::File, file);
+    }
+    match issue::issues(name).as_slice() {
+        [one] if one.name == name => (Label::Issue, name),
+        _ => (Label::Topic, name),
+    }
 }
 
 /// The file that a word names, below the group if that is its project: `src/auth.rs`, `` `auth.rs:12` ``.
@@ -74,6 +115,21 @@ mod tests {
             ]
         );
         assert_eq!(graph.assertions, []);
+    }
+
+    #[test]
+    fn a_triplet_is_two_nodes_and_one_fact() {
+        let words =
+            Words::triplet("payments team", "PREFERS", "The payments team prefers sled.", "src/log.rs").unwrap();
+        let graph = memo(&words, "g", Timestamp(5));
+        let nodes: Vec<_> = graph.mentions.iter().map(|it| (it.label, it.name.as_str())).collect();
+        assert_eq!(nodes, [(Label::Topic, "payments team"), (Label::File, "src/log.rs")]);
+        let [said] = graph.assertions.as_slice() else { panic!("{:?}", graph.assertions) };
+        assert_eq!((said.source, said.target), (graph.mentions[0].uuid, graph.mentions[1].uuid));
+        assert_eq!((said.name.as_deref(), said.fact.as_str()), (Some("PREFERS"), "The payments team prefers sled."));
+        let again = Words::triplet("payments team", "AVOIDS", "", "src/log.rs").unwrap();
+        assert_ne!(memo(&again, "g", Timestamp(5)).assertions[0].uuid, said.uuid);
+        assert_ne!(memo(&words, "h", Timestamp(5)).assertions[0].uuid, said.uuid, "another group's");
     }
 
     #[test]

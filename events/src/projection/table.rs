@@ -209,6 +209,11 @@ impl SessionTable {
         &self.home
     }
 
+    /// The facts that nobody is told of.
+    pub fn deleted_facts(&self) -> impl Iterator<Item = Uuid> {
+        self.home.state.deleted_facts.iter().copied()
+    }
+
     /// All sessions, by id.
     pub fn iter(&self) -> impl Iterator<Item = (&SessionId, &Arc<Row>)> {
         self.rows.iter()

@@ -37,6 +37,39 @@ pub struct AddMemoryParams {
     pub command_id: Option<String>,
 }
 
+/// Arguments of `add_triplet`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AddTripletParams {
+    /// Who or what.
+    pub source_node_name: String,
+    /// What is between them.
+    pub edge_name: String,
+    /// The fact in a sentence.
+    pub fact: String,
+    /// Whom or what.
+    pub target_node_name: String,
+    /// The group; `None`: the caller's project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group_id: Option<String>,
+    /// Names of arguments that were given and are of no use here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<String>,
+    /// Who asks.
+    pub caller: Caller,
+    /// The request, for the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_id: Option<String>,
+}
+
+/// Arguments of `get_episode_entities`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EpisodeEntitiesParams {
+    /// Of which episodes.
+    pub episode_uuids: Vec<String>,
+}
+
 /// Arguments of whatever concerns one episode or fact.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -68,6 +68,14 @@ pub enum Which {
     StopTracking,
     /// A note that no session tells.
     AddMemory,
+    /// A fact that somebody states.
+    AddTriplet,
+    /// What episodes support.
+    GetEpisodeEntities,
+    /// One fact.
+    GetEntityEdge,
+    /// A fact found no more.
+    DeleteEntityEdge,
     /// An episode found no more.
     DeleteEpisode,
     /// Groups found no more.

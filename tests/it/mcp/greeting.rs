@@ -26,7 +26,7 @@ fn every_version_of_the_protocol_is_greeted() {
         assert_eq!(result["serverInfo"]["version"], env!("CARGO_PKG_VERSION"), "{greeted}");
         assert!(result["capabilities"]["tools"].is_object(), "{greeted}");
         let listed = lines.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
-        assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 13, "{asked}: {listed}");
+        assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 14, "{asked}: {listed}");
         let pong = lines.ask(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
         assert_eq!(pong["result"], json!({}), "{asked}");
         lines.hang_up();
@@ -78,7 +78,7 @@ fn the_tools_are_listed_with_what_they_take_and_change() {
     let agent = Agent::start(&world);
     let tools = agent.tools();
     // Name, read-only, destructive, arguments that are listed.
-    let expected: [(&str, bool, bool, &[&str]); 13] = [
+    let expected: [(&str, bool, bool, &[&str]); 14] = [
         (
             "search_memory_nodes",
             true,
@@ -89,13 +89,31 @@ fn the_tools_are_listed_with_what_they_take_and_change() {
             "search_memory_facts",
             true,
             false,
-            &["center_node_uuid", "cursor", "group_ids", "max_facts", "query", "wait"],
+            &[
+                "center_node_uuid",
+                "cursor",
+                "edge_types",
+                "group_ids",
+                "invalid_at_after",
+                "invalid_at_before",
+                "max_facts",
+                "query",
+                "valid_at_after",
+                "valid_at_before",
+                "wait",
+            ],
         ),
         ("get_episodes", true, false, &["cursor", "group_ids", "max_episodes", "wait"]),
         ("get_handoff", true, false, &["project"]),
         ("fix", true, false, &["error", "project"]),
         ("how", true, false, &["command", "project"]),
         ("blame", true, false, &["path", "project"]),
+        (
+            "add_memory",
+            false,
+            false,
+            &["episode_body", "group_id", "name", "reference_time", "source", "source_description", "uuid"],
+        ),
         ("session_tracking_close", false, false, &["reason", "session_id"]),
         ("session_tracking_list_unindexed", true, false, &["include_inactive", "project_namespace"]),
         ("session_tracking_sync_history", false, false, &["days", "dry_run", "max_sessions", "project"]),
@@ -112,7 +130,8 @@ fn the_tools_are_listed_with_what_they_take_and_change() {
         assert!(tool.title.is_some() && tool.description.is_some(), "{name}");
         let schema = Value::Object((*tool.input_schema).clone());
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
-        assert_eq!(schema["additionalProperties"], false, "{name}");
+        // Arguments of other servers are taken there, and not listed.
+        assert_eq!(schema["additionalProperties"], name == "add_memory", "{name}");
         let properties: Vec<&str> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(properties, arguments, "{name}");
         for (argument, property) in schema["properties"].as_object().unwrap() {

@@ -43,6 +43,7 @@ pub(in crate::gateway) async fn ready(services: &Arc<Services>, out: &Out, ask: 
     }
     let searcher = services.indexer.searcher().map_err(|_| lazy::no_memory(services))?;
     let table = services.table.borrow().clone();
+    let searcher = searcher.without_facts(table.deleted_facts());
     let settings = services.settings.borrow().clone();
     // What was not asked for is not missing; where a session works that could never be read is not known.
     let is_meant = |state: &State| {

@@ -9,16 +9,17 @@ use std::sync::Arc;
 
 use baton_events::protocol::tool::{self, Arguments, Which};
 use baton_events::protocol::{
-    AddMemoryParams, BlameParams, Caller, ClearGraphParams, CloseParams, During, EpisodesParams, FactsParams, Failure,
-    FixParams, HandoffParams, HowParams, NodesParams, PatternsParams, SyncParams, ToolParams, TrackParams,
-    TrackingParams, UnindexedParams, UntrackParams, UuidParams, answer, code,
+    AddMemoryParams, AddTripletParams, BlameParams, Caller, ClearGraphParams, CloseParams, During,
+    EpisodeEntitiesParams, EpisodesParams, FactsParams, Failure, FixParams, HandoffParams, HowParams, NodesParams,
+    PatternsParams, SyncParams, ToolParams, TrackParams, TrackingParams, UnindexedParams, UntrackParams, UuidParams,
+    answer, code,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    Ended, blame, close, deleting, episodes, facts, fix, handoff, how, internal, memory, nodes, patterns, sync, track,
-    tracking, unindexed,
+    Ended, blame, close, deleting, edges, episodes, facts, fix, handoff, how, internal, memory, nodes, patterns, sync,
+    track, tracking, unindexed,
 };
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, answers, resolve};
@@ -78,6 +79,13 @@ impl Call<'_> {
             Which::Track => self.track().await,
             Which::StopTracking => self.stop_tracking().await,
             Which::AddMemory => self.add_memory().await,
+            Which::AddTriplet => self.add_triplet().await,
+            Which::GetEpisodeEntities => {
+                let asked = EpisodeEntitiesParams { episode_uuids: self.arguments.texts("episode_uuids") };
+                quoted(&edges::of_episodes(asked, self.services).await?)
+            }
+            Which::GetEntityEdge => quoted(&edges::get(self.uuid(), self.services).await?),
+            Which::DeleteEntityEdge => told(&edges::delete(self.uuid(), self.services).await?, true),
             Which::DeleteEpisode => self.delete_episode().await,
             Which::ClearGraph => self.clear_graph().await,
             Which::GetStatus => told(&memory::status(self.services), true),
@@ -243,6 +251,21 @@ impl Call<'_> {
             command_id: self.command_id.clone(),
         };
         told(&memory::add(asked, self.services).await?, true)
+    }
+
+    async fn add_triplet(&self) -> Result<answer::ToolResult, Ended> {
+        let text = |name: &str| self.arguments.text(name).unwrap_or_default();
+        let asked = AddTripletParams {
+            source_node_name: text("source_node_name"),
+            edge_name: text("edge_name"),
+            fact: text("fact"),
+            target_node_name: text("target_node_name"),
+            group_id: self.place("group_id"),
+            ignored: self.arguments.ignored().into_iter().map(str::to_owned).collect(),
+            caller: self.caller.clone(),
+            command_id: self.command_id.clone(),
+        };
+        told(&edges::add(asked, self.services).await?, true)
     }
 
     fn uuid(&self) -> UuidParams {

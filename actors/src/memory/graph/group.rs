@@ -1,8 +1,8 @@
 //! Members put together: which entities and facts fit a question, and what the members of one say together.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use baton_events::graph::{Claim, Label, Relation, valued_fact_uuid};
 use baton_events::record::{SessionId, Timestamp};
@@ -72,7 +72,7 @@ pub(super) fn ranked(snapshot: &Snapshot, kin: Kin, query: &GraphQuery<'_>, near
     let mut groups: BTreeMap<u64, Found> = BTreeMap::new();
     for (reader, segment) in snapshot.searcher.segment_readers().iter().zip(&snapshot.segments) {
         let Some(columns) = &segment.graph else { continue };
-        let mut sessions = Admitted::new(segment, query.exclude);
+        let mut sessions = Admitted::new(snapshot, segment, query.exclude);
         weight.for_each(reader, &mut |doc, score| {
             let wanted = match kin {
                 Kin::Nodes => {
@@ -113,19 +113,24 @@ pub(super) fn ranked(snapshot: &Snapshot, kin: Kin, query: &GraphQuery<'_>, near
     Ok(ranked.into_iter().map(|(subject, _)| subject).collect())
 }
 
-/// Whether the sessions of a segment's documents count, asked once for each.
+/// Whether the sessions of a segment's documents count, asked once for each, and no fact that nobody is told of.
 pub(super) struct Admitted<'a> {
+    gone: &'a BTreeSet<u64>,
     segment: &'a Segment,
     exclude: &'a dyn Fn(&str) -> bool,
     known: Vec<Option<bool>>,
 }
 
 impl<'a> Admitted<'a> {
-    pub(super) fn new(segment: &'a Segment, exclude: &'a dyn Fn(&str) -> bool) -> Self {
-        Self { segment, exclude, known: vec![None; segment.ids.len()] }
+    pub(super) fn new(snapshot: &'a Snapshot, segment: &'a Segment, exclude: &'a dyn Fn(&str) -> bool) -> Self {
+        Self { gone: &snapshot.gone, segment, exclude, known: vec![None; segment.ids.len()] }
     }
 
     pub(super) fn admits(&mut self, doc: DocId) -> bool {
+        let subject = || self.segment.graph.as_ref().and_then(|columns| columns.subject.first(doc));
+        if !self.gone.is_empty() && subject().is_some_and(|subject| self.gone.contains(&subject)) {
+            return false;
+        }
         let Some(number) = self.segment.session.first(doc).map(|number| number as usize) else { return false };
         let (Some(id), Some(known)) = (self.segment.ids.get(number), self.known.get_mut(number)) else { return false };
         *known.get_or_insert_with(|| !(self.exclude)(id))
@@ -170,7 +175,7 @@ pub(super) fn for_each(
         let Some(columns) = &segment.graph else { continue };
         let index = reader.inverted_index(term.field())?;
         let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? else { continue };
-        let mut sessions = Admitted::new(segment, exclude);
+        let mut sessions = Admitted::new(snapshot, segment, exclude);
         while postings.doc() != TERMINATED {
             let doc = postings.doc();
             if !reader.is_deleted(doc) && sessions.admits(doc) {

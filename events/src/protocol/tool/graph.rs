@@ -4,6 +4,7 @@ use super::{Effect, Kind, OFF, Tool, Which, argument};
 use crate::memo::BODY_MAX_BYTES;
 
 const UUID_OF_EPISODE: &str = "The episode's uuid, as a search, get_episodes or add_memory told it.";
+const UUID_OF_EDGE: &str = "The fact's uuid, as search_memory_facts told it.";
 const INTO: &str = "The group it goes into: a project's directory, the last part of one, or a name of its own of up to 64 \
                     letters, digits, dots, dashes and underscores. Without it: your project.";
 const IGNORED: &str = "Taken for the sake of other servers, and ignored: nothing here is extracted by a model.";
@@ -37,6 +38,56 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
+        which: Which::AddTriplet,
+        name: "add_triplet",
+        aliases: &[],
+        title: "Remember a fact",
+        description: "Keeps a fact: two names and what is between them, with a sentence that says it. It is durable when the \
+                      answer comes, and search_memory_facts finds it. The same fact again changes nothing; one that was \
+                      deleted with delete_entity_edge is there again.",
+        effect: Effect::Adds,
+        listed: false,
+        arguments: &[
+            argument("source_node_name", Kind::Needed, "Who or what, such as `payments team`."),
+            argument("edge_name", Kind::Needed, "What is between them, such as PREFERS."),
+            argument("fact", Kind::Needed, "The fact in a sentence."),
+            argument("target_node_name", Kind::Needed, "Whom or what, such as `sled`."),
+            argument("group_id", Kind::Text, INTO),
+            argument(
+                "source_node_uuid",
+                Kind::Ignored,
+                "Taken and ignored: a name of a group always has the same uuid.",
+            ),
+            argument(
+                "target_node_uuid",
+                Kind::Ignored,
+                "Taken and ignored: a name of a group always has the same uuid.",
+            ),
+        ],
+    },
+    Tool {
+        which: Which::GetEpisodeEntities,
+        name: "get_episode_entities",
+        aliases: &[],
+        title: "Read what an episode is about",
+        description: "The nodes and edges that these episodes support: what a session dealt with and found out, or what a \
+                      note names. Call it to go on from an episode to files, errors and decisions.",
+        effect: Effect::Reads,
+        listed: false,
+        arguments: &[argument("episode_uuids", Kind::TextsNeeded, "The episodes' uuids.")],
+    },
+    Tool {
+        which: Which::GetEntityEdge,
+        name: "get_entity_edge",
+        aliases: &[],
+        title: "Read one fact",
+        description: "One fact by its uuid, with the nodes at its ends, the time from which it holds, and the episodes that \
+                      support it. Call it to look at a fact again that an earlier search told.",
+        effect: Effect::Reads,
+        listed: false,
+        arguments: &[argument("uuid", Kind::Needed, UUID_OF_EDGE)],
+    },
+    Tool {
         which: Which::DeleteEpisode,
         name: "delete_episode",
         aliases: &[],
@@ -47,6 +98,17 @@ pub(super) const TOOLS: &[Tool] = &[
         effect: Effect::TakesAway,
         listed: false,
         arguments: &[argument("uuid", Kind::Needed, UUID_OF_EPISODE)],
+    },
+    Tool {
+        which: Which::DeleteEntityEdge,
+        name: "delete_entity_edge",
+        aliases: &[],
+        title: "Delete a fact",
+        description: "Has a fact found no more, whichever sessions support it, now or later, until add_triplet tells it anew. \
+                      Call it when a person asks for it, or when a fact is wrong.",
+        effect: Effect::TakesAway,
+        listed: false,
+        arguments: &[argument("uuid", Kind::Needed, UUID_OF_EDGE)],
     },
     Tool {
         which: Which::ClearGraph,

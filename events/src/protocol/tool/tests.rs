@@ -21,7 +21,11 @@ fn the_tools_are_those_of_the_contract() {
         add_memory add_episode | name! episode_body! group_id source source_description uuid reference_time \
         (excluded_entity_types) (custom_extraction_instructions) (previous_episode_uuids) (update_communities) (saga) \
         (saga_previous_episode_uuid)\n\
+        add_triplet | source_node_name! edge_name! fact! target_node_name! group_id (source_node_uuid) (target_node_uuid)\n\
+        get_episode_entities | episode_uuids!\n\
+        get_entity_edge | uuid!\n\
         delete_episode | uuid!\n\
+        delete_entity_edge | uuid!\n\
         clear_graph | group_ids confirm=false\n\
         get_status | \n\
         session_tracking_close | session_id reason\n\
@@ -140,6 +144,9 @@ fn arguments_are_checked() {
         ("session_tracking_sync_history", json!({"dryrun": false}), &["did you mean dry_run?"]),
         ("session_tracking_close", json!({"session": "a"}), &["did you mean session_id?"]),
         ("stop_tracking_session", json!({}), &["session_id is missing"]),
+        ("get_episode_entities", json!({"episode_uuids": []}), &["episode_uuids is empty"]),
+        ("get_episode_entities", json!({}), &["episode_uuids is missing"]),
+        ("get_episode_entities", json!({"episode_uuids": "a"}), &[]),
         ("add_memory", json!({"name": "n", "episode_body": "x".repeat(200_000)}), &[]),
         ("add_memory", json!({"name": "n", "episode_body": "x".repeat(262_145)}), &["262145 bytes", "at most 262144"]),
         ("add_memory", json!({"name": "n", "episode_body": " \n"}), &["episode_body is empty"]),
