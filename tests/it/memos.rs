@@ -365,7 +365,7 @@ fn a_fact_is_stated_read_deleted_and_stated_anew() {
     agent.call("delete_entity_edge", json!({"uuid": uuid})).ok();
     let gone = |world: &World, way: &str| {
         let agent = Agent::start(world);
-        assert_eq!(found(&agent), [json!(0); 0], "{way}");
+        assert!(found(&agent).is_empty(), "{way}");
         assert_eq!(of_episode(&agent), (2, 0), "{way}");
         let refused = agent.call("get_entity_edge", json!({"uuid": uuid})).refused();
         assert!(refused.contains("no fact"), "{way}: {refused}");
@@ -388,7 +388,7 @@ fn a_fact_is_stated_read_deleted_and_stated_anew() {
     assert_eq!((&again["edges"][0]["uuid"], &again["episode_uuid"]), (&json!(uuid), &json!(episode)), "{again}");
     assert_eq!(found(&agent).len(), 1);
     agent.call("delete_episode", json!({"uuid": episode})).ok();
-    assert_eq!(found(&agent), [json!(0); 0]);
+    assert!(found(&agent).is_empty());
     let refused = agent.call("get_episode_entities", json!({"episode_uuids": [episode]})).refused();
     assert!(refused.contains("no episode"), "{refused}");
     for (tool, arguments) in [
