@@ -23,6 +23,7 @@ mod logs;
 mod mcp;
 mod patterns;
 mod question;
+mod recall;
 mod reindex;
 mod replay;
 mod search;
@@ -33,6 +34,7 @@ mod show;
 mod status;
 mod stop;
 mod sync;
+mod timeline;
 mod unindexed;
 mod uninstall;
 
@@ -62,6 +64,7 @@ const AFTER_HELP: &str = "\
 Examples:
   baton search refresh token race      what was found out about it, in any project
   baton search E0382 --project .       in this directory's project only
+  baton recall what is still open      in one answer, short enough for an agent
   baton sessions --state active        which sessions are open
   baton show a94e0d17                  what a session came to
   baton sync --dry-run                 what is not indexed yet, and what a model would cost
@@ -81,12 +84,16 @@ Environment:
 enum Command {
     /// Search everything that was said and done; new sessions are read first
     Search(search::Typed),
-    /// Show one session and its episode
+    /// Tell what is known of a question in one answer, within a budget of tokens
+    Recall(recall::Typed),
+    /// Show one session and its episode, or a place in it
     Show(show::Typed),
     /// Close a session now and index it
     Close(close::Typed),
     /// Show what the last session of a project leaves to the next
     Handoff(handoff::Typed),
+    /// List sessions by day, a line each: what for, how it ended, what is open
+    Timeline(timeline::Typed),
     /// List sessions and their states
     Sessions(sessions::Typed),
     /// List what a search would index first
@@ -255,6 +262,8 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Fix(typed) => fix::run(&environment, &typed),
         Command::How(typed) => how::run(&environment, &typed),
         Command::Patterns(typed) => patterns::run(&environment, &typed),
+        Command::Recall(typed) => recall::run(&environment, &typed),
+        Command::Timeline(typed) => timeline::run(&environment, &typed),
         Command::Show(typed) => show::run(&environment, &typed),
         Command::Close(typed) => close::run(&environment, &typed),
         Command::Handoff(typed) => handoff::run(&environment, &typed),

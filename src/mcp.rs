@@ -15,6 +15,7 @@ mod server;
 use std::io::IsTerminal;
 use std::time::Duration;
 
+use baton_events::protocol::tool::Tool;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -38,23 +39,23 @@ pub enum Error {
     NotGreeted(String),
 }
 
-/// Serves until standard input ends.
-pub fn run(environment: &Environment) -> Result<(), Error> {
+/// Serves until standard input ends. Only `tools` are listed; all can be called.
+pub fn run(environment: &Environment, tools: Vec<&'static Tool>) -> Result<(), Error> {
     log_to_standard_error();
     if std::io::stdin().is_terminal() {
         print::note("baton mcp speaks MCP on standard input and output; agents start it. Ctrl-D ends it.");
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let served = runtime.block_on(serve(environment));
+    let served = runtime.block_on(serve(environment, tools));
     // A daemon that is being started goes on by itself.
     runtime.shutdown_background();
     served
 }
 
-async fn serve(environment: &Environment) -> Result<(), Error> {
+async fn serve(environment: &Environment, tools: Vec<&'static Tool>) -> Result<(), Error> {
     let (input, output) = stdio_pipes();
     let (input, ended) = input::watched(input);
-    let server = server::Server::new(environment.clone());
+    let server = server::Server::new(environment.clone(), tools);
     let presence = server.presence();
     let serving = match server.serve(AsyncRwTransport::new_server(mend::Mended::new(input), output)).await {
         Ok(serving) => serving,

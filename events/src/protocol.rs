@@ -8,6 +8,9 @@ mod coding;
 mod forget;
 mod hook;
 mod memory;
+mod recall;
+mod search;
+mod shown;
 pub mod tool;
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +23,9 @@ pub use hook::{
     Spooled, Took,
 };
 pub use memory::{AddMemoryParams, AddTripletParams, ClearGraphParams, EpisodeEntitiesParams, UuidParams};
+pub use recall::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, TimelineParams};
+pub use search::SearchParams;
+pub use shown::{ExplainParams, MessagesParams, ShowParams};
 
 /// Version of everything but `hello` and `stop`. Written here and nowhere else.
 pub const VERSION: u32 = 1;
@@ -64,6 +70,10 @@ pub mod method {
     pub const NODES: &str = "nodes";
     /// Facts of the memory.
     pub const FACTS: &str = "facts";
+    /// What is known of a question, within a budget.
+    pub const RECALL: &str = "recall";
+    /// Sessions in the order of time.
+    pub const TIMELINE: &str = "timeline";
     /// Episodes, newest first.
     pub const EPISODES: &str = "episodes";
     /// Something that no session says, remembered.
@@ -247,29 +257,6 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// Arguments of `search`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SearchParams {
-    /// The words.
-    pub query: String,
-    /// A directory, or a name that fits exactly one project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub project: Option<String>,
-    /// How many sessions to answer with.
-    #[serde(default = "ten")]
-    pub limit: u32,
-    /// How many turns of each; three unless told, at most 20.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turns: Option<u32>,
-    /// Whether to wait until all history is read.
-    #[serde(default)]
-    pub wait: bool,
-    /// Who asks.
-    #[serde(default)]
-    pub caller: Caller,
-}
-
 /// Who asks, as far as the client's surroundings tell. Used to favour the caller's project and to know its session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -303,45 +290,6 @@ pub struct SessionsParams {
     /// Subagents' sessions too.
     #[serde(default)]
     pub subagents: bool,
-}
-
-/// Arguments of `show`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ShowParams {
-    /// An id or a unique prefix of one.
-    pub session: String,
-}
-
-/// Arguments of `session/messages`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MessagesParams {
-    /// An id or a unique prefix of one.
-    pub session: String,
-    /// Only messages that begin at this line of the transcript or after it.
-    #[serde(default)]
-    pub from: u64,
-    /// How many; at most 500. As many as fit if none is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
-    /// Instead of `from` and `limit`: the message that holds this line of the transcript, with those around it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub around: Option<u64>,
-    /// With `around`: how many messages on either side; at most 50.
-    #[serde(default)]
-    pub context: u32,
-}
-
-/// Arguments of `session/explain`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExplainParams {
-    /// An id or a unique prefix of one.
-    pub session: String,
-    /// Only events after this sequence.
-    #[serde(default)]
-    pub after: u64,
 }
 
 /// Arguments of `log/verify`.

@@ -107,9 +107,9 @@ impl Field {
 const STATES: [&str; 6] = ["active", "inactive", "unindexed", "indexing", "indexed", "failed"];
 
 impl Question {
-    /// Whether nothing is looked for but sessions that fit the filters.
+    /// Whether nothing is looked for but sessions that fit the filters, all of them where there are none.
     pub fn is_filters_only(&self) -> bool {
-        self.words.trim().is_empty() && self.prefixes.is_empty() && self.is_restricted()
+        self.words.trim().is_empty() && self.prefixes.is_empty()
     }
 
     /// Whether there are words that stand in no phrase.

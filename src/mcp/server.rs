@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use baton_events::protocol::answer::ToolResult;
+use baton_events::protocol::tool::Tool;
 use baton_events::protocol::{Caller, Progress, ToolParams, code};
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -28,6 +29,8 @@ const TAKEN: usize = 64;
 pub(super) struct Server {
     daemon: Arc<Daemon>,
     caller: Caller,
+    /// What is listed.
+    tools: Vec<&'static Tool>,
     /// Told when a daemon was reached, which may be another than before.
     reached: Arc<Notify>,
     taken: Semaphore,
@@ -35,10 +38,11 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(environment: Environment) -> Self {
+    pub(super) fn new(environment: Environment, tools: Vec<&'static Tool>) -> Self {
         Self {
             daemon: Arc::new(Daemon::new(environment)),
             caller: environment::agent(),
+            tools,
             reached: Arc::default(),
             taken: Semaphore::new(TAKEN),
             at_once: Semaphore::new(AT_ONCE),
@@ -99,7 +103,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(listing::tools()))
+        Ok(ListToolsResult::with_all_items(listing::tools(&self.tools)))
     }
 
     async fn call_tool(

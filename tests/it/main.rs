@@ -43,6 +43,7 @@ mod messages;
 mod oddities;
 mod power;
 mod query;
+mod recall;
 mod record;
 mod reindex;
 mod repair;

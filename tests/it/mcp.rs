@@ -5,5 +5,6 @@ pub(crate) mod agent;
 mod arguments;
 mod away;
 mod greeting;
+mod listing;
 mod stand_in;
 mod tools;

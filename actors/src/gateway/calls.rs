@@ -22,12 +22,14 @@ mod messages;
 mod nodes;
 mod patterns;
 mod presence;
+mod recall;
 mod reindex;
 mod search;
 mod sessions;
 mod show;
 mod status;
 mod sync;
+mod timeline;
 mod tool;
 mod track;
 mod tracking;
@@ -126,6 +128,8 @@ async fn dispatch(
         method::BLAME => result(&blame::blame(params(raw)?, services, out).await?),
         method::PATTERNS => result(&patterns::patterns(params(raw)?, services, out).await?),
         method::MEMORY_ADD => result(&memory::add(params(raw)?, services).await?),
+        method::RECALL => result(&recall::recall(params(raw)?, services, out).await?),
+        method::TIMELINE => result(&timeline::timeline(params(raw)?, services, out).await?),
         method::LOG_STATS => result(&log::stats(services).await?),
         method::LOG_READ => result(&log::read(params(raw)?, services).await?),
         method::LOG_VERIFY => result(&verify::verify(params(raw)?, services, out).await?),
@@ -141,8 +145,8 @@ async fn dispatch(
             result(&BTreeMap::from([("stopping", true)]))
         }
         other => {
-            let known = "blame, close, config, episodes, facts, fix, forget, handoff, hook, hook/stats, hook/took, how, log/compact, log/read, log/stats, log/verify, memory/add, nodes, patterns, presence, reindex, search, \
-                         session/explain, session/messages, sessions, show, status, stop, sync, tools/call, track, tracking, unindexed, untrack";
+            let known = "blame, close, config, episodes, facts, fix, forget, handoff, hook, hook/stats, hook/took, how, log/compact, log/read, log/stats, log/verify, memory/add, nodes, patterns, presence, recall, reindex, search, \
+                         session/explain, session/messages, sessions, show, status, stop, sync, timeline, tools/call, track, tracking, unindexed, untrack";
             Err(failure(code::METHOD_NOT_FOUND, format!("no method {other:?}; there are {known}")).into())
         }
     }

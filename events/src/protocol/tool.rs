@@ -7,12 +7,14 @@ mod graph;
 mod near;
 mod schema;
 mod search;
+mod selection;
 #[cfg(test)]
 mod tests;
 mod tracking;
 
 pub use arguments::Arguments;
 pub use near::nearest;
+pub use selection::selected;
 
 /// A tool: what it is called, what an agent is told of it, what it takes.
 #[derive(Debug)]
@@ -38,6 +40,12 @@ pub struct Tool {
 /// The tools, for a `match`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
+    /// What is known of a question.
+    Recall,
+    /// Sessions in the order of time.
+    Timeline,
+    /// Why a session is as it is.
+    Explain,
     /// Entities of the memory.
     SearchNodes,
     /// Facts of the memory.
@@ -106,6 +114,8 @@ pub struct Argument {
     pub kind: Kind,
     /// What it means.
     pub description: &'static str,
+    /// Whether it is listed; what every search takes alike is told once, in the server's instructions, and accepted.
+    pub listed: bool,
 }
 
 /// What an argument may be.
@@ -150,7 +160,7 @@ const OFF: Kind = Kind::Flag { default: false };
 const ON: Kind = Kind::Flag { default: true };
 
 const fn argument(name: &'static str, kind: Kind, description: &'static str) -> Argument {
-    Argument { name, aliases: &[], kind, description }
+    Argument { name, aliases: &[], kind, description, listed: true }
 }
 
 const fn renamed(
@@ -159,24 +169,20 @@ const fn renamed(
     kind: Kind,
     description: &'static str,
 ) -> Argument {
-    Argument { name, aliases, kind, description }
+    Argument { name, aliases, kind, description, listed: true }
 }
 
-const GROUPS: &str = "Only what sessions of these groups say: a project's directory, the last part of one, or a group given \
-                      by track_session. Without it everything is searched, your own project first.";
-const WAIT: Argument = argument(
-    "wait",
-    OFF,
-    "Wait until all history has been read. Only worth it when freshness.pending of an answer was not 0.",
-);
-const CURSOR: Argument =
-    argument("cursor", Kind::Text, "Where to go on: next_cursor of the answer before, with the same other arguments.");
-const CENTER: &str = "The uuid of a node, from search_memory_nodes: what is near it ranks first.";
-const SESSION: &str = "The session's id, or a beginning of it that fits only one. Without it: your own session.";
-const OF_PROJECT: &str =
-    "Whose: a project's directory, or the last part of it where that fits one project. Without it: your own.";
-const PROJECT: &str =
-    "Only sessions of this project: its directory, or the last part of it where that fits one project.";
+const fn unlisted(name: &'static str, kind: Kind, description: &'static str) -> Argument {
+    Argument { name, aliases: &[], kind, description, listed: false }
+}
+
+const GROUPS: &str = "Projects or groups to look in.";
+const WAIT: Argument = unlisted("wait", OFF, "Wait until all history is read.");
+const CURSOR: Argument = unlisted("cursor", Kind::Text, "next_cursor of the answer before.");
+const CENTER: &str = "What is near this node ranks first.";
+const SESSION: &str = "Without it your own.";
+const OF_PROJECT: &str = "Directory or name; without it your own.";
+const PROJECT: &str = "Only this one: directory or name.";
 
 /// The tools by family, in the order in which they are listed.
 const FAMILIES: [&[Tool]; 4] = [search::TOOLS, coding::TOOLS, graph::TOOLS, tracking::TOOLS];

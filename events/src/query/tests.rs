@@ -174,7 +174,7 @@ fn filters_alone_ask_for_sessions() {
         ("file:a.rs word", false),
         ("file:a.rs wor*", false),
         ("file:a.rs \"a phrase\"", false),
-        ("", false),
+        ("", true),
     ] {
         assert_eq!(read(text, now()).is_filters_only(), only, "{text}");
     }

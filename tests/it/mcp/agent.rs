@@ -154,7 +154,12 @@ pub(crate) struct Lines {
 
 impl Lines {
     pub(crate) fn start(world: &World) -> Self {
-        let mut child = start(world.command(&["mcp"]));
+        Self::with(world, &[])
+    }
+
+    /// With these arguments.
+    pub(crate) fn with(world: &World, arguments: &[&str]) -> Self {
+        let mut child = start(world.command(&[&["mcp"], arguments].concat()));
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().unwrap());
         Self { child, input, output }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Caller, Failure, SearchParams, answer, code};
-use baton_events::query;
+use baton_events::query::{self, Question};
 use baton_events::record::{Position, SessionId};
 use baton_events::redact::redact;
 use baton_events::session::{Phase, State};
@@ -14,6 +15,7 @@ use crate::gateway::narrowing::{self, Narrowing};
 use crate::gateway::{Services, answers, family, lazy, resolve, shown};
 use crate::memory::{Demands, Query, Searcher};
 use crate::obstacle::Obstacle;
+use crate::settings::Settings;
 
 /// Most sessions that a search answers with.
 const SEARCH_LIMIT: u32 = 100;
@@ -103,68 +105,105 @@ pub(in crate::gateway) async fn search(
     let project = project().transpose()?;
     let table = services.table.borrow().clone();
     let settings = services.settings.borrow().clone();
-    let limit = asked.limit.min(SEARCH_LIMIT) as usize;
-    let turns = asked.turns.map_or(TURNS_EACH, |turns| turns as usize);
-    let question = query::read(&asked.query, services.clock.now());
-    let directory = asked.caller.directory;
-    let found = tokio::task::spawn_blocking(move || {
-        let broke = |error| internal("the search failed", error);
-        let narrowing = Narrowing::of(&question, &table, &settings, &searcher, directory.as_deref()).map_err(broke)?;
-        let row = |id: &str| SessionId::new(id).and_then(|id| table.get(&id).cloned());
-        let hidden = |id: &str| shown::hidden(&table, &settings, &[], id);
-        let admits = |id: &str| match shown::memo_as_state(&table, id) {
-            Some(state) => narrowing.admits(&question, id, Some(&state)),
-            None => narrowing.admits(&question, id, row(id).as_ref().map(|row| &row.state)),
+    let wanted = Wanted {
+        question: query::read(&asked.query, services.clock.now()),
+        project,
+        directory: asked.caller.directory,
+        asking,
+        leaves_out_asking: false,
+        sessions: asked.limit.min(SEARCH_LIMIT) as usize,
+        turns: asked.turns.map_or(TURNS_EACH, |turns| turns as usize),
+    };
+    let found = tokio::task::spawn_blocking(move || find(&wanted, &table, &settings, &searcher));
+    let Found { hits, notes } = found.await.map_err(|error| internal("the search broke", error))??;
+    Ok(answer::Search { hits, freshness, notes })
+}
+
+/// A question, with all that bears on its answer.
+pub(super) struct Wanted {
+    pub(super) question: Question,
+    /// Only sessions of this project.
+    pub(super) project: Option<String>,
+    /// Where the caller works: what `.` stands for, and what is favoured where no project is named.
+    pub(super) directory: Option<String>,
+    /// The asking session: it comes last,
+    pub(super) asking: Option<SessionId>,
+    /// or not at all.
+    pub(super) leaves_out_asking: bool,
+    pub(super) sessions: usize,
+    /// Of each session.
+    pub(super) turns: usize,
+}
+
+/// What was found.
+pub(super) struct Found {
+    pub(super) hits: Vec<answer::Hit>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Searches the memory; where no words are looked for, lists the sessions that the filters leave, the latest first. Blocks.
+pub(super) fn find(
+    wanted: &Wanted,
+    table: &SessionTable,
+    settings: &Settings,
+    searcher: &Searcher,
+) -> Result<Found, Failure> {
+    let question = &wanted.question;
+    let (project, directory) = (wanted.project.as_deref(), wanted.directory.as_deref());
+    let broke = |error| internal("the search failed", error);
+    let narrowing = Narrowing::of(question, table, settings, searcher, directory).map_err(broke)?;
+    let row = |id: &str| SessionId::new(id).and_then(|id| table.get(&id).cloned());
+    let left_out = wanted.asking.as_ref().filter(|_| wanted.leaves_out_asking);
+    let hidden =
+        |id: &str| left_out.is_some_and(|asking| asking.as_str() == id) || shown::hidden(table, settings, &[], id);
+    let admits = |id: &str| match shown::memo_as_state(table, id) {
+        Some(state) => narrowing.admits(question, id, Some(&state)),
+        None => narrowing.admits(question, id, row(id).as_ref().map(|row| &row.state)),
+    };
+    let exclude = |id: &str| hidden(id) || !admits(id);
+    let mut notes = [question.notes.clone(), narrowing.notes.clone()].concat();
+    let told = |notes: Vec<String>| notes.iter().map(|note| redact(note).into_owned()).collect();
+    if question.is_filters_only() {
+        let outside = |id: &str| {
+            hidden(id) || project.is_some_and(|wanted| row(id).is_none_or(|row| !resolve::is_in(&row.state, wanted)))
         };
-        let exclude = |id: &str| hidden(id) || !admits(id);
-        let own = directory.filter(|_| project.is_none()).map(|directory| crate::place::of(&directory).project);
-        let (project, favour) = (project.as_deref(), own.as_deref());
-        let mut notes = [question.notes.clone(), narrowing.notes.clone()].concat();
-        if question.is_filters_only() {
-            let outside = |id: &str| {
-                hidden(id)
-                    || project.is_some_and(|wanted| row(id).is_none_or(|row| !resolve::is_in(&row.state, wanted)))
-            };
-            let sessions = narrowing.latest(&question, &table, &outside, limit);
-            let listed = searcher.listed(&sessions).map_err(broke)?;
-            let filters = narrowing::filters(&question);
-            let told = |hit| answer::Hit { matched: filters.clone(), ..answers::hit(&table, hit) };
-            return Ok::<_, Failure>((listed.into_iter().map(told).collect(), notes));
+        let sessions = narrowing.latest(question, table, &outside, wanted.sessions);
+        let listed = searcher.listed(&sessions).map_err(broke)?;
+        let filters = narrowing::filters(question);
+        let hit = |hit| answer::Hit { matched: filters.clone(), ..answers::hit(table, hit) };
+        return Ok(Found { hits: listed.into_iter().map(hit).collect(), notes: told(notes) });
+    }
+    let own = directory.filter(|_| project.is_none()).map(|directory| crate::place::of(directory).project);
+    let elder = |one: &str, other: &str| family::elder(table, one, other);
+    let demands = Demands {
+        phrases: &question.phrases,
+        without: &question.without,
+        after: question.after,
+        before: question.before,
+    };
+    let query = Query {
+        project,
+        sessions: wanted.sessions,
+        turns_per_session: wanted.turns,
+        exclude: &exclude,
+        elder: &elder,
+        demands,
+        prefixes: &question.prefixes,
+        favour: own.as_deref(),
+        last: wanted.asking.as_ref(),
+        ..Query::new(&question.words)
+    };
+    let mut hits = searcher.search(&query).map_err(broke)?;
+    if hits.is_empty() && !question.phrases.is_empty() && question.has_loose_words() {
+        let words = Query { demands: Demands { phrases: &[], ..demands }, ..query };
+        hits = searcher.search(&words).map_err(broke)?;
+        if !hits.is_empty() {
+            let phrases: Vec<String> = question.phrases.iter().map(|phrase| format!("\"{phrase}\"")).collect();
+            notes.push(format!("no passage has {}: found by the words instead", phrases.join(" and ")));
         }
-        let last = asking.as_ref();
-        let elder = |one: &str, other: &str| family::elder(&table, one, other);
-        let demands = Demands {
-            phrases: &question.phrases,
-            without: &question.without,
-            after: question.after,
-            before: question.before,
-        };
-        let query = Query {
-            project,
-            sessions: limit,
-            turns_per_session: turns,
-            exclude: &exclude,
-            elder: &elder,
-            demands,
-            prefixes: &question.prefixes,
-            favour,
-            last,
-            ..Query::new(&question.words)
-        };
-        let mut hits = searcher.search(&query).map_err(broke)?;
-        if hits.is_empty() && !question.phrases.is_empty() && question.has_loose_words() {
-            let words = Query { demands: Demands { phrases: &[], ..demands }, ..query };
-            hits = searcher.search(&words).map_err(broke)?;
-            if !hits.is_empty() {
-                let phrases: Vec<String> = question.phrases.iter().map(|phrase| format!("\"{phrase}\"")).collect();
-                notes.push(format!("no passage has {}: found by the words instead", phrases.join(" and ")));
-            }
-        }
-        let mut hits: Vec<answer::Hit> = hits.into_iter().map(|hit| answers::hit(&table, hit)).collect();
-        // The first place of what was added is the best one, and stands for all of it.
-        hits.dedup_by(|second, first| second.source.is_some() && second.session_id == first.session_id);
-        Ok((hits, notes))
-    });
-    let (hits, notes) = found.await.map_err(|error| internal("the search broke", error))??;
-    Ok(answer::Search { hits, freshness, notes: notes.iter().map(|note| redact(note).into_owned()).collect() })
+    }
+    let mut hits: Vec<answer::Hit> = hits.into_iter().map(|hit| answers::hit(table, hit)).collect();
+    // The first place of what was added is the best one, and stands for all of it.
+    hits.dedup_by(|second, first| second.source.is_some() && second.session_id == first.session_id);
+    Ok(Found { hits, notes: told(notes) })
 }

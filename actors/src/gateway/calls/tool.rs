@@ -10,16 +10,16 @@ use std::sync::Arc;
 use baton_events::protocol::tool::{self, Arguments, Which};
 use baton_events::protocol::{
     AddMemoryParams, AddTripletParams, BlameParams, Caller, ClearGraphParams, CloseParams, During,
-    EpisodeEntitiesParams, EpisodesParams, FactsParams, Failure, FixParams, HandoffParams, HowParams, NodesParams,
-    PatternsParams, SyncParams, ToolParams, TrackParams, TrackingParams, UnindexedParams, UntrackParams, UuidParams,
-    answer, code,
+    EpisodeEntitiesParams, EpisodesParams, ExplainParams, FactsParams, Failure, FixParams, HandoffParams, HowParams,
+    NodesParams, PatternsParams, RecallParams, SyncParams, TimelineParams, ToolParams, TrackParams, TrackingParams,
+    UnindexedParams, UntrackParams, UuidParams, answer, code,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    Ended, blame, close, deleting, edges, episodes, facts, fix, handoff, how, internal, memory, nodes, patterns, sync,
-    track, tracking, unindexed,
+    Ended, blame, close, deleting, edges, episodes, explain, facts, fix, handoff, how, internal, memory, nodes,
+    patterns, recall, sync, timeline, track, tracking, unindexed,
 };
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, answers, resolve};
@@ -64,6 +64,9 @@ struct Call<'a> {
 impl Call<'_> {
     async fn answer(&self, which: Which) -> Result<answer::ToolResult, Ended> {
         match which {
+            Which::Recall => self.recall().await,
+            Which::Timeline => self.timeline().await,
+            Which::Explain => self.explain().await,
             Which::SearchNodes => self.nodes().await,
             Which::SearchFacts => self.facts().await,
             Which::GetEpisodes => self.episodes().await,
@@ -90,6 +93,37 @@ impl Call<'_> {
             Which::ClearGraph => self.clear_graph().await,
             Which::GetStatus => told(&memory::status(self.services), true),
         }
+    }
+
+    async fn recall(&self) -> Result<answer::ToolResult, Ended> {
+        let asked = RecallParams {
+            query: self.arguments.text("query").unwrap_or_default(),
+            project: self.place("project"),
+            limit: self.arguments.count("limit"),
+            budget_tokens: self.arguments.count("budget_tokens"),
+            wait: false,
+            caller: self.caller.clone(),
+        };
+        quoted(&recall::recall(asked, self.services, self.out).await?)
+    }
+
+    async fn timeline(&self) -> Result<answer::ToolResult, Ended> {
+        let asked = TimelineParams {
+            project: self.place("project"),
+            since: self.arguments.text("since"),
+            limit: self.arguments.count("limit"),
+            wait: false,
+            cursor: self.arguments.text("cursor"),
+            caller: self.caller.clone(),
+        };
+        quoted(&timeline::timeline(asked, self.services, self.out).await?)
+    }
+
+    async fn explain(&self) -> Result<answer::ToolResult, Ended> {
+        let id = resolve::meant(self.services, self.arguments.text("session_id").as_deref(), &self.caller).await?;
+        let asked = ExplainParams { session: id.to_string(), after: 0 };
+        let explained = explain::explain(&asked, self.services).await?;
+        cut(&explained, "events", "`baton explain` tells all")
     }
 
     async fn nodes(&self) -> Result<answer::ToolResult, Ended> {

@@ -71,7 +71,7 @@ fn what_is_left_out_is_not_found() {
     check(&memory, "token -refresh", "auth:3 cart:2 cart:3");
     check(&memory, "token -\"token refresh\"", "auth:1 auth:2 auth:3 cart:1 cart:2 cart:3");
     check(&memory, "token -src/auth.rs", "auth:1 auth:2 cart:1 cart:2 cart:3 schedule:1");
-    check(&memory, "token -the", "");
+    check(&memory, "token -the", "auth:3");
     check(&memory, "token -nowhere", "auth:1 auth:2 auth:3 cart:1 cart:2 cart:3 schedule:1");
 }
 

@@ -7,9 +7,8 @@ pub(super) const TOOLS: &[Tool] = &[
         which: Which::Fix,
         name: "fix",
         aliases: &[],
-        title: "Find what made an error go away",
-        description: "What made this error go away in past sessions, and what was tried in vain. Call it when something \
-                      fails, before you try.",
+        title: "Fix an error",
+        description: "What made this error go away before, and what was tried in vain. Call it when something fails.",
         effect: Effect::Reads,
         listed: true,
         arguments: &[
@@ -21,13 +20,12 @@ pub(super) const TOOLS: &[Tool] = &[
         which: Which::How,
         name: "how",
         aliases: &[],
-        title: "See how a command is run here",
-        description: "How a command is really run here: the lines with their flags, how often, how often they succeed, \
-                      the last failure.",
+        title: "How to run it",
+        description: "How a command is really run here: lines with flags, counts, success rate, last failure.",
         effect: Effect::Reads,
         listed: true,
         arguments: &[
-            argument("command", Kind::Needed, "A program, with or without a subcommand: cargo test."),
+            argument("command", Kind::Needed, "A program: cargo test."),
             argument("project", Kind::Text, PROJECT),
         ],
     },
@@ -35,9 +33,8 @@ pub(super) const TOOLS: &[Tool] = &[
         which: Which::Blame,
         name: "blame",
         aliases: &[],
-        title: "Find the sessions behind a file",
-        description: "Which sessions changed a file, read it or decided about it, newest first. Call it before you change \
-                      what you do not understand.",
+        title: "Blame a file",
+        description: "Which sessions changed a file, read it or decided about it, newest first.",
         effect: Effect::Reads,
         listed: true,
         arguments: &[

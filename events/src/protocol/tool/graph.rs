@@ -14,21 +14,19 @@ pub(super) const TOOLS: &[Tool] = &[
         which: Which::AddMemory,
         name: "add_memory",
         aliases: &["add_episode"],
-        title: "Remember something",
-        description: "Keeps a note that no session tells: a rule of the team, a decision made elsewhere, a result worth \
-                      finding again. It is durable when the answer comes, and the next search finds it. What sessions say \
-                      is remembered without it. The same note again changes nothing; with a uuid it replaces what that \
-                      uuid said before. Secrets are cut out.",
+        title: "Remember",
+        description: "Keeps a note that no session tells: a rule, a decision made elsewhere. It is durable and found at once; with \
+                      a uuid it replaces what that said.",
         effect: Effect::Adds,
         listed: true,
         arguments: &[
-            argument("name", Kind::Needed, "What it is called, in a few words."),
-            argument("episode_body", Kind::Long { most_bytes: BODY_MAX_BYTES }, "What is to be remembered."),
-            argument("group_id", Kind::Text, INTO),
-            argument("source", Kind::Text, "What the body is: text (the default), json or message."),
+            argument("name", Kind::Needed, "In a few words."),
+            argument("episode_body", Kind::Long { most_bytes: BODY_MAX_BYTES }, "What to remember."),
+            argument("group_id", Kind::Text, "Project or group; without it yours."),
+            argument("source", Kind::Text, "text, json or message."),
             argument("source_description", Kind::Text, "Where it comes from."),
-            argument("uuid", Kind::Text, "Of a note that is to be replaced, or your own for a new one."),
-            argument("reference_time", Kind::Text, "When it was so, RFC 3339. Without it: now."),
+            argument("uuid", Kind::Text, "To replace a note, or your own."),
+            argument("reference_time", Kind::Text, "As RFC 3339; without it now."),
             argument("excluded_entity_types", Kind::Ignored, IGNORED),
             argument("custom_extraction_instructions", Kind::Ignored, IGNORED),
             argument("previous_episode_uuids", Kind::Ignored, IGNORED),

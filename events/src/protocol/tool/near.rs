@@ -3,8 +3,9 @@
 /// Longest name that is compared, in characters: comparing costs the product of two lengths.
 const LONGEST: usize = 80;
 
-/// The name that was most likely meant, if any: one that has all the words of what was written, else the one that
-/// takes the fewest changes, at most in half of the letters, else one that contains it. Of equally near ones the first.
+/// The name that was most likely meant, if any: one that has all the words of what was written or almost its letters, else
+/// the one that takes the fewest changes, at most in half of the letters, else one that contains it. Of equally near ones
+/// the first.
 pub fn nearest<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let written: String = written.chars().take(LONGEST).flat_map(char::to_lowercase).collect();
     let letters: Vec<char> = written.chars().collect();
@@ -12,7 +13,8 @@ pub fn nearest<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> Optio
         let words = |text: &str| text.split(['_', '-', ' ']).map(str::to_owned).collect::<Vec<_>>();
         let (wanted, there) = (words(&written), words(name));
         let far = distance(&letters, &name.chars().collect::<Vec<_>>());
-        if wanted.iter().all(|word| there.contains(word)) {
+        // A letter that is missing or too much is nearer than a word that is missing.
+        if wanted.iter().all(|word| there.contains(word)) || far * 8 <= letters.len() {
             Some((0, far))
         } else if far * 2 <= letters.len().max(name.len()) {
             Some((1, far))

@@ -1,4 +1,4 @@
-//! What a tool takes, as JSON Schema (draft 2020-12).
+//! What a tool takes, as JSON Schema (draft 2020-12, which is what MCP takes a schema for that names none).
 
 use serde_json::{Map, Value, json};
 
@@ -7,10 +7,11 @@ use super::{Argument, Kind, Tool};
 impl Tool {
     /// The arguments that are told.
     pub(super) fn listed(&self) -> impl Iterator<Item = &'static Argument> {
-        self.arguments.iter().filter(|argument| argument.kind != Kind::Ignored)
+        self.arguments.iter().filter(|argument| argument.listed && argument.kind != Kind::Ignored)
     }
 
-    /// The JSON Schema of the arguments. Aliases are accepted and not in it.
+    /// The JSON Schema of the arguments, as short as it can be, for it costs every session of an agent. Aliases and what is
+    /// not listed are accepted and not in it, so it is not closed; bounds of numbers are told by whoever checks them.
     pub fn input_schema(&self) -> Map<String, Value> {
         let properties: Map<String, Value> =
             self.listed().map(|argument| (argument.name.to_owned(), argument.schema())).collect();
@@ -18,14 +19,11 @@ impl Tool {
             |argument: &&Argument| matches!(argument.kind, Kind::Needed | Kind::Long { .. } | Kind::TextsNeeded);
         let needed: Vec<&str> = self.listed().filter(is_needed).map(|needed| needed.name).collect();
         let mut schema = Map::new();
-        schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
         schema.insert("type".to_owned(), json!("object"));
         schema.insert("properties".to_owned(), Value::Object(properties));
         if !needed.is_empty() {
             schema.insert("required".to_owned(), json!(needed));
         }
-        let takes_more = self.listed().count() < self.arguments.len();
-        schema.insert("additionalProperties".to_owned(), json!(takes_more));
         schema
     }
 }
@@ -33,16 +31,12 @@ impl Tool {
 impl Argument {
     fn schema(&self) -> Value {
         let mut schema = match self.kind {
-            Kind::Needed => json!({"type": "string", "minLength": 1}),
-            Kind::Long { most_bytes } => json!({"type": "string", "minLength": 1, "maxLength": most_bytes}),
+            Kind::Needed | Kind::Text | Kind::Long { .. } => json!({"type": "string"}),
             Kind::Ignored => json!({}),
-            Kind::Text => json!({"type": "string"}),
             Kind::Texts | Kind::TextsNeeded => {
                 json!({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
             }
-            Kind::Count { default, least, most } => {
-                json!({"type": "integer", "default": default, "minimum": least, "maximum": most})
-            }
+            Kind::Count { default, .. } => json!({"type": "integer", "default": default}),
             Kind::Flag { default } => json!({"type": "boolean", "default": default}),
         };
         schema["description"] = json!(self.description);

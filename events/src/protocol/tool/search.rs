@@ -1,30 +1,47 @@
 //! Tools that find what past sessions hold.
 
-use super::{CENTER, CURSOR, Effect, GROUPS, Kind, OF_PROJECT, TEN, Tool, WAIT, Which, argument, renamed};
+use super::{CENTER, CURSOR, Effect, GROUPS, Kind, OF_PROJECT, PROJECT, TEN, Tool, WAIT, Which, argument, renamed};
+use crate::protocol::{RECALL_SESSIONS, RECALL_TOKENS};
+
+const QUESTION: &str = "A question or words; \"phrase\", pre*, -word, file:, tool:, branch:, after:7d narrow it.";
+const WORDS: &str = "Words, names, error codes.";
 
 pub(super) const TOOLS: &[Tool] = &[
+    Tool {
+        which: Which::Recall,
+        name: "recall",
+        aliases: &[],
+        title: "Recall",
+        description: "What past sessions know of a question, with session and line. Call it first: what was done \
+                      last, why, how an error was solved, what is open.",
+        effect: Effect::Reads,
+        listed: true,
+        arguments: &[
+            argument("query", Kind::Needed, QUESTION),
+            argument("project", Kind::Text, PROJECT),
+            argument("limit", Kind::Count { default: RECALL_SESSIONS, least: 1, most: 20 }, "Sessions to look into."),
+            argument(
+                "budget_tokens",
+                Kind::Count { default: RECALL_TOKENS, least: 200, most: 20_000 },
+                "Length of the answer.",
+            ),
+        ],
+    },
     Tool {
         which: Which::SearchNodes,
         name: "search_memory_nodes",
         aliases: &["search_nodes"],
-        title: "Search what past sessions dealt with",
-        description: "Finds what past coding sessions dealt with (files, commands, errors, packages, commits, topics of \
-                      decisions, preferences of the user), best match first, each with a one-line summary and the sessions it comes from. Call it before you change \
-                      something you do not know, and when an error or a name looks familiar. Everything written until \
-                      this moment is searched, also by agents at work right now. Follow a node with search_memory_facts \
-                      and its uuid as center_node_uuid.",
+        title: "Search entities",
+        description: "Files, commands, errors, packages, commits, topics and preferences of past sessions, all until \
+                      now, with summaries.",
         effect: Effect::Reads,
         listed: true,
         arguments: &[
-            argument("query", Kind::Needed, "Words, names, paths or error codes to look for."),
+            argument("query", Kind::Needed, WORDS),
             argument("group_ids", Kind::Texts, GROUPS),
-            argument("max_nodes", TEN, "How many nodes to answer with."),
+            argument("max_nodes", TEN, "How many."),
             argument("center_node_uuid", Kind::Text, CENTER),
-            argument(
-                "entity_types",
-                Kind::Texts,
-                "Only nodes with one of these labels, such as File, Error, Topic or Preference.",
-            ),
+            argument("entity_types", Kind::Texts, "File, Error, Topic, Preference, …"),
             WAIT,
             CURSOR,
         ],
@@ -33,24 +50,21 @@ pub(super) const TOOLS: &[Tool] = &[
         which: Which::SearchFacts,
         name: "search_memory_facts",
         aliases: &[],
-        title: "Search what past sessions found out",
-        description: "Finds facts from past coding sessions: what was decided and why, what the user prefers, which session \
-                      modified a file, which error was resolved by what. valid_at says since when it is so, invalid_at \
-                      since when not any more, because it was decided otherwise, renamed or removed. Call it \
-                      at the start of work, before a decision that may have been made already, and when an error comes up \
-                      that may have been mended before.",
+        title: "Search facts",
+        description: "Facts of past sessions: decisions, preferences, what changed a file or resolved an error, and \
+                      since when.",
         effect: Effect::Reads,
         listed: true,
         arguments: &[
-            argument("query", Kind::Needed, "Words, names, paths or error codes to look for."),
+            argument("query", Kind::Needed, WORDS),
             argument("group_ids", Kind::Texts, GROUPS),
-            argument("max_facts", TEN, "How many facts to answer with."),
+            argument("max_facts", TEN, "How many."),
             argument("center_node_uuid", Kind::Text, CENTER),
-            argument("edge_types", Kind::Texts, "Only these relations: DECIDED, PREFERS, MODIFIED, RESOLVED_BY, …"),
-            argument("valid_at_after", Kind::Text, "Only what began to be so at this ISO 8601 time or later."),
-            argument("valid_at_before", Kind::Text, "… or earlier."),
-            argument("invalid_at_after", Kind::Text, "Only what ceased to be so at this ISO 8601 time or later."),
-            argument("invalid_at_before", Kind::Text, "… or earlier."),
+            argument("edge_types", Kind::Texts, "DECIDED, PREFERS, MODIFIED, …"),
+            argument("valid_at_after", Kind::Text, "As ISO 8601."),
+            argument("valid_at_before", Kind::Text, "As ISO 8601."),
+            argument("invalid_at_after", Kind::Text, "As ISO 8601."),
+            argument("invalid_at_before", Kind::Text, "As ISO 8601."),
             WAIT,
             CURSOR,
         ],
@@ -59,15 +73,13 @@ pub(super) const TOOLS: &[Tool] = &[
         which: Which::GetEpisodes,
         name: "get_episodes",
         aliases: &[],
-        title: "Read what the latest sessions came to",
-        description: "The latest sessions, newest first, each as one episode: what it was for, what was done and decided, \
-                      what failed and what mended it, what is left to do. Call it when you take over work, to learn where \
-                      the last session stopped.",
+        title: "Latest sessions",
+        description: "The latest sessions, newest first: purpose, work, decisions, errors, what is open.",
         effect: Effect::Reads,
         listed: true,
         arguments: &[
             renamed("group_ids", &["group_id"], Kind::Texts, GROUPS),
-            renamed("max_episodes", &["last_n"], TEN, "How many episodes to answer with."),
+            renamed("max_episodes", &["last_n"], TEN, "How many."),
             WAIT,
             CURSOR,
         ],
@@ -76,13 +88,27 @@ pub(super) const TOOLS: &[Tool] = &[
         which: Which::GetHandoff,
         name: "get_handoff",
         aliases: &[],
-        title: "Read what the last session left",
-        description: "What the last session of a project that is over leaves to the next: what it was for, what was decided, \
-                      what failed and what mended it, what is open and comes next, and which of its files have changed \
-                      since. Call it when you take over work and were told nothing of it at the start. Sessions that still \
-                      run, and those in which nothing happened, are passed over. Reading it changes nothing.",
+        title: "Take over",
+        description: "What the last finished session of a project leaves to the next. Call it when you take over \
+                      work.",
         effect: Effect::Reads,
         listed: true,
         arguments: &[argument("project", Kind::Text, OF_PROJECT)],
+    },
+    Tool {
+        which: Which::Timeline,
+        name: "timeline",
+        aliases: &[],
+        title: "Timeline",
+        description: "Sessions by day, the latest first, a line each: when, how long, what for, how it ended, files, commits, \
+                      what it left open.",
+        effect: Effect::Reads,
+        listed: false,
+        arguments: &[
+            argument("project", Kind::Text, PROJECT),
+            argument("since", Kind::Text, "A date as 2026-03-14 or 2026-03, or 7d, or yesterday."),
+            argument("limit", Kind::Count { default: 20, least: 1, most: 100 }, "How many sessions."),
+            CURSOR,
+        ],
     },
 ];

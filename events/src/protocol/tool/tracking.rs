@@ -7,54 +7,44 @@ pub(super) const TOOLS: &[Tool] = &[
         which: Which::Close,
         name: "session_tracking_close",
         aliases: &[],
-        title: "Close a session now",
-        description: "Closes a session and indexes it at once, so that the next agent finds it in full. Call it when a \
-                      story or task is done and the next begins, before /clear, before handing over to another agent, and \
-                      at the end of work. An unchanged session keeps its episode; a session that goes on is simply open \
-                      again. The answer comes when the episode can be found: its uuid, or why there is none.",
+        title: "Close a session",
+        description: "Closes a session and indexes it at once. Call it when a task is done, before /clear, before \
+                      handing over, at the end.",
         effect: Effect::Adds,
         listed: true,
         arguments: &[
             argument("session_id", Kind::Text, SESSION),
-            argument("reason", Kind::Text, "Why, in a few words, for whoever reads the session's history later."),
+            argument("reason", Kind::Text, "Why, in a few words."),
         ],
     },
     Tool {
         which: Which::ListUnindexed,
         name: "session_tracking_list_unindexed",
         aliases: &[],
-        title: "List what is not indexed yet",
-        description: "Lists the sessions whose latest content is not in the memory yet, which the next search would index \
-                      first. Rarely needed: searches index what they would miss by themselves. Call it to find out why a \
-                      session is missing, or which sessions are open beside yours.",
+        title: "List unindexed",
+        description: "Sessions whose latest content is not indexed yet; the next search does that by itself.",
         effect: Effect::Reads,
         listed: true,
         arguments: &[
             renamed("project_namespace", &["project"], Kind::Text, PROJECT),
-            argument("include_inactive", ON, "Also sessions that nobody works in any more."),
+            argument("include_inactive", ON, "Also those that nobody works in."),
         ],
     },
     Tool {
         which: Which::SyncHistory,
         name: "session_tracking_sync_history",
         aliases: &[],
-        title: "Index past sessions",
-        description: "Indexes a range of past sessions now instead of when they are asked for. With dry_run, the default, \
-                      it only counts: how many sessions, how many tokens before and after the filter, and what a model \
-                      would cost. Look first, then call it with dry_run=false. It can be interrupted and called again.",
+        title: "Index history",
+        description: "Indexes past sessions now; with dry_run, the default, only counts what that would be and cost.",
         effect: Effect::Adds,
         listed: true,
         arguments: &[
             argument("project", Kind::Text, PROJECT),
-            argument(
-                "days",
-                Kind::Count { default: 7, least: 0, most: 36_500 },
-                "Only sessions with activity in so many days; 0: all.",
-            ),
+            argument("days", Kind::Count { default: 7, least: 0, most: 36_500 }, "At work in so many days; 0: all."),
             argument(
                 "max_sessions",
                 Kind::Count { default: 100, least: 0, most: 1_000_000 },
-                "At most so many, the newest; 0: all.",
+                "So many, the newest; 0: all.",
             ),
             argument("dry_run", ON, "Only look and count."),
         ],
@@ -63,16 +53,11 @@ pub(super) const TOOLS: &[Tool] = &[
         which: Which::Status,
         name: "session_tracking_status",
         aliases: &["get_session_tracking_status"],
-        title: "Show what is tracked",
-        description: "Says whether sessions are tracked and which are open; with a session's id, everything known of that \
-                      session: its state, its episode, its last activity, and why it was closed.",
+        title: "Tracking status",
+        description: "Whether sessions are tracked and which are open; with an id, everything known of that session.",
         effect: Effect::Reads,
         listed: true,
-        arguments: &[argument(
-            "session_id",
-            Kind::Text,
-            "The session's id, or a beginning of it that fits only one. Without it: the switch and all open sessions.",
-        )],
+        arguments: &[argument("session_id", Kind::Text, "Without it all open ones.")],
     },
     Tool {
         which: Which::Track,
@@ -83,7 +68,7 @@ pub(super) const TOOLS: &[Tool] = &[
                       given, so that sessions of several directories can be searched together. Sessions are tracked \
                       without it; call it only to undo a stop or to choose a group.",
         effect: Effect::Adds,
-        listed: true,
+        listed: false,
         arguments: &[
             argument("session_id", Kind::Text, SESSION),
             argument(
@@ -103,11 +88,22 @@ pub(super) const TOOLS: &[Tool] = &[
         description: "Has a session left alone from now on: it is neither read nor indexed any more, by nothing and also \
                       after a restart, until track_session is called for it. Call it when a person asks for it.",
         effect: Effect::TakesAway,
-        listed: true,
+        listed: false,
         arguments: &[argument(
             "session_id",
             Kind::Needed,
             "The session's id, or a beginning of it that fits only one.",
         )],
+    },
+    Tool {
+        which: Which::Explain,
+        name: "explain",
+        aliases: &[],
+        title: "Explain a session's state",
+        description: "Why a session is as it is: what was noticed or asked for and when, what it made of the session, what is \
+                      owed to it.",
+        effect: Effect::Reads,
+        listed: false,
+        arguments: &[argument("session_id", Kind::Text, SESSION)],
     },
 ];

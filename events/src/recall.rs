@@ -1,0 +1,100 @@
+//! What an agent wants of the memory in one answer: the sessions that fit a question, a line each, and of them what tells
+//! most, within a budget of tokens.
+//!
+//! A few kinds of question are known by plain words ([`Kind`]); what they ask for counts more then. Everything here is
+//! pure: sessions with their episodes come in, entries go out.
+
+mod asked;
+mod gathered;
+mod open;
+#[cfg(test)]
+mod tests;
+
+pub use asked::{Asked, Kind, read};
+pub use gathered::{Place, gathered};
+pub use open::{Later, still_open};
+
+use crate::record::{SessionId, Timestamp};
+
+/// What an entry is, as answers name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sort {
+    /// A session: its title and what it was for.
+    Session,
+    /// A passage that fits the words.
+    Passage,
+    /// What was decided, and why.
+    Decision,
+    /// What failed, with what mended it.
+    Fixed,
+    /// What failed and was not seen to succeed later.
+    Failed,
+    /// What is open.
+    Open,
+    /// What was said to come next.
+    Next,
+    /// A file that was changed.
+    File,
+    /// A fact that holds now.
+    Fact,
+}
+
+impl Sort {
+    /// The name in answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Passage => "passage",
+            Self::Decision => "decision",
+            Self::Fixed => "fixed",
+            Self::Failed => "failed",
+            Self::Open => "open",
+            Self::Next => "next",
+            Self::File => "file",
+            Self::Fact => "fact",
+        }
+    }
+}
+
+/// One line of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// What it is.
+    pub sort: Sort,
+    /// What it says, on one line.
+    pub text: String,
+    /// The session that says so.
+    pub session: SessionId,
+    /// The transcript line that says it; none for what a whole session comes to.
+    pub line: Option<u64>,
+    /// When.
+    pub at: Option<Timestamp>,
+    /// Of a fact: its uuid.
+    pub uuid: Option<uuid::Uuid>,
+    /// How much it counts beside others; 0 and less: it is left out without being counted.
+    pub worth: f32,
+}
+
+/// The best entries that fit into so many tokens together, best first, each whole; and how many others there are. What is
+/// said twice is said once. `cost` is what one takes.
+pub fn chosen(mut entries: Vec<Entry>, budget: u64, cost: impl Fn(&Entry) -> u64) -> (Vec<Entry>, usize) {
+    entries.retain(|entry| entry.worth > 0.0 && !entry.text.trim().is_empty());
+    entries.sort_by(|a, b| b.worth.total_cmp(&a.worth));
+    let mut said: Vec<(Sort, String)> = Vec::new();
+    let (mut left, mut left_out) = (budget, 0);
+    entries.retain(|entry| {
+        let key = (entry.sort, entry.text.to_lowercase());
+        if entry.sort != Sort::Session && said.contains(&key) {
+            return false;
+        }
+        let cost = cost(entry);
+        if cost > left {
+            left_out += 1;
+            return false;
+        }
+        left -= cost;
+        said.push(key);
+        true
+    });
+    (entries, left_out)
+}

@@ -1,0 +1,114 @@
+//! `baton recall`: what is known of a question, in one answer.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::{Recall, RecallEntry};
+use baton_events::protocol::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, method};
+use clap::Args;
+
+use super::{Error, question};
+use crate::environment::{self, Environment};
+use crate::print::{self, Output, Style};
+
+const HELP: &str = "\
+One answer for an agent that needs to know: the sessions that fit best, a line each, and of them what tells most: passages, \
+decisions, errors with what mended them, facts that hold now. Never more tokens than the budget, whole entries only, best \
+first; it says how many were left out. Each names its session and line, for `baton show ID --line N`.
+
+Some questions are known by their words, and what they ask for comes first: what was worked on last time, what is still \
+open, what the user prefers, why something was chosen, what failed, how an error was solved, which files belong to a work. \
+Where such a question is about nothing in particular, the latest sessions answer it, those of this directory's project if it \
+has any. The question may use the language of `baton search`.
+
+JSON: {\"took\":[\"latest\"|\"open\"|\"preferences\"|\"decisions\"|\"failed\"|\"solved\"|\"files\"],\"project\",\"entries\":[{\"kind\": \
+\"session\"|\"passage\"|\"decision\"|\"fixed\"|\"failed\"|\"open\"|\"next\"|\"file\"|\"fact\",\"text\",\"session_id\",\"line\",\"day\", \
+\"uuid\"}],\"left_out\",\"tokens\",\"notes\":[…],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
+
+Examples:
+  baton recall what were we working on last time
+  baton recall why did we choose sled --project ledger
+  baton recall how did we solve error E0382 --budget 400
+  baton recall what is still open --json";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// What you want to know
+    #[arg(required = true)]
+    query: Vec<String>,
+    /// Only this project: a directory, or a name that fits one project
+    #[arg(long, short, value_name = "P")]
+    project: Option<String>,
+    /// How many sessions to look into
+    #[arg(long, short = 'n', value_name = "N", default_value_t = RECALL_SESSIONS, value_parser = clap::value_parser!(u32).range(1..=20))]
+    limit: u32,
+    /// How many tokens the answer may have
+    #[arg(long, value_name = "TOKENS", default_value_t = RECALL_TOKENS, value_parser = clap::value_parser!(u32).range(200..=20_000))]
+    budget: u32,
+    /// Answer at once, without waiting until all history is read
+    #[arg(long)]
+    no_wait: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let query = typed.query.join(" ");
+    if query.trim().is_empty() {
+        return Err(Error::Usage("the question is empty; say what you want to know".to_owned()));
+    }
+    let params = RecallParams {
+        query,
+        project: typed.project.as_deref().map(super::project),
+        limit: typed.limit,
+        budget_tokens: typed.budget,
+        wait: !typed.no_wait,
+        caller: environment::caller(),
+    };
+    let result = question::answered(environment, method::RECALL, &params)?;
+    let output = Output::new();
+    if typed.json {
+        output.json(&result);
+        return Ok(ExitCode::SUCCESS);
+    }
+    show(&output, &super::read(&result)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(output: &Output, recall: &Recall) {
+    for entry in &recall.entries {
+        let text = print::one_line(&entry.text, usize::MAX);
+        let kind = output.styled(style(entry), &format!("{:8}", entry.kind));
+        output.line(&format!("{kind} {text}  {}", output.styled(Style::Faint, &format!("({})", place(entry)))));
+    }
+    if recall.entries.is_empty() {
+        output.line("Nothing was found.");
+    }
+    for note in &recall.notes {
+        print::note(&format!("\n{}.", print::plain(note)));
+    }
+    if recall.freshness.pending > 0 {
+        let pending = print::counted(recall.freshness.pending, "session");
+        print::note(&format!("\n{pending} still to be read and may be missing."));
+    }
+}
+
+fn style(entry: &RecallEntry) -> Style {
+    match entry.kind.as_str() {
+        "session" => Style::Strong,
+        "failed" => Style::Bad,
+        "open" | "next" => Style::Warning,
+        "fixed" => Style::Good,
+        _ => Style::Faint,
+    }
+}
+
+/// `2026-03-14, 7acd37a8:12`.
+fn place(entry: &RecallEntry) -> String {
+    let id: String =
+        entry.session_id.chars().take(if entry.session_id.starts_with("agent-") { 16 } else { 8 }).collect();
+    let line = entry.line.map_or_else(String::new, |line| format!(":{line}"));
+    let day = entry.day.as_deref().map_or_else(String::new, |day| format!("{day}, "));
+    print::plain(&format!("{day}{id}{line}"))
+}

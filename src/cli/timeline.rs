@@ -1,0 +1,138 @@
+//! `baton timeline`: sessions in the order of time.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::{Past, Timeline};
+use baton_events::protocol::{TimelineParams, method};
+use clap::Args;
+
+use super::{Error, question};
+use crate::environment::{self, Environment};
+use crate::print::{self, Output, Style};
+
+const HELP: &str = "\
+Sessions in a line each, by the day on which they were last heard of, the latest first: when, for how long, what for, how it \
+ended, how many files it changed, how many commits it made, and what it left open. Days and times are in UTC. Subagents' \
+sessions are not listed.
+
+How it ended: done, open (something was left), failed (the last failure was not seen to succeed later).
+
+JSON: {\"days\":[{\"day\",\"sessions\":[{\"session_id\",\"project\",\"agent\",\"state\",\"started_at\",\"ended_at\",\"duration_seconds\", \
+\"title\",\"outcome\",\"files_changed\",\"commits\",\"open\":[…],\"open_ends\"}]}],\"next_cursor\",\"freshness\"}; give next_cursor as \
+--cursor to go on.
+
+Examples:
+  baton timeline                       the last twenty sessions
+  baton timeline --project . --since 7d
+  baton timeline --since 2026-03 --limit 100";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// Only this project: a directory, or a name that fits one project
+    #[arg(long, short, value_name = "P")]
+    project: Option<String>,
+    /// Only sessions at work since then: a day, a month, a year, 12h, 7d, 2w, 3m, yesterday
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// How many sessions
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100))]
+    limit: u32,
+    /// Where to go on: next_cursor of the answer before, with the same --project and --since
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
+    /// Answer at once, without waiting until all history is read
+    #[arg(long)]
+    no_wait: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let params = TimelineParams {
+        project: typed.project.as_deref().map(super::project),
+        since: typed.since.clone(),
+        limit: typed.limit,
+        wait: !typed.no_wait,
+        cursor: typed.cursor.clone(),
+        caller: environment::caller(),
+    };
+    let result = question::answered(environment, method::TIMELINE, &params)?;
+    let output = Output::new();
+    if typed.json {
+        output.json(&result);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let timeline: Timeline = super::read(&result)?;
+    for (number, day) in timeline.days.iter().enumerate() {
+        if number > 0 {
+            output.line("");
+        }
+        output.line(&output.styled(Style::Strong, &print::plain(&day.day)));
+        day.sessions.iter().for_each(|session| show(&output, session));
+    }
+    if timeline.days.is_empty() {
+        output.line("No sessions. `baton sessions` lists all that are known.");
+    }
+    question::tell_freshness(&timeline.freshness);
+    if let Some(cursor) = &timeline.next_cursor {
+        print::note(&format!("\nThere are more: --cursor {cursor} goes on."));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(output: &Output, session: &Past) {
+    let time = |at: &Option<String>| at.as_deref().and_then(|at| at.get(11..16)).unwrap_or("     ").to_owned();
+    let id: String = session.session_id.chars().take(8).collect();
+    let title = match session.title.as_str() {
+        "" => "(no title)",
+        title => title,
+    };
+    let head = output.styled(Style::Faint, &format!("{} {:>6} {id}", time(&session.ended_at), lasted(session)));
+    output.line(&format!("  {head}  {}", print::one_line(title, usize::MAX)));
+    let project = session.project.as_deref().map(|path| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned());
+    let some = |count: u64, what: &str| (count > 0).then(|| print::counted(count, what));
+    let told = [
+        project,
+        Some(session.outcome.clone()).filter(|outcome| !outcome.is_empty()),
+        some(session.files_changed, "file"),
+        some(session.commits, "commit"),
+        some(session.open_ends, "open end"),
+    ];
+    let told = told.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    output.line(&format!("  {:21}  {}", "", output.styled(Style::Faint, &print::plain(&told))));
+    for open in &session.open {
+        output.line(&format!("  {:21}  - {}", "", print::one_line(open, usize::MAX)));
+    }
+}
+
+/// `45s`, `12m`, `3h 5m`.
+fn lasted(session: &Past) -> String {
+    match session.duration_seconds {
+        None => String::new(),
+        Some(seconds) if seconds < 60 => format!("{seconds}s"),
+        Some(seconds) if seconds < 3_600 => format!("{}m", seconds / 60),
+        Some(seconds) if seconds < 86_400 => format!("{}h {}m", seconds / 3_600, seconds % 3_600 / 60),
+        Some(seconds) => format!("{}d {}h", seconds / 86_400, seconds % 86_400 / 3_600),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_told_in_its_largest_units() {
+        for (seconds, told) in [
+            (None, ""),
+            (Some(0), "0s"),
+            (Some(59), "59s"),
+            (Some(60), "1m"),
+            (Some(3_900), "1h 5m"),
+            (Some(90_000), "1d 1h"),
+        ] {
+            assert_eq!(lasted(&Past { duration_seconds: seconds, ..Past::default() }), told);
+        }
+    }
+}
