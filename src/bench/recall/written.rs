@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(records[0]["timestamp"], BEGINNING.to_string());
         assert_eq!(records[1]["message"]["content"][0]["input"]["command"], "cargo test");
         assert_eq!(records[2]["message"]["content"][0]["content"], "ok");
-        assert_eq!(records[3]["timestamp"], "2026-03-04T05:06:08Z");
+        assert_eq!(records[3]["timestamp"], "2026-03-04T05:06:08.000Z");
     }
 
     #[test]
