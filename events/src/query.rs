@@ -14,6 +14,7 @@ use self::piece::{Piece, pieces};
 use crate::conversation::Agent;
 use crate::protocol::tool::nearest;
 use crate::record::Timestamp;
+use crate::redact::redact;
 
 /// Bytes of a text that are read; what comes behind is left out, and said to be.
 pub const MAX_BYTES: usize = 16 * 1024;
@@ -47,6 +48,8 @@ pub struct Question {
     pub before: Option<Timestamp>,
     /// What was taken in another way than somebody may have meant it; each a sentence without its full stop.
     pub notes: Vec<String>,
+    /// Whether a secret is in it: then no part of it is to be said again, for a part alone may not look like one.
+    pub has_secret: bool,
 }
 
 /// What a passage must not have.
@@ -190,8 +193,8 @@ impl Question {
 
 /// Reads a text. `now` is what `7d` and `yesterday` are counted from.
 pub fn read(text: &str, now: Timestamp) -> Question {
-    let mut asked = Question::default();
     let read = head(text);
+    let mut asked = Question { has_secret: *redact(read) != *read, ..Question::default() };
     if read.len() < text.len() {
         asked.note(format!("only the first {MAX_BYTES} bytes of the question were read"));
     }

@@ -86,7 +86,7 @@ fn errors_are_objects_where_json_is_asked_for() {
     let blank = world.run(&["search", " "]);
     assert!(blank.code == 2 && blank.err.contains("baton search refresh token"), "{}", blank.err);
     let wild = world.ok(&["search", "*"]).out;
-    assert!(wild.contains("no wildcards") && wild.contains("baton search refresh token"), "{wild}");
+    assert!(wild.contains("no word in") && wild.contains("baton search refresh token"), "{wild}");
 }
 
 #[test]

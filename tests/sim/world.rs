@@ -439,14 +439,16 @@ impl World {
 
     pub(crate) fn random_wish(&mut self, session: usize) -> &'static str {
         let exists = Self::paths(session).iter().any(|path| self.folder.files.contains_key(path));
-        let (name, command) = match self.rng.below(12) {
-            0 => ("untrack", Command::Untrack),
-            1 | 2 => ("track", Command::Track { force: false }),
-            3 => ("track by force", Command::Track { force: true }),
-            4 => ("assign", Command::Assign { group: format!("g{}", self.rng.below(2)) }),
-            5 => ("reindex", Command::Reindex),
-            6 => ("forget", Command::Forget),
-            7..=9 => self.handover(),
+        let episode = self.state(session).and_then(|state| state.episode.as_ref()).map(|episode| episode.uuid);
+        let (name, command) = match (self.rng.below(12), episode) {
+            (0, _) => ("untrack", Command::Untrack),
+            (1 | 2, _) => ("track", Command::Track { force: false }),
+            (3, _) => ("track by force", Command::Track { force: true }),
+            (4, _) => ("assign", Command::Assign { group: format!("g{}", self.rng.below(2)) }),
+            (5, _) => ("reindex", Command::Reindex),
+            (6, _) => ("forget", Command::Forget),
+            (7..=9, _) => self.handover(),
+            (10, Some(episode)) => ("delete the episode", Command::DeleteEpisode { episode }),
             _ => ("restore", Command::Restore { file_exists: exists }),
         };
         let id = self.command_id();

@@ -141,6 +141,10 @@ pub(super) struct Found {
     pub(super) notes: Vec<String>,
 }
 
+/// In place of what would be noted of a question with a secret in it.
+const SECRETS: &str =
+    "some of it was taken in another way than it was written; there is a secret in it, so nothing of it is said again";
+
 /// Searches the memory; where no words are looked for, lists the sessions that the filters leave, the latest first. Blocks.
 pub(super) fn find(
     wanted: &Wanted,
@@ -162,7 +166,10 @@ pub(super) fn find(
     };
     let exclude = |id: &str| hidden(id) || !admits(id);
     let mut notes = [question.notes.clone(), narrowing.notes.clone()].concat();
-    let told = |notes: Vec<String>| notes.iter().map(|note| redact(note).into_owned()).collect();
+    let told = |notes: Vec<String>| match question.has_secret {
+        true => notes.first().map(|_| SECRETS.to_owned()).into_iter().collect(),
+        false => notes.iter().map(|note| redact(note).into_owned()).collect(),
+    };
     if question.is_filters_only() {
         let outside = |id: &str| {
             hidden(id) || project.is_some_and(|wanted| row(id).is_none_or(|row| !resolve::is_in(&row.state, wanted)))

@@ -127,9 +127,8 @@ fn outcome(episode: &Episode) -> &'static str {
 /// How often `git commit` has succeeded.
 fn commits(episode: &Episode) -> u64 {
     let made = episode.commands.iter().filter(|command| command.outcome == "ok");
-    let is_commit = |text: &str| {
-        text.split(['&', ';', '|']).any(|part| part.split_whitespace().take(2).eq(["git", "commit"]))
-    };
+    let is_commit =
+        |text: &str| text.split(['&', ';', '|']).any(|part| part.split_whitespace().take(2).eq(["git", "commit"]));
     made.filter(|command| is_commit(&command.text)).map(|command| u64::from(command.count)).sum()
 }
 
