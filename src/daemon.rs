@@ -88,7 +88,7 @@ async fn serve(environment: &Environment, mode: Mode) -> Result<HomeLock, Error>
     let system = System::start(Options {
         home: environment.home.clone(),
         roots: environment.roots(),
-        settings,
+        settings: settings.into(),
         clock: Arc::new(SystemClock::default()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     })

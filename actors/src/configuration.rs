@@ -135,7 +135,7 @@ impl Configuration {
 
     /// Reads the settings as they are now, and can wait for the next ones.
     pub fn settings(&self) -> SettingsReader {
-        self.published.subscribe()
+        self.published.subscribe().into()
     }
 
     /// Takes in what has changed on disk: one `stat`, and a read of a small file when it is another one than before.

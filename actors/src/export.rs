@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use baton_events::protocol::answer::Row;
 use serde::Serialize;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::current::Current;
 use crate::gateway::{Services, listing};
 use crate::{durable, limits};
 
@@ -75,14 +76,14 @@ impl Exporter {
 /// Writes at once, then when one of the two has changed, at most every [`PAUSE`], and at the end if they have. `write` says
 /// whether it is done; what is not counts as changed.
 async fn keep<A, B>(
-    mut table: watch::Receiver<A>,
-    mut settings: watch::Receiver<B>,
+    mut table: Current<A>,
+    mut settings: Current<B>,
     mut finish: oneshot::Receiver<()>,
     mut write: impl AsyncFnMut() -> bool,
 ) {
     loop {
-        table.mark_unchanged();
-        settings.mark_unchanged();
+        table.mark_seen();
+        settings.mark_seen();
         let done = write().await;
         tokio::select! {
             _ = &mut finish => break,
@@ -102,7 +103,7 @@ async fn keep<A, B>(
             goes_on = changed => if !goes_on { return },
         }
     }
-    if table.has_changed().unwrap_or(false) || settings.has_changed().unwrap_or(false) {
+    if table.has_changed() || settings.has_changed() {
         write().await;
     }
 }
@@ -113,7 +114,7 @@ static WRITING: Mutex<()> = Mutex::new(());
 /// Writes it as things are now, whenever it was last written: what was forgotten must not stay there. Blocks for disk writes.
 pub(crate) fn write(services: &Services) -> io::Result<()> {
     let _turn = WRITING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let table = services.table.borrow().clone();
+    let table = services.table.now();
     let export = Export {
         version: VERSION,
         written_at: services.clock.now().to_string(),
@@ -127,6 +128,8 @@ pub(crate) fn write(services: &Services) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::sync::watch;
+
     use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
     use super::*;
@@ -147,7 +150,7 @@ mod tests {
         let written = Arc::new(AtomicU32::new(0));
         let (count, failing) = (written.clone(), Arc::new(AtomicBool::new(false)));
         let fails = failing.clone();
-        let task = tokio::spawn(keep(of_table, of_settings, finished, async move || {
+        let task = tokio::spawn(keep(of_table.into(), of_settings.into(), finished, async move || {
             count.fetch_add(1, Ordering::Relaxed);
             !fails.load(Ordering::Relaxed)
         }));

@@ -37,6 +37,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::chunks::ChunkStore;
 use crate::clock::Clock;
 use crate::configuration::Configuration;
+use crate::current::Current;
 use crate::hooks::Hooks;
 use crate::indexer;
 use crate::journal::Journal;
@@ -102,7 +103,7 @@ pub struct Services {
     /// What work in the background gives way to.
     pub pace: Pace,
     /// Who keeps failing and is left alone.
-    pub degraded: watch::Receiver<Vec<Degraded>>,
+    pub degraded: Current<Vec<Degraded>>,
     /// Whether the log takes writes.
     pub outage: Outage,
     /// What was found wrong when the log was opened.

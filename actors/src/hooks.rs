@@ -198,9 +198,9 @@ impl Hooks {
 
     /// Somebody is at work: that is acknowledged before it is recorded, if it is recorded at all.
     fn accept(&self, id: &str, told: Told) -> Taken {
-        let interval_ms = self.options.settings.borrow().policy.check_interval_ms;
+        let interval_ms = self.options.settings.now().policy.check_interval_ms;
         let is_due = {
-            let table = self.options.table.borrow();
+            let table = self.options.table.now();
             // Of one that nothing is known of the transcript will tell.
             table.get(&told.session).is_some_and(|row| {
                 let signals = &row.state.signals;
@@ -250,7 +250,7 @@ impl Hooks {
 
     /// Which session this one takes the place of, if it begins; or that it has left its place to another.
     fn lineage(&self, told: &Told) -> Option<SessionId> {
-        let table = || self.options.table.borrow().clone();
+        let table = || self.options.table.now();
         match (told.kind, told.detail) {
             (SignalKind::SessionEnd, Some(SignalDetail::Clear)) => {
                 self.lineage.left(&table(), &told.session, CloseReason::HookClear, told.place.as_ref(), told.at);

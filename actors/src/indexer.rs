@@ -345,7 +345,7 @@ impl Actor for IndexerActor {
         let at_work = Arc::new(Semaphore::new(options.jobs_at_once));
         let storing = handle.storing.clone();
         // A crash between a conversation and its event has left files that no event names.
-        let superseded = options.table.borrow().iter().map(|(session, _)| session.clone()).collect();
+        let superseded = options.table.now().iter().map(|(session, _)| session.clone()).collect();
         let _ = myself.send_message(Msg::Collected(Removed::default()));
         Ok(State {
             options,
@@ -396,7 +396,7 @@ impl Actor for IndexerActor {
                 state.sweep.removed(removed);
             }
             Msg::Sweep(folders, reply) => {
-                let table = state.options.table.borrow().clone();
+                let table = state.options.table.now();
                 let (sessions, strays) = state.sweep.begin(folders, reply, &table, &state.options.chunks);
                 state.superseded.extend(sessions);
                 state.discard(strays, &myself);
@@ -537,7 +537,7 @@ impl State {
             && let Some(session) = self.superseded.pop_first()
         {
             let waits = self.asked.iter().chain(&self.behind).any(|waiting| waiting.session == session);
-            let table = self.options.table.borrow().clone();
+            let table = self.options.table.now();
             let named = episode::named(&table, &session);
             let row = table.get(&session);
             let running = row.and_then(|row| row.state.job.map(|job| job.effect));

@@ -7,6 +7,7 @@ pub mod archive;
 pub mod chunks;
 pub mod clock;
 pub mod configuration;
+pub mod current;
 pub mod durable;
 pub mod export;
 pub mod files;

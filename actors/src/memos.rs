@@ -124,12 +124,12 @@ impl Memos {
             events => events,
         };
         let done = match events.first() {
-            None => return Ok(Kept { uuid, done: Done::Unchanged, position: self.table.borrow().position() }),
+            None => return Ok(Kept { uuid, done: Done::Unchanged, position: self.table.now().position() }),
             Some(Event::Replaced(_)) if is_shown => Done::Replaced,
             Some(_) => Done::Added,
         };
         let is_new = known.created_at.is_none();
-        if is_new && self.table.borrow().memos_len() >= MEMOS_MAX {
+        if is_new && self.table.now().memos_len() >= MEMOS_MAX {
             return Err(Error::TooMany);
         }
         self.blocking(move |chunks| chunks.put_note(&memo::key(uuid), &text)).await?;
@@ -147,7 +147,7 @@ impl Memos {
         let events = memo::decide(&known, &Command::Delete)?;
         if events.is_empty() {
             self.sweep(uuid).await;
-            return Ok(Kept { uuid, done: Done::Unchanged, position: self.table.borrow().position() });
+            return Ok(Kept { uuid, done: Done::Unchanged, position: self.table.now().position() });
         }
         let encoded = events.iter().map(schema::memo::encode).collect();
         let position = self.append(StreamId::memo(uuid), encoded, cause).await?;
@@ -177,7 +177,7 @@ impl Memos {
         decide: impl Fn(&home::State, Position) -> Result<Vec<home::Event>, home::Rejection>,
     ) -> Result<Position, Error> {
         let _one = self.one.lock().await;
-        let table = self.table.borrow().clone();
+        let table = self.table.now();
         let events = decide(&table.home().state, table.position())?;
         if events.is_empty() {
             return Ok(table.position());
@@ -195,7 +195,7 @@ impl Memos {
     /// Removes words that nothing names: of memos that were deleted or told anew when a daemon ended before it could.
     pub async fn tidy(&self) {
         let Ok(folders) = self.blocking(ChunkStore::folders).await else { return };
-        let table = self.table.borrow().clone();
+        let table = self.table.now();
         // Of one that was told once, nothing else was ever stored.
         let changed = table.memos().filter(|(_, row)| row.version > SequenceNumber(1)).map(|(uuid, _)| uuid);
         let has_folder = |uuid: &Uuid| {
@@ -220,7 +220,7 @@ impl Memos {
 
     /// What is known of a memo, and whether it is shown.
     fn known(&self, uuid: Uuid) -> (memo::State, bool) {
-        let table = self.table.borrow();
+        let table = self.table.now();
         (table.memo_row(uuid).map(|row| row.state.clone()).unwrap_or_default(), table.memo(uuid).is_some())
     }
 
@@ -271,7 +271,7 @@ impl Memos {
     }
 
     fn version_of(&self, stream: &StreamId) -> SequenceNumber {
-        let table = self.table.borrow();
+        let table = self.table.now();
         match stream.memo_uuid() {
             Some(uuid) => table.memo_row(uuid).map(|row| row.version).unwrap_or_default(),
             None => table.home().version,

@@ -156,7 +156,7 @@ impl Cut {
         last.position = Position(place.at.0.saturating_sub(1));
         last.chain = place.before;
         fold.publish(last);
-        let table = folded.borrow().clone();
+        let table = folded.now();
 
         let mut behind = Named::default();
         let found = repair::behind(&log, &place, &mut |record| behind.take(record))?;

@@ -89,7 +89,7 @@ impl Roots {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let mut known = Known::default();
-        let imported = settings.borrow().imported.clone();
+        let imported = settings.now().imported.clone();
         loop {
             let records = journal.read_stream(&StreamId::home(), known.version, 256).unwrap_or_else(|error| {
                 tracing::error!(%error, "roots that clients named not read");
@@ -131,7 +131,7 @@ impl Roots {
         let standing = known.state.roots.iter().filter(|root| !known.lapsed.contains(&root.config_dir));
         let named = standing.flat_map(|root| roots_of(&known, root));
         let roots = self.own.iter().cloned().chain(named).map(|root| root.projects).collect();
-        self.settings.borrow().imported.set_roots(roots);
+        self.settings.now().imported.set_roots(roots);
     }
 
     /// The roots as they are now.
@@ -141,7 +141,7 @@ impl Roots {
 
     /// The roots as they are now, each with who named it: `default`, `config.json`, or a kind of client.
     pub fn with_origin(&self) -> Vec<(Root, String)> {
-        if let Some(directories) = &self.settings.borrow().watch_directories {
+        if let Some(directories) = &self.settings.now().watch_directories {
             let root = |projects: &PathBuf| Root { agent: holding::agent_of(projects), projects: projects.clone() };
             return directories.iter().map(|projects| (root(projects), "config.json".to_owned())).collect();
         }
@@ -200,7 +200,7 @@ impl Roots {
 
     /// The projects of tracked sessions that are wanted.
     fn tracked(&self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
-        let (settings, table) = (self.settings.borrow().clone(), self.table.borrow().clone());
+        let (settings, table) = (self.settings.now(), self.table.now());
         let placed = table.iter().filter_map(|(_, row)| Some((&row.state, row.state.place.as_ref()?.project.as_str())));
         let tracked = placed.filter(|(state, project)| wanted(project) && settings.policy_for(state).tracked);
         let mut projects: Vec<String> = tracked.map(|(_, project)| project.to_owned()).collect();
@@ -252,7 +252,7 @@ impl Roots {
         let works_in = works_in.iter().take(PLACES_MAX).filter(|place| place.len() <= PATH_BYTES).cloned().collect();
         let grounds = Grounds { projects: self.tracked(|_| true), works_in, own: self.homes.clone() };
         let own: Vec<PathBuf> = self.now().into_iter().map(|root| root.projects).collect();
-        let configured = self.settings.borrow().watch_directories.is_some();
+        let configured = self.settings.now().watch_directories.is_some();
         let named = PathBuf::from(config_dir);
         let admitted = tokio::task::spawn_blocking(move || {
             // Another way to write one that is read already.
@@ -278,7 +278,7 @@ impl Roots {
         let (state, version) = {
             let known = self.lock();
             // Others write to the stream as well.
-            (known.state.clone(), known.version.max(self.table.borrow().home().version))
+            (known.state.clone(), known.version.max(self.table.now().home().version))
         };
         let root = NamedRoot { config_dir, named_by: named_by.to_owned() };
         let events = home::add_root(&state, root.clone()).map_err(|rejection| {

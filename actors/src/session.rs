@@ -321,7 +321,7 @@ impl State {
     }
 
     fn policy(&self) -> Policy {
-        self.options.settings.borrow().policy_for(self.aggregate().state())
+        self.options.settings.now().policy_for(self.aggregate().state())
     }
 
     /// Proposes, and records what follows.
@@ -439,7 +439,7 @@ impl State {
         }
         self.read_to_end().await?;
         let state = self.aggregate().state();
-        if state.transcript.is_none() || !self.options.settings.borrow().reads(state) {
+        if state.transcript.is_none() || !self.options.settings.now().reads(state) {
             return Ok(());
         }
         let command = CommandId::new(&Uuid::new_v4().to_string());

@@ -10,14 +10,14 @@ use std::time::Duration;
 use baton_events::digest::Show;
 use baton_events::prices::Prices;
 use baton_events::session::{Phase, Place, Policy, State, Why};
-use tokio::sync::watch;
 
+use crate::current::Current;
 use crate::imported::Imported;
 
 pub use switches::{Stop, Switches};
 
 /// Reads the settings as they are now, and can wait for the next ones.
-pub type SettingsReader = watch::Receiver<Arc<Settings>>;
+pub type SettingsReader = Current<Arc<Settings>>;
 
 /// Everything that may be configured.
 #[derive(Clone, Debug, PartialEq)]

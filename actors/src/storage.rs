@@ -87,7 +87,7 @@ impl Drop for Ended {
 /// Adds everything up. Blocks: reads the manifest of each current conversation.
 pub fn measure(home: &Path, measured: &Measured) -> Storage {
     let log = home.join("log");
-    let table = measured.table.borrow().clone();
+    let table = measured.table.now();
     let segments = folder_bytes(&log.join("segments"));
     let memory = folder_bytes(&home.join("memory"));
     let live = measured.indexer.searcher().ok().map(|searcher| memory * searcher.live_permille() / 1000);

@@ -417,8 +417,8 @@ impl State {
         if work.is_empty() || self.draining {
             return;
         }
-        let table = self.options.table.borrow().clone();
-        let settings = self.options.sessions.settings.borrow().clone();
+        let table = self.options.table.now();
+        let settings = self.options.sessions.settings.now();
         let unknown = baton_events::session::State::default();
         let entry = |work: Work| {
             let row = table.get(work.session());
@@ -524,8 +524,8 @@ impl State {
                 Name::Session(id) => again.push(Work::Wake(id)),
             }
         }
-        let (settings, now) = (self.options.sessions.settings.borrow().clone(), self.now());
-        let table = self.options.table.borrow_and_update().clone();
+        let (settings, now) = (self.options.sessions.settings.now(), self.now());
+        let table = self.options.table.newest();
         let (due, next) = table.due(|state| settings.policy_for(state), now);
         self.woken.retain(|_, at| now.since_ms(*at) < WAKE_PAUSE_MS);
         let mut work = again;
@@ -543,8 +543,8 @@ impl State {
 
     /// Sessions that owe a job or a close, whatever the time is. One that is at work on it already is woken in vain.
     fn owed(&self) -> Vec<Work> {
-        let settings = self.options.sessions.settings.borrow().clone();
-        let table = self.options.table.borrow().clone();
+        let settings = self.options.sessions.settings.now();
+        let table = self.options.table.now();
         let is_due = |state: &baton_events::session::State| {
             let may_be = state.phase == Phase::Indexing || state.signals.close_owed.is_some();
             may_be

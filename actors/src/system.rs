@@ -140,7 +140,7 @@ impl System {
             Imported::read(&home.join("log")).map_err(|source| StartError::Imported { home: home.clone(), source })?;
         // What works in there is what Baton itself has started.
         let own_home = std::fs::canonicalize(&home).unwrap_or_else(|_| home.clone());
-        let base = Settings { imported, home: Some(own_home), ..Settings::clone(&settings.borrow()) };
+        let base = Settings { imported, home: Some(own_home), ..Settings::clone(&settings.now()) };
         let own: Vec<PathBuf> = roots.iter().map(|root| root.projects.clone()).collect();
         let configuration = Arc::new(Configuration::open(&home, base, own));
         let settings = configuration.settings();
@@ -153,7 +153,7 @@ impl System {
         let (progress, degraded) = (watch::Sender::new(Progress::default()), watch::Sender::new(Vec::new()));
         let processors = std::thread::available_parallelism().map_or(1, usize::from).min(4);
         let (pace, outage) = (Pace::new(processors), Outage::default());
-        let socket_path = settings.borrow().hooks.socket_path.clone();
+        let socket_path = settings.now().hooks.socket_path.clone();
         let stop = watch::Sender::new(false);
         let remains = Arc::new(Remains::open(&home.join("log")));
         let hooks = Arc::new(Hooks::open(hooks::Options {
@@ -187,7 +187,7 @@ impl System {
             hooks,
             progress: progress.subscribe(),
             pace: pace.clone(),
-            degraded: degraded.subscribe(),
+            degraded: degraded.subscribe().into(),
             outage: outage.clone(),
             log_problem,
             exporting: Arc::new(Trouble::new(export::TROUBLE)),
@@ -242,7 +242,7 @@ impl System {
             .await
             .map_err(|error| StartError::Actors { reason: cause(&error) })?;
         tokio::spawn(end_with(ended, services.stop.clone()));
-        tracing::info!(home = %home.display(), sessions = services.table.borrow().len(), "daemon started");
+        tracing::info!(home = %home.display(), sessions = services.table.now().len(), "daemon started");
         tokio::spawn(hooks::watch(Arc::downgrade(&services.hooks), services.stop.subscribe()));
         tokio::spawn(async move { memos.tidy().await });
         tokio::spawn(tombstones::set_again(Arc::new(services.clone())));

@@ -7,10 +7,11 @@ use baton_events::schema;
 use baton_events::schema::kept::{self, Kept};
 use tokio::sync::watch;
 
+use crate::current::Current;
 use crate::journal::{Fold, Rows};
 
 /// Reads the newest table, and can wait for the next one.
-pub type TableReader = watch::Receiver<SessionTable>;
+pub type TableReader = Current<SessionTable>;
 
 /// Folds the table in the committer's thread.
 pub struct TableFold {
@@ -22,7 +23,7 @@ impl TableFold {
     /// An empty table and where it will be seen.
     pub fn new() -> (Self, TableReader) {
         let (published, reader) = watch::channel(SessionTable::default());
-        (Self { table: SessionTable::default(), published }, reader)
+        (Self { table: SessionTable::default(), published }, reader.into())
     }
 
     fn version_of(&self, stream: &StreamId) -> Option<SequenceNumber> {
@@ -188,7 +189,7 @@ mod tests {
                 fold.restored(Position(checkpoint as u64), at_checkpoint.skipped());
                 history[checkpoint..].iter().for_each(|record| fold.apply(record));
                 fold.publish(Tail::default());
-                let table = reader.borrow();
+                let table = reader.now();
                 let case = format!("row as of {row_as_of}, checkpoint at {checkpoint}");
                 assert_eq!(table.state_hash(), whole.table.state_hash(), "{case}");
                 assert_eq!((table.position(), table.skipped()), (Position(5), 1), "{case}");
@@ -211,7 +212,7 @@ mod tests {
                 fold.restored(Position(checkpoint as u64), at_checkpoint.skipped());
                 history[checkpoint..].iter().for_each(|record| fold.apply(record));
                 fold.publish(Tail::default());
-                let (table, whole) = (reader.borrow(), &whole.table);
+                let (table, whole) = (reader.now(), &whole.table);
                 let case = format!("rows as of {rows_as_of}, checkpoint at {checkpoint}");
                 assert_eq!(table.state_hash(), whole.state_hash(), "{case}");
                 assert_eq!((table.home(), table.skipped()), (whole.home(), 1), "{case}");

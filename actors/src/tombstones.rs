@@ -70,7 +70,7 @@ pub(crate) async fn set_again(services: Arc<Services>) {
             _ => tracing::warn!(session = %id, "not forgotten again yet; the next start tries it"),
         }
     }
-    let position = services.table.borrow().position();
+    let position = services.table.now().position();
     let purged = services.indexer.purge(&forgotten, position, || {}).await;
     if let Err(problem) = &purged {
         tracing::error!(%problem, "what a repair brought back of forgotten sessions is not deleted; the next start tries it");

@@ -38,7 +38,7 @@ pub async fn compact(
     // Rewriting takes the index away for a moment, which verifying would tell as a difference: one of them at a time.
     let turn = services.verifying.clone().acquire_owned().await.map_err(|_| Error::Broken)?;
     let (position, state_hash) = {
-        let table = services.table.borrow().clone();
+        let table = services.table.now();
         (table.position(), table.state_hash())
     };
     let swept = services.indexer.sweep().await?;

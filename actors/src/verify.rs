@@ -62,7 +62,7 @@ pub struct Open {
 pub fn of_daemon(open: &Open, quick: bool, go_on: &mut GoOn<'_>) -> answer::Verify {
     let mut report = Report::begin(true);
     let journal = &*open.made_of.journal;
-    let table = open.made_of.table.borrow().clone();
+    let table = open.made_of.table.now();
     let mut folding = Folding::new(Some(&table), go_on);
     let verified = journal.verify(&mut folding);
     let is_measure = verified.as_ref().is_ok_and(Verified::is_measure);
@@ -89,12 +89,12 @@ pub fn of_daemon(open: &Open, quick: bool, go_on: &mut GoOn<'_>) -> answer::Veri
 }
 
 fn named_now(table: &TableReader, session: &SessionId) -> Option<ContentHash> {
-    let table = table.borrow();
+    let table = table.now();
     table.get(session)?.state.episode.as_ref().map(|episode| episode.manifest)
 }
 
 fn is_named_now(table: &TableReader, owner: &SessionId, note: &ContentHash) -> bool {
-    let table = table.borrow();
+    let table = table.now();
     match memo::of_key(owner.as_str()) {
         Some(uuid) => table.memo_row(uuid).and_then(|row| row.state.memo.as_ref()).is_some_and(|it| it.words == *note),
         None => table.get(owner).is_none_or(|row| row.state.phase != Phase::Forgotten),
@@ -218,7 +218,7 @@ impl<'a, 'g> Folding<'a, 'g> {
     /// checkpoint judged: its way out is to delete the index.
     fn end(mut self, is_measure: bool, report: &mut Report) -> (SessionTable, Notes) {
         self.fold.publish(self.tail);
-        let table = self.folded.borrow().clone();
+        let table = self.folded.now();
         report.checked().sessions = self.compared;
         if is_measure {
             // They are beyond the end of the log.
@@ -315,7 +315,7 @@ impl Auditor for Folding<'_, '_> {
             && in_use.position() == record.position
         {
             self.fold.publish(self.tail);
-            self.differing = Some(differing(in_use, &self.folded.borrow()));
+            self.differing = Some(differing(in_use, &self.folded.now()));
         }
     }
 
@@ -339,7 +339,7 @@ fn differing(one: &SessionTable, other: &SessionTable) -> Vec<String> {
 
 /// What a journal that was opened for this is made of, for the memory.
 fn made_of(journal: Arc<dyn Journal>, table: TableReader, chunks: crate::chunks::ChunkStore) -> indexer::Options {
-    let (_, settings) = tokio::sync::watch::channel(Arc::default());
+    let settings = tokio::sync::watch::channel(Arc::default()).1.into();
     indexer::Options {
         journal,
         table,

@@ -239,7 +239,7 @@ impl Actor for WatcherActor {
                 let _ = reply.send(find(state.options.roots.now(), id).await);
             }
             Msg::PassedOver(file, under, place) => {
-                if Arc::ptr_eq(&under, &state.options.settings.borrow()) && !state.is_reconfigured() {
+                if Arc::ptr_eq(&under, &state.options.settings.now()) && !state.is_reconfigured() {
                     // Where projects decide, one that does not say yet where it works may still say so.
                     let is_settled = place.is_some() || !under.switches.depend_on_project();
                     state.known.passed_over(file, if is_settled { Until::OtherSettings } else { Until::Change });
@@ -269,7 +269,7 @@ impl State {
 
     /// Whether something was passed over under settings that are others now.
     fn is_reconfigured(&self) -> bool {
-        self.options.settings.has_changed().unwrap_or(false)
+        self.options.settings.has_changed()
     }
 
     /// Whether what was told since the last look at everything is all there is.
@@ -296,7 +296,7 @@ impl State {
     async fn scan(&mut self) {
         if self.is_reconfigured() {
             // What the settings had passed over is new again when they are others.
-            self.options.settings.mark_unchanged();
+            self.options.settings.mark_seen();
             self.known.reconsider();
         }
         self.roots = self.options.roots.now();

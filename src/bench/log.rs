@@ -111,7 +111,7 @@ fn open(log: &Path, events: u64) -> Result<f64, Error> {
     let journal = journal.map_err(|error| Error::Untrue(error.to_string()))?;
     let seconds = since.elapsed().as_secs_f64();
     let found = journal.tail().position.0;
-    if found != events || table.borrow().is_empty() {
+    if found != events || table.now().is_empty() {
         return Err(Error::Untrue(format!("{found} of {events} events are in the log")));
     }
     journal.close();

@@ -25,7 +25,7 @@ pub(crate) fn log(world: &World, acknowledged: &[Acknowledged]) {
         ranges(session, events);
         episodes(session, events);
     }
-    let table = world.table.borrow().clone();
+    let table = world.table.now();
     assert_eq!(table.len(), by_session.len(), "I-2: every stream is a row");
     for (id, row) in table.iter() {
         let aggregate = SessionStream::new(world.journal.log().clone(), id.clone()).rehydrate().unwrap();
@@ -140,7 +140,7 @@ pub(crate) fn memory(world: &World, house: &House) -> Vec<String> {
     let lines = house.services().indexer.searcher().unwrap().dump().unwrap();
     let of_sessions = lines.iter().filter(|line| line.contains("kind=session"));
     let held: Vec<String> = of_sessions.map(|line| line.split('"').nth(1).unwrap_or_default().to_owned()).collect();
-    let table = world.table.borrow().clone();
+    let table = world.table.now();
     let indexed = table.iter().filter(|(_, row)| row.state.episode.is_some());
     let expected: Vec<String> = indexed.map(|(id, _)| id.to_string()).collect();
     assert_eq!(held, expected, "I-8: each episode is in the memory once");

@@ -261,7 +261,7 @@ async fn come_to_rest(world: &World, house: &House, stories: &[Story]) {
 }
 
 fn is_at_rest(world: &World, house: &House, stories: &[Story]) -> bool {
-    let table = world.table.borrow().clone();
+    let table = world.table.now();
     let read = |story: &Story| {
         let state = table.get(story.id()).map(|row| &row.state);
         match story.is_there() {
@@ -278,7 +278,7 @@ fn is_at_rest(world: &World, house: &House, stories: &[Story]) -> bool {
     let (covered, problem) = house.services().indexer.memory();
     stories.iter().all(read)
         && table.iter().all(|(_, row)| !owed(&row.state))
-        && house.services().degraded.borrow().is_empty()
+        && house.services().degraded.now().is_empty()
         && !house.services().outage.lasts()
         && covered == house.services().journal.tail().position
         && problem.is_none()

@@ -88,7 +88,7 @@ impl World {
         let options = Options {
             home: home.to_owned(),
             roots: vec![Root::claude_code(&self.temp.path().join("claude"))],
-            settings: self.settings.clone(),
+            settings: self.settings.clone().into(),
             clock,
             version: "test".to_owned(),
         };
@@ -100,7 +100,7 @@ impl World {
 
     /// What the table says of a session.
     pub(crate) fn state(&self, id: &SessionId) -> Option<State> {
-        self.table.borrow().get(id).map(|row| row.state.clone())
+        self.table.now().get(id).map(|row| row.state.clone())
     }
 
     /// Waits until the table says what is wanted of a session.

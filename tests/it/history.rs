@@ -64,7 +64,7 @@ impl Daemon {
         let options = Options {
             home: world.home().to_owned(),
             roots: vec![Root::claude_code(world.config())],
-            settings,
+            settings: settings.into(),
             clock: Arc::new(SystemClock::default()),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };

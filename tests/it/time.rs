@@ -70,7 +70,7 @@ impl Held {
         let options = Options {
             home: self.world.home().to_owned(),
             roots: vec![Root::claude_code(self.world.config())],
-            settings,
+            settings: settings.into(),
             clock: self.clock.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
@@ -115,7 +115,7 @@ impl Held {
     }
 
     pub(crate) fn state(&self, session: &str) -> Option<State> {
-        let table = self.system().services().table.borrow();
+        let table = self.system().services().table.now();
         Some(table.get(&SessionId::new(session).unwrap())?.state.clone())
     }
 

@@ -241,7 +241,7 @@ impl Survey {
     }
 
     fn table(&self) -> SessionTable {
-        self.table.borrow().clone()
+        self.table.now()
     }
 }
 

@@ -156,7 +156,7 @@ fn check_built(log: &Path, end: &End) -> Result<(), ImportError> {
     }
     fold.publish(reader.tail());
     // Another version's states have another hash.
-    let same_state = end.state_version != table::VERSION || table.borrow().state_hash() == end.state_hash;
+    let same_state = end.state_version != table::VERSION || table.now().state_hash() == end.state_hash;
     let same = reader.tail() == end.tail && same_state;
     if same { Ok(()) } else { Err(ImportError::NotRead { log: log.to_owned() }) }
 }
@@ -382,7 +382,7 @@ impl Building {
             }
             self.fold.publish(tail);
             self.built.tail = tail;
-            let table = self.table.borrow().clone();
+            let table = self.table.now();
             let manifests =
                 table.iter().filter_map(|(id, row)| Some((id.clone(), row.state.episode.as_ref()?.manifest))).collect();
             let notes = std::mem::take(&mut self.notes)

@@ -39,7 +39,7 @@ pub fn stats(home: &Path) -> (LogStats, Option<Error>) {
         )),
         (None, _) => None,
     };
-    fill(&mut told, reader.tail(), &table.borrow());
+    fill(&mut told, reader.tail(), &table.now());
     (told, broken)
 }
 

@@ -38,7 +38,7 @@ fn timeout(seconds: u64) -> String {
 }
 
 fn timeout_of(configuration: &Configuration) -> i64 {
-    configuration.settings().borrow().policy.inactivity_timeout_ms / 1000
+    configuration.settings().now().policy.inactivity_timeout_ms / 1000
 }
 
 fn shown(configuration: &Configuration, key: &str) -> (String, String) {
@@ -53,7 +53,7 @@ const TIMEOUT: &str = "session_tracking.inactivity_timeout";
 fn without_a_file_the_defaults_hold() {
     let world = World::new();
     let configuration = world.open();
-    assert_eq!(**configuration.settings().borrow(), Settings::default());
+    assert_eq!(*configuration.settings().now(), Settings::default());
     assert_eq!(shown(&configuration, TIMEOUT), ("1800".to_owned(), "default".to_owned()));
     assert_eq!(
         shown(&configuration, "session_tracking.watch_directories"),
@@ -74,7 +74,7 @@ fn every_key_reaches_the_settings() {
             "hooks": {"enabled": false, "socket_path": "/run/b.sock", "timeout_ms": 12}, "handoff": {"max_bytes": 300}}"#,
     );
     let configuration = world.open();
-    let settings = configuration.settings().borrow().clone();
+    let settings = configuration.settings().now();
     assert!(!settings.policy.tracked && settings.policy.timeout_disabled());
     assert_eq!(settings.policy.check_interval_ms, 7_000);
     assert_eq!(settings.lazy_budget, Duration::from_millis(11));
@@ -141,7 +141,7 @@ fn a_file_that_vanishes_lifts_nothing_until_its_copy_is_deleted_too() {
     fs::remove_file(path("config.json")).unwrap();
     configuration.look();
     for configuration in [&configuration, &world.open()] {
-        let excluded = configuration.settings().borrow().switches.exclude().count();
+        let excluded = configuration.settings().now().switches.exclude().count();
         assert_eq!((timeout_of(configuration), excluded), (61, 1));
         let told = configuration.mistakes()[0].to_string();
         assert!(told.contains("it is gone") && told.contains("config.last-good.json"), "{told}");
@@ -166,7 +166,7 @@ fn a_mistake_without_a_good_copy_stops_tracking_until_it_is_mended() {
     let world = World::new();
     world.write("{\n\"session_tracking\": {\"exclude\": \"/srv/private\"}}");
     let configuration = world.open();
-    let tracked = || configuration.settings().borrow().policy.tracked;
+    let tracked = || configuration.settings().now().policy.tracked;
     assert!(!tracked() && configuration.mistakes()[0].line == Some(2));
     assert!(configuration.fix().contains("session tracking is off"), "{}", configuration.fix());
     assert_eq!(shown(&configuration, "session_tracking.enabled").0, "false");
@@ -218,13 +218,13 @@ fn a_switch_is_written_and_everything_else_stays() {
     assert_eq!(world.text(), text.replace("true", "false"), "the same project under another spelling");
     configuration.enable(false).unwrap();
     configuration.enable_project("/srv/größe", true).unwrap();
-    let settings = configuration.settings().borrow().clone();
+    let settings = configuration.settings().now();
     assert!(!settings.policy.tracked);
     assert_eq!(settings.switches.projects().collect::<Vec<_>>(), [("/home/u/app", false), ("/srv/größe", true)]);
     for kept in ["\"_mine\": \"a comment\"", "\"unknown\": [1,  2]", "\"~/app\""] {
         assert!(world.text().contains(kept), "{}", world.text());
     }
-    assert_eq!(*world.open().settings().borrow(), settings);
+    assert_eq!(world.open().settings().now(), settings);
     let error = configuration.enable_project("/a***", true).unwrap_err();
     assert!(error.to_string().contains("no path or glob"), "{error}");
 }
@@ -269,7 +269,7 @@ proptest::proptest! {
 fn configured_prices_hold_and_what_they_leave_out_is_as_usual() {
     let world = World::new();
     world.write("{\"llm\": {\"prices\": {\"my-*\": {\"input\": 2, \"output\": 9, \"cache_read\": 1}}}}");
-    let prices = world.open().settings().borrow().prices.clone();
+    let prices = world.open().settings().now().prices.clone();
     let price = prices.of("my-model").unwrap();
     assert_eq!((price.input, price.output, price.cache_read), (2.0, 9.0, 1.0));
     assert_eq!((price.cache_write, price.cache_write_1h), (2.5, 4.0));

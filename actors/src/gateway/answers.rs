@@ -25,7 +25,7 @@ fn out(text: &str) -> String {
 }
 
 pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
-    let episode_deleted = services.table.borrow().get(id).is_some_and(|row| services.table.borrow().is_deleted(row));
+    let episode_deleted = services.table.now().get(id).is_some_and(|row| services.table.now().is_deleted(row));
     let shown = state.episode.as_ref().filter(|_| !episode_deleted);
     let note = state.close_note.and_then(|hash| services.chunks.note(id, &hash).ok());
     Row {
@@ -34,7 +34,7 @@ pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
         project: state.place.as_ref().map(|place| out(&place.project)),
         group_id: state.group_id().map(out),
         agent: state.transcript.as_ref().map(|transcript| transcript.agent.as_str().to_owned()),
-        tracked: services.settings.borrow().policy_for(state).tracked
+        tracked: services.settings.now().policy_for(state).tracked
             && !matches!(state.phase, Phase::Unindexed(Why::Untracked) | Phase::Forgotten),
         state: state.phase.as_str().to_owned(),
         why: match (state.phase, &state.failure) {

@@ -43,7 +43,7 @@ pub(super) fn read<T>(
         Ok(read) => return Ok((current, read)),
         Err(error) => error,
     };
-    let row = services.table.borrow().get(id).cloned();
+    let row = services.table.now().get(id).cloned();
     let newer = row.as_ref().and_then(|row| row.state.episode.clone());
     if let Some(newer) = newer.filter(|newer| newer.manifest != current.manifest) {
         return of(&newer).map(|read| (newer, read));

@@ -123,7 +123,7 @@ impl Family {
         if let Some(parent) = row.state.parent() {
             relations.tell("spawned_by", parent, |relation| tell_agent(relation, transcript(table, &self.id)));
         }
-        self.forks(&mut relations, &services.settings.borrow().clone(), table, searcher)?;
+        self.forks(&mut relations, &services.settings.now(), table, searcher)?;
         if let Some(follows) = &row.state.signals.follows {
             relations.tell("preceded_by", &follows.session, |_| {});
         }

@@ -22,7 +22,7 @@ pub(super) fn hidden(table: &SessionTable, settings: &Settings, groups: &[String
 
 /// The same of what there is now, for any group.
 pub(super) fn hider(services: &Services) -> impl Fn(&str) -> bool {
-    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let (table, settings) = (services.table.now(), services.settings.now());
     move |id| hidden(&table, &settings, &[], id)
 }
 

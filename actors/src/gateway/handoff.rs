@@ -48,14 +48,14 @@ const FIRST_EVENTS: usize = 64;
 pub(crate) async fn for_start(services: &Arc<Services>, told: &Told, until: Instant) -> Option<String> {
     let (id, place, detail) = (&told.session, told.place.as_ref()?, told.detail);
     services.hooks.closed(told, patience(until)).await;
-    let row = services.table.borrow().get(id).cloned();
+    let row = services.table.now().get(id).cloned();
     if detail == Some(SignalDetail::Compact) {
         return own(services, id, until).await;
     }
     if row.as_ref().is_some_and(|row| row.state.handoff.is_some()) {
         return None;
     }
-    let table = services.table.borrow().clone();
+    let table = services.table.now();
     let wanted = wanted(&table, id, &place.project, detail)?;
     let chosen = choose(services, &wanted, until).await?;
     let text = text(services, &chosen, until).await;
@@ -66,7 +66,7 @@ pub(crate) async fn for_start(services: &Arc<Services>, told: &Told, until: Inst
 /// has. A session that was told nothing at its start is told it now, if this is its first prompt.
 pub(crate) async fn for_prompt(services: &Arc<Services>, told: &Told, until: Instant) -> Option<String> {
     let id = &told.session;
-    let row = services.table.borrow().get(id).cloned();
+    let row = services.table.now().get(id).cloned();
     let state = row.as_ref().map(|row| &row.state);
     if let Some(handoff) = state.and_then(|state| state.handoff.as_ref()) {
         let text = match handoff.claimed || !services.hooks.deliver(id) {
@@ -87,7 +87,7 @@ pub(crate) async fn for_prompt(services: &Arc<Services>, told: &Told, until: Ins
     let place = told.place.as_ref()?;
     services.hooks.closed(told, patience(until)).await;
     let begun = begun(services, id, until).await;
-    let table = services.table.borrow().clone();
+    let table = services.table.now();
     let wanted = wanted(&table, id, &place.project, begun)?;
     let chosen = choose(services, &wanted, until).await?;
     let text = text(services, &chosen, until).await;
@@ -139,12 +139,12 @@ async fn begun(services: &Services, id: &SessionId, until: Instant) -> Option<Si
 
 /// The text of an offer that was recorded and not given, unless another has taken that over.
 async fn again(services: &Arc<Services>, id: &SessionId, handoff: &Handoff, until: Instant) -> Option<String> {
-    let table = services.table.borrow().clone();
+    let table = services.table.now();
     if taken_by(services, &table, handoff.episode, Some(id)).is_some() {
         return None;
     }
     let row = table.get(&handoff.from)?.clone();
-    let shown = |state: &State| !services.settings.borrow().excludes(state);
+    let shown = |state: &State| !services.settings.now().excludes(state);
     let current = table.shown(&row).cloned().filter(|_| shown(&row.state))?;
     let Some((current, facts)) = prepared::facts(services, &handoff.from, current, until).await else {
         services.hooks.not_delivered(id);
@@ -159,7 +159,7 @@ async fn again(services: &Arc<Services>, id: &SessionId, handoff: &Handoff, unti
 pub(super) async fn of_project(services: &Arc<Services>, project: &str, until: Instant) -> Option<answer::Handoff> {
     let wanted = Wanted { project, but: Vec::new(), first: None, after: None };
     let chosen = choose(services, &wanted, until).await?;
-    let table = services.table.borrow().clone();
+    let table = services.table.now();
     let taken_by = taken_by(services, &table, chosen.current.uuid, None);
     Some(written(services, &chosen, Occasion::Handoff, taken_by.as_ref(), until).await)
 }
@@ -185,7 +185,7 @@ fn patience(until: Instant) -> Instant {
 
 /// Who has claimed an episode and still runs; `but` is not meant.
 fn taken_by(services: &Services, table: &SessionTable, episode: Uuid, but: Option<&SessionId>) -> Option<SessionId> {
-    let settings = services.settings.borrow().clone();
+    let settings = services.settings.now();
     claimer(table, &settings.policy, services.clock.now(), episode, but)
 }
 
@@ -193,8 +193,8 @@ fn taken_by(services: &Services, table: &SessionTable, episode: Uuid, but: Optio
 async fn choose(services: &Arc<Services>, wanted: &Wanted<'_>, until: Instant) -> Option<Chosen> {
     let mut table = services.table.clone();
     loop {
-        let now = table.borrow_and_update().clone();
-        let settings = services.settings.borrow().clone();
+        let now = table.newest();
+        let settings = services.settings.now();
         let mut waits = false;
         for candidate in candidates(&now, &settings, services.clock.now(), wanted) {
             let Candidate { id, row, under_way } = candidate;
@@ -218,13 +218,13 @@ async fn choose(services: &Arc<Services>, wanted: &Wanted<'_>, until: Instant) -
 async fn own(services: &Arc<Services>, id: &SessionId, until: Instant) -> Option<String> {
     let mut table = services.table.clone();
     loop {
-        let row = table.borrow_and_update().get(id).cloned()?;
+        let row = table.newest().get(id).cloned()?;
         if is_under_way(&row.state)
             && matches!(tokio::time::timeout_at(patience(until), table.changed()).await, Ok(Ok(())))
         {
             continue;
         }
-        let current = services.table.borrow().shown(&row).cloned()?;
+        let current = services.table.now().shown(&row).cloned()?;
         let (current, facts) = prepared::facts(services, id, current, until).await?;
         if !facts.relevant {
             return None;
@@ -261,7 +261,7 @@ async fn written(
         ended_by: state.end.map(|end| end.reason),
         claimed_by,
         changed: &changed,
-        max_bytes: services.settings.borrow().handoff_bytes,
+        max_bytes: services.settings.now().handoff_bytes,
     };
     handoff::handoff(&chosen.facts, &about)
 }
@@ -270,7 +270,7 @@ async fn written(
 /// it could not be recorded in time.
 async fn offer(services: &Arc<Services>, id: &SessionId, chosen: &Chosen, until: Instant) -> bool {
     let Ok(_turn) = tokio::time::timeout_at(until, services.hooks.turn()).await else { return false };
-    let table = services.table.borrow().clone();
+    let table = services.table.now();
     let told_before = table.get(id).is_some_and(|row| row.state.handoff.is_some());
     let left = until.saturating_duration_since(Instant::now());
     if told_before || left < RECORD || taken_by(services, &table, chosen.current.uuid, Some(id)).is_some() {

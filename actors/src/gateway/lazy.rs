@@ -63,7 +63,7 @@ impl Step {
 /// there are not too many of them. Whether there were any.
 pub(super) async fn look(services: &Services) -> bool {
     let Ok(grown) = services.watcher.refresh().await else { return false };
-    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let (table, settings) = (services.table.now(), services.settings.now());
     let (unread, rest) = new_ones(&table, &settings, grown);
     services.supervisor.seen(rest);
     let is_any = !unread.is_empty();
@@ -78,7 +78,7 @@ pub(super) async fn unread(services: &Services) -> u64 {
     if services.progress.borrow().pending() == 0 {
         return 0;
     }
-    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let (table, settings) = (services.table.now(), services.settings.now());
     grown.iter().filter(|file| file.kind == Kind::Main && is_new(&table, &settings, file)).count() as u64
 }
 
@@ -169,7 +169,7 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> R
         Ok(grown) => (grown, None),
         Err(_) => (Vec::new(), Some(NOT_LOOKED)),
     };
-    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let (table, settings) = (services.table.now(), services.settings.now());
     let mut chosen = wanted::all(&table, &settings, services.clock.now(), grown);
     if let Some(project) = ask.project {
         wanted::project_first(&table, project, &mut chosen);

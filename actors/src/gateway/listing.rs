@@ -12,7 +12,7 @@ use super::{Services, answers};
 /// snapshots does not hide what somebody works at. Left out are projects that are excluded, and sessions of which only hooks
 /// have told so far. Reads notes from disk.
 pub(crate) fn rows(services: &Services, table: &SessionTable, wanted: impl Fn(&State) -> bool) -> Vec<Row> {
-    let settings = services.settings.borrow().clone();
+    let settings = services.settings.now();
     let shown = |state: &State| state.phase != Phase::New && wanted(state) && !settings.excludes(state);
     let mut rows: Vec<_> = table.iter().filter(|(_, row)| shown(&row.state)).collect();
     rows.sort_by_cached_key(|(id, row)| {

@@ -27,7 +27,7 @@ pub(super) enum Error {
 /// What somebody means who writes its uuid, alone or as hits give it, if it may be shown.
 pub(super) fn meant(services: &Services, text: &str) -> Option<(Uuid, Memo)> {
     let uuid = memo::of_key(text).or_else(|| Uuid::try_parse(text).ok())?;
-    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let (table, settings) = (services.table.now(), services.settings.now());
     let (_, memo) = table.memo(uuid)?;
     (!shown::is_memo_hidden(&settings, &[], memo)).then(|| (uuid, memo.clone()))
 }

@@ -27,13 +27,13 @@ pub(super) async fn meant(services: &Services, named: Option<&str>, caller: &Cal
     if let Some(text) = named {
         return session(services, text).await;
     }
-    let own = own(&services.table.borrow(), caller);
-    let left = own.as_ref().filter(|id| lineage::is_left(&services.table.borrow(), id, caller.since));
+    let own = own(&services.table.now(), caller);
+    let left = own.as_ref().filter(|id| lineage::is_left(&services.table.now(), id, caller.since));
     if let Some(id) = left {
         lazy::look(services).await;
-        let settings = services.settings.borrow().clone();
+        let settings = services.settings.now();
         let begun = |id: &SessionId| services.hooks.place(id);
-        let (table, now) = (services.table.borrow().clone(), services.clock.now());
+        let (table, now) = (services.table.now(), services.clock.now());
         return Err(directory::instead_of(&table, &settings, &begun, now, id, caller.directory.as_deref()));
     }
     if let Some(id) = &own
@@ -44,11 +44,11 @@ pub(super) async fn meant(services: &Services, named: Option<&str>, caller: &Cal
     match (&caller.directory, own) {
         (Some(directory), _) => {
             lazy::look(services).await;
-            let settings = services.settings.borrow().clone();
+            let settings = services.settings.now();
             let begun = |id: &SessionId| services.hooks.place(id);
-            directory::only(&services.table.borrow().clone(), &settings, &begun, services.clock.now(), directory)
+            directory::only(&services.table.now(), &settings, &begun, services.clock.now(), directory)
         }
-        (None, Some(id)) => Err(unknown(&services.table.borrow().clone(), id.as_str())),
+        (None, Some(id)) => Err(unknown(&services.table.now(), id.as_str())),
         (None, None) => Err(failure(code::NOT_FOUND, "which session? Give its id; `baton sessions` lists them")),
     }
 }
@@ -66,7 +66,7 @@ async fn exact(services: &Services, id: &SessionId) -> Result<Option<SessionId>,
     if !is_read(services, id) {
         look_for(services, |file| file.session == *id).await;
     }
-    if services.table.borrow().get(id).is_some() {
+    if services.table.now().get(id).is_some() {
         return visible(services, id.clone()).map(Some);
     }
     match undiscovered(services, id.as_str()).await {
@@ -77,25 +77,25 @@ async fn exact(services: &Services, id: &SessionId) -> Result<Option<SessionId>,
 
 /// Whether something is known of a session's transcript.
 fn is_read(services: &Services, id: &SessionId) -> bool {
-    services.table.borrow().get(id).is_some_and(|row| row.state.phase != Phase::New)
+    services.table.now().get(id).is_some_and(|row| row.state.phase != Phase::New)
 }
 
 /// The session that a text names: an id, or a prefix that fits only one. One that is not known may have begun a moment
 /// ago: then every folder is looked at first.
 pub(super) async fn session(services: &Services, text: &str) -> Result<SessionId, Failure> {
-    let found = by_text(&services.table.borrow().clone(), text);
+    let found = by_text(&services.table.now(), text);
     match found {
         Ok(Some(id)) if is_read(services, &id) => return visible(services, id),
         Ok(_) => {}
         Err(failure) => return Err(failure),
     }
     look_for(services, |file| !text.is_empty() && file.session.as_str().starts_with(text)).await;
-    if let Some(id) = by_text(&services.table.borrow().clone(), text)? {
+    if let Some(id) = by_text(&services.table.now(), text)? {
         return visible(services, id);
     }
     match undiscovered(services, text).await? {
         Some(file) => Err(not_read(services, &file)),
-        None => Err(unknown(&services.table.borrow().clone(), text)),
+        None => Err(unknown(&services.table.now(), text)),
     }
 }
 
@@ -134,7 +134,7 @@ fn not_read(services: &Services, file: &FileSeen) -> Failure {
 
 /// What is wrong with a session that keeps failing, and what to do.
 fn failing(services: &Services, id: &SessionId) -> Option<String> {
-    let degraded = services.degraded.borrow();
+    let degraded = services.degraded.now();
     let of_it = degraded.iter().find(|degraded| degraded.session() == Some(id))?;
     Some(format!("{}: {}", of_it.what(), of_it.fix()))
 }
@@ -173,8 +173,8 @@ fn visible(services: &Services, id: SessionId) -> Result<SessionId, Failure> {
 
 /// What of the configuration stops a session, if it is known.
 pub(super) fn stop_of(services: &Services, id: &SessionId) -> Option<Stop> {
-    let table = services.table.borrow();
-    services.settings.borrow().stop_of(&table.get(id)?.state)
+    let table = services.table.now();
+    services.settings.now().stop_of(&table.get(id)?.state)
 }
 
 fn by_text(table: &SessionTable, text: &str) -> Result<Option<SessionId>, Failure> {
@@ -280,7 +280,7 @@ pub(super) fn groups(table: &SessionTable, settings: &Settings, texts: &[String]
 /// The one group that a question is about, as far as it is known before anything is read.
 pub(super) fn only_group(services: &Services, texts: &[String]) -> Option<String> {
     let [text] = texts else { return None };
-    project(&services.table.borrow().clone(), &services.settings.borrow().clone(), text).ok()
+    project(&services.table.now(), &services.settings.now(), text).ok()
 }
 
 /// Whether a session belongs to one of these, or these are none.

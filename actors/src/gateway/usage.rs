@@ -21,7 +21,7 @@ const NOTE: &str = "tokens as the transcript tells them, each request once; cost
 
 /// The usage of a session. Blocks for reading the conversations of its elders and subagents.
 pub(super) fn of(services: &Services, table: &SessionTable, family: Option<&Family>, items: &[Item]) -> Usage {
-    let prices = services.settings.borrow().prices.clone();
+    let prices = services.settings.now().prices.clone();
     let own = Requests::of(items);
     let mut elders = Requests::default();
     let mut children = Requests::of_subagents_inside(items);

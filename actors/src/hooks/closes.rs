@@ -17,7 +17,7 @@ impl Hooks {
         let Some(place) = &told.place else { return true };
         let mut table = self.options.table.clone();
         let closing: Vec<SessionId> = {
-            let table = table.borrow_and_update().clone();
+            let table = table.newest();
             let works_there = |id: &SessionId, state: &State| match &state.place {
                 Some(at) => at.project == place.project,
                 None => self.recent.place(id).is_some_and(|at| at.project == place.project),

@@ -77,7 +77,7 @@ struct Looked {
 impl Hooks {
     /// What a hook says, or why nothing comes of it.
     pub(super) async fn examine(&self, hook: &HookParams) -> Result<Told, Ignored> {
-        let settings = self.options.settings.borrow().clone();
+        let settings = self.options.settings.now();
         if !settings.hooks.enabled {
             return Err(Ignored::SwitchedOff);
         }
@@ -85,7 +85,7 @@ impl Hooks {
         let session = SessionId::new(&hook.session_id)
             .filter(|_| is_id && is_given(&hook.session_id))
             .ok_or(Ignored::Malformed)?;
-        let row = self.options.table.borrow().get(&session).cloned();
+        let row = self.options.table.now().get(&session).cloned();
         let known = row.as_deref().map(|row| &row.state);
         let looked = self.look_up(hook, known).await;
         if looked.place.as_ref().is_some_and(|place| settings.is_own(place)) {
@@ -129,7 +129,7 @@ impl Hooks {
 
     /// How many sessions there are of which nothing was ever read.
     fn unseen(&self) -> usize {
-        self.options.table.borrow().iter().filter(|(_, row)| row.state.phase == Phase::New).count()
+        self.options.table.now().iter().filter(|(_, row)| row.state.phase == Phase::New).count()
     }
 
     /// Looks at what a hook names. What is known of the session needs no look.

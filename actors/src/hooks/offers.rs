@@ -50,7 +50,7 @@ impl Hooks {
     pub(crate) async fn claim(&self, session: &SessionId) {
         let _turn = self.turn().await;
         let Some(told) = self.unclaimed(session) else { return };
-        let (table, settings) = (self.options.table.borrow().clone(), self.options.settings.borrow().clone());
+        let (table, settings) = (self.options.table.now(), self.options.settings.now());
         if claimer(&table, &settings.policy, self.options.clock.now(), told.episode, Some(session)).is_some() {
             return;
         }
@@ -79,7 +79,7 @@ impl Hooks {
     }
 
     fn unclaimed(&self, session: &SessionId) -> Option<Handoff> {
-        let table = self.options.table.borrow();
+        let table = self.options.table.now();
         table.get(session)?.state.handoff.clone().filter(|handoff| !handoff.claimed)
     }
 }

@@ -39,7 +39,7 @@ impl Hooks {
         };
         // One that comes back within the grace was not gone.
         if let Some(session) = self.served(&caller)
-            && self.options.table.borrow().get(&session).is_some_and(|row| row.state.signals.disconnected_at.is_some())
+            && self.options.table.now().get(&session).is_some_and(|row| row.state.signals.disconnected_at.is_some())
         {
             self.notice(session, SignalKind::Other);
         }
@@ -54,7 +54,7 @@ impl Hooks {
     /// The session that a caller works in now, by what its environment says and by what hooks said since.
     fn served(&self, caller: &Caller) -> Option<SessionId> {
         let session = SessionId::new(caller.agent_session.as_deref()?)?;
-        Some(lineage::now(&self.options.table.borrow(), session, caller.since))
+        Some(lineage::now(&self.options.table.now(), session, caller.since))
     }
 
     fn leave(&self, number: u64) {
@@ -70,8 +70,8 @@ impl Hooks {
             return;
         }
         let is_open = {
-            let table = self.options.table.borrow();
-            let settings = self.options.settings.borrow();
+            let table = self.options.table.now();
+            let settings = self.options.settings.now();
             let row = table.get(&session);
             row.is_some_and(|row| row.state.end.is_none() && settings.hooks.enabled && settings.reads(&row.state))
         };

@@ -49,7 +49,7 @@ impl Mender {
     pub(super) fn mend(&self, table: &TableReader, id: &SessionId, episode: &EpisodeRef) -> Result<(), String> {
         let held = self.under_way.hold(id).ok_or("it is being indexed")?;
         // As it is now that nothing else is under way: what was forgotten meanwhile must not be written again.
-        let row = table.borrow().get(id).cloned();
+        let row = table.now().get(id).cloned();
         let restored = match row.filter(|row| is_current(&row.state, episode)) {
             Some(row) => mend(&self.chunks, id, &row.state, episode),
             None => Err("it is not the session's episode any more".to_owned()),

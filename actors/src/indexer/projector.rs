@@ -344,7 +344,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     fn take_in(&mut self) -> Result<bool, Error> {
         // The log can be read a moment before the table is published: what the table does not know yet is not judged by
         // it. The publication nudges.
-        let known = self.options.table.borrow().position();
+        let known = self.options.table.now().position();
         let records = self.options.journal.read(self.applied.next(), limits::MEMORY_STEP)?;
         for record in records.iter().filter(|record| record.position <= known) {
             self.apply(record)?;
@@ -367,7 +367,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             // The session table counts it and says so.
             return Ok(());
         };
-        let row = self.options.table.borrow().get(&session).cloned();
+        let row = self.options.table.now().get(&session).cloned();
         match (&recorded.event, row) {
             (Event::Forgotten, _) => {
                 self.forgotten.insert(session.clone());
@@ -457,7 +457,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     }
 
     fn is_current(&self, session: &SessionId, episode: &EpisodeRef) -> bool {
-        self.options.table.borrow().get(session).is_some_and(|row| mend::is_current(&row.state, episode))
+        self.options.table.now().get(session).is_some_and(|row| mend::is_current(&row.state, episode))
     }
 
     /// The conversation of an episode, gone through once. `None`: it cannot be had, which is told, and the memory does without.

@@ -49,7 +49,7 @@ impl State {
         let state = self.aggregate().state();
         let Some(parent) = state.parent().filter(|_| state.phase != Phase::Forgotten) else { return Ok(()) };
         let is_forgotten = |phase| phase == Phase::Forgotten;
-        let parent = self.options.table.borrow().get(parent).map(|row| row.state.phase);
+        let parent = self.options.table.now().get(parent).map(|row| row.state.phase);
         if parent.is_some_and(is_forgotten) && self.submit(&Command::Forget, None).await?.is_ok() {
             self.let_everything_go();
         }

@@ -90,7 +90,7 @@ impl State {
             return Ok(void);
         }
         self.forget_with_parent().await?;
-        let settings = self.options.settings.borrow().clone();
+        let settings = self.options.settings.now();
         if self.is_at_rest() {
             self.checked(seen);
             return Ok(void);

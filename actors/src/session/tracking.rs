@@ -79,7 +79,7 @@ enum Known {
 impl State {
     /// Whether a session may be discovered from this file. If not, the watcher is told so.
     pub(super) async fn may_discover(&self, file: &FileSeen) -> bool {
-        let settings = self.options.settings.borrow().clone();
+        let settings = self.options.settings.now();
         match self.known(&settings, Some(file)).await {
             // Nothing was said in it: whoever says the first word says where, too.
             Known::NotYet => {
@@ -159,7 +159,7 @@ impl State {
         force: bool,
         group: Option<String>,
     ) -> Result<Switched, AppendError> {
-        let settings = self.options.settings.borrow().clone();
+        let settings = self.options.settings.now();
         if let Some(stop) = self.stop_under(&settings, seen.as_ref()).await
             && (!force || !stop.is_lifted_by_force())
         {

@@ -35,7 +35,7 @@ async fn world() -> World {
     let options = Options {
         home: home.clone(),
         roots: vec![Root::claude_code(&temp.path().join("claude"))],
-        settings: watch::channel(Arc::new(Settings::default())).1,
+        settings: watch::channel(Arc::new(Settings::default())).1.into(),
         clock: clock.clone(),
         version: "test".to_owned(),
     };
@@ -67,7 +67,7 @@ async fn tear<M: Message>(slot: &Slot<M>, instead: impl Fn() -> bool) -> bool {
 async fn a_watcher_that_is_torn_away_is_made_anew_and_then_left_alone_for_a_while() {
     let World { system, clock, .. } = &world().await;
     let services = system.services();
-    let is_degraded = || !services.degraded.borrow().is_empty();
+    let is_degraded = || !services.degraded.now().is_empty();
     for round in 0..limits::RESTARTS {
         let slot = services.watcher.0.clone();
         slot.get().unwrap().kill();
@@ -75,7 +75,7 @@ async fn a_watcher_that_is_torn_away_is_made_anew_and_then_left_alone_for_a_whil
         assert!(services.watcher.refresh().await.is_ok(), "round {round}");
     }
     assert!(!tear(&services.watcher.0, is_degraded).await);
-    assert_eq!(services.degraded.borrow().len(), 1);
+    assert_eq!(services.degraded.now().len(), 1);
     assert!(services.watcher.refresh().await.is_err());
     assert!(!*services.stop.borrow(), "without it the daemon goes on");
     clock.advance(limits::RESTART_WINDOW);

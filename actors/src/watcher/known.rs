@@ -137,7 +137,7 @@ impl Known {
         let is_passed_over = self.passed_over.get(&file.path).is_some_and(|passed_over| passed_over.covers(&file));
         let is_read = match self.checked.get(&file.path) {
             Some(stat) => *stat == file.stat || is_passed_over,
-            None => self.table.borrow().get(&file.session).is_some_and(|row| is_read(&row.state, &file)),
+            None => self.table.now().get(&file.session).is_some_and(|row| is_read(&row.state, &file)),
         };
         if is_read {
             self.unread.remove(&file.path);
@@ -152,7 +152,7 @@ impl Known {
     /// Puts files that were moved since they were read before all others: what was left behind in their old place must not
     /// be taken for what has become of them.
     pub(super) fn moved_first(&self, files: &mut [FileSeen]) {
-        let table = self.table.borrow().clone();
+        let table = self.table.now();
         let is_moved = |file: &FileSeen| {
             let known = table.get(&file.session).and_then(|row| row.state.transcript.as_ref());
             let is_same = |known: &Transcript| known.identity == file.identity && known.path != file.path;
@@ -164,7 +164,7 @@ impl Known {
     /// What is unread: what was moved, and then newest first.
     pub(super) fn unread(&mut self) -> Vec<FileSeen> {
         // Some that nobody had read may have been read meanwhile for another reason.
-        let table = self.table.borrow().clone();
+        let table = self.table.now();
         let (checked, mut read) = (&self.checked, Vec::new());
         self.unread.retain(|path, file| {
             let row = table.get(&file.session).filter(|_| !checked.contains_key(path));

@@ -56,7 +56,7 @@ impl History {
         let (fold, table) = TableFold::new();
         let journal = DiskJournal::open(journal::Options::new(log, now), Box::new(fold))
             .map_err(|error| format!("the log does not open: {error}"))?;
-        let history = Self::of_journal(&journal, &table.borrow().clone());
+        let history = Self::of_journal(&journal, &table.now());
         let on_chain =
             earlier.is_none_or(|tail| journal.chain_at(tail.position).is_ok_and(|at| at == Some(tail.chain)));
         journal.close();

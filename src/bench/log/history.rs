@@ -204,8 +204,8 @@ mod tests {
             assert_eq!(events.len() as u64, EVENTS_PER_SESSION);
             journal.append(StreamId::session(&session(number)), SequenceNumber(0), events).await.unwrap();
         }
-        assert_eq!((table.borrow().len(), table.borrow().skipped()), (3, 0));
-        for (id, row) in table.borrow().iter() {
+        assert_eq!((table.now().len(), table.now().skipped()), (3, 0));
+        for (id, row) in table.now().iter() {
             assert_eq!((row.state.phase, row.state.unindexed), (Phase::Indexed, 0));
             let episode = row.state.episode.as_ref().unwrap();
             assert!(row.state.end.is_some() && chunks.read(id, &episode.manifest).is_ok());

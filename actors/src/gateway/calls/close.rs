@@ -29,7 +29,7 @@ pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Service
         }
         Err(failure) => return Err(failure.into()),
     };
-    let is_new = services.table.borrow().get(&id).is_some_and(|row| row.state.phase == Phase::New);
+    let is_new = services.table.now().get(&id).is_some_and(|row| row.state.phase == Phase::New);
     let unread = if is_new { resolve::transcript(services, &id).await } else { Ok(None) };
     let nothing = match &unread {
         // Its hook was called, and nobody has said anything in it.
@@ -45,8 +45,7 @@ pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Service
     }
     let unread = unread.ok().flatten();
     if let Some(why) = resolve::stop_of(services, &id) {
-        let episode_uuid =
-            services.table.borrow().get(&id).and_then(|row| Some(shown_uuid(services, row)?.to_string()));
+        let episode_uuid = services.table.now().get(&id).and_then(|row| Some(shown_uuid(services, row)?.to_string()));
         let message = format!("session {id} not closed: {why}");
         let (status, session_id) = ("error".to_owned(), Some(id.to_string()));
         return Ok(answer::Close { status, session_id, episode_uuid, message });
@@ -61,7 +60,7 @@ pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Service
     };
     let note = asked.reason.as_deref().map(bounded_note).filter(|note| !note.is_empty());
     // An agent that closes its own session still writes the answer of this call and its last words.
-    let by_self = resolve::own(&services.table.borrow(), &asked.caller).as_ref() == Some(&id);
+    let by_self = resolve::own(&services.table.now(), &asked.caller).as_ref() == Some(&id);
     let call = CloseCall { reason: CloseReason::Explicit, note, by_self, command: CommandId::new(&command) };
     let deadline = Duration::from_millis(asked.deadline_ms).min(limits::CLOSE_DEADLINE);
     let closing = {
@@ -84,8 +83,8 @@ pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Service
         Ok((closed, Some(why))) => answers::not_findable(&id, &closed, &why),
         closed => answers::close(&id, closed.map(|(closed, _)| closed)),
     };
-    let row = services.table.borrow().get(&id).cloned();
-    if answer.episode_uuid.is_some() && row.is_some_and(|row| services.table.borrow().is_deleted(&row)) {
+    let row = services.table.now().get(&id).cloned();
+    if answer.episode_uuid.is_some() && row.is_some_and(|row| services.table.now().is_deleted(&row)) {
         answer.episode_uuid = None;
         answer.message.push_str("; that episode was deleted, and is not found until the session says something else");
     }
@@ -94,7 +93,7 @@ pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Service
 
 /// The episode of a session that may be told.
 fn shown_uuid(services: &Services, row: &Row) -> Option<Uuid> {
-    services.table.borrow().shown(row).map(|episode| episode.uuid)
+    services.table.now().shown(row).map(|episode| episode.uuid)
 }
 
 /// Waits until searches find what was recorded up to `position`, as long as it takes; or says why they do not, if the memory

@@ -23,7 +23,7 @@ const NAMED: usize = 8;
 pub(in crate::gateway) async fn episode(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Taken, Ended> {
     let uuid = uuid(&asked.uuid)?;
     let cause = cause(asked.command_id.as_deref());
-    if services.table.borrow().memo_row(uuid).is_some() {
+    if services.table.now().memo_row(uuid).is_some() {
         let deleted = services.memos.delete(uuid, cause).await.map_err(|error| refused(&error))?;
         let after = findable(services, deleted.position).await.unwrap_or_default();
         return Ok(answer::Taken { message: format!("Episode with UUID {uuid} deleted successfully{after}") });
@@ -40,7 +40,7 @@ pub(in crate::gateway) async fn episode(asked: UuidParams, services: &Arc<Servic
             return Err(failure(code::INTERNAL, format!("episode {uuid} not deleted: {reason}")).into());
         }
     }
-    let position = services.table.borrow().position();
+    let position = services.table.now().position();
     let after = findable(services, position).await.unwrap_or_default();
     let message = format!(
         "Episode with UUID {uuid} deleted successfully: session {session} is found no more until it says something else{after}. \
@@ -54,7 +54,7 @@ fn not_answered(error: &CallError) -> Failure {
 }
 
 fn unknown(services: &Services, uuid: Uuid) -> Failure {
-    let table = services.table.borrow().clone();
+    let table = services.table.now();
     let newer = table.iter().find(|(_, row)| row.state.deleted == Some(uuid));
     let message = match newer {
         Some((session, _)) => format!("episode {uuid} of session {session} is deleted already"),
@@ -70,7 +70,7 @@ pub(in crate::gateway) async fn clear(
     asked: ClearGraphParams,
     services: &Arc<Services>,
 ) -> Result<(answer::ClearGraph, bool), Ended> {
-    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let (table, settings) = (services.table.now(), services.settings.now());
     let groups = resolve::groups(&table, &settings, &asked.groups)?;
     let (sessions, notes) = held(&table, &groups);
     let named = match groups.as_slice() {

@@ -70,7 +70,7 @@ pub(in crate::gateway) async fn get(asked: UuidParams, services: &Arc<Services>)
 /// Has a fact found no more.
 pub(in crate::gateway) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Taken, Ended> {
     let uuid = uuid(&asked.uuid)?;
-    let is_deleted = services.table.borrow().home().state.deleted_facts.contains(&uuid);
+    let is_deleted = services.table.now().home().state.deleted_facts.contains(&uuid);
     if !is_deleted {
         let looking = services.clone();
         let fact = look(services, move |searcher| searcher.fact(uuid, &told::hider(&looking))).await?;
@@ -109,12 +109,12 @@ pub(in crate::gateway) async fn of_episodes(
 
 /// Under which id the memory has what an episode says.
 fn owner(services: &Services, uuid: Uuid) -> Result<SessionId, Failure> {
-    let table = services.table.borrow().clone();
+    let table = services.table.now();
     let owner = match table.memo(uuid) {
         Some(_) => Some(memo::key(uuid)),
         None => session_of(services, uuid).filter(|id| table.get(id).is_some_and(|row| !table.is_deleted(row))),
     };
-    let settings = services.settings.borrow().clone();
+    let settings = services.settings.now();
     let owner = owner.filter(|id| !told::hidden(&table, &settings, &[], id.as_str()));
     owner.ok_or_else(|| {
         let message =
@@ -149,7 +149,7 @@ async fn look<T: Send + 'static>(
     ask: impl FnOnce(&Searcher) -> Result<T, crate::memory::Error> + Send + 'static,
 ) -> Result<T, Ended> {
     let searcher = services.indexer.searcher().map_err(|_| crate::gateway::lazy::no_memory(services))?;
-    let searcher = searcher.without_facts(services.table.borrow().deleted_facts());
+    let searcher = searcher.without_facts(services.table.now().deleted_facts());
     let looking = tokio::task::spawn_blocking(move || ask(&searcher));
     let found = looking.await.map_err(|error| internal("the search broke", error))?;
     Ok(found.map_err(|error| internal("the search failed", redact(&error.to_string())))?)

@@ -40,8 +40,8 @@ pub(in crate::gateway) async fn episodes(
     let known = resolve::only_group(services, &asked.groups);
     let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
     let Ready { freshness, .. } = ready(services, out, ask).await?;
-    let table = services.table.borrow().clone();
-    let settings = services.settings.borrow().clone();
+    let table = services.table.now();
+    let settings = services.settings.now();
     let groups = resolve::groups(&table, &settings, &asked.groups)?;
     let (reading, telling) = (services.clone(), out.clone());
     let limit = page::entries(asked.limit);
@@ -174,7 +174,7 @@ fn memo_entry(services: &Services, uuid: Uuid, memo: &Memo) -> Entry {
     match added::entry(services, uuid, memo) {
         Ok(entry) => Entry::Read(Box::new(answer::EpisodeEntry { content: bounded(entry.content), ..entry })),
         // Deleted or told anew meanwhile.
-        Err(_) if services.table.borrow().memo(uuid).is_none_or(|(_, now)| now.words != memo.words) => Entry::Gone,
+        Err(_) if services.table.now().memo(uuid).is_none_or(|(_, now)| now.words != memo.words) => Entry::Gone,
         Err(error) => {
             tracing::warn!(memo = %uuid, %error, "words not readable, left out of the list");
             Entry::Unreadable
@@ -186,10 +186,10 @@ fn memo_entry(services: &Services, uuid: Uuid, memo: &Memo) -> Entry {
 fn session_entry(services: &Services, id: &SessionId, row: &Row) -> Entry {
     let state = &row.state;
     let Some(current) = state.episode.as_ref() else { return Entry::Gone };
-    let show = services.settings.borrow().filtering;
+    let show = services.settings.now().filtering;
     match conversation::digest(services, id, current.clone(), &show) {
         Ok((current, episode)) => Entry::Read(Box::new(written(id, row, &current, &episode.content()))),
-        Err(_) if services.table.borrow().get(id).is_none_or(|row| row.state.episode.is_none()) => Entry::Gone,
+        Err(_) if services.table.now().get(id).is_none_or(|row| row.state.episode.is_none()) => Entry::Gone,
         Err(error) => {
             tracing::warn!(session = %id, %error, "episode not readable, left out of the list");
             Entry::Unreadable

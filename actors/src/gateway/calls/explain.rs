@@ -24,14 +24,14 @@ pub(in crate::gateway) async fn explain(
     services: &Arc<Services>,
 ) -> Result<answer::Explain, Ended> {
     let id = resolve::session(services, &asked.session).await?;
-    let Some(row) = services.table.borrow().get(&id).cloned() else {
-        return Err(resolve::unknown(&services.table.borrow().clone(), id.as_str()).into());
+    let Some(row) = services.table.now().get(&id).cloned() else {
+        return Err(resolve::unknown(&services.table.now(), id.as_str()).into());
     };
     let overview = services.watcher.overview().await.unwrap_or_default();
     let (services, after) = (services.clone(), SequenceNumber(asked.after));
     // Events, a note and the transcript are files.
     let read = tokio::task::spawn_blocking(move || {
-        let policy = services.settings.borrow().policy_for(&row.state);
+        let policy = services.settings.now().policy_for(&row.state);
         let (events, next) = events(&services, &id, after, &policy)?;
         Ok::<_, ReadError>(answer::Explain {
             notes: notes(&services, &overview, &id, &row.state),
@@ -74,7 +74,7 @@ fn events(
 /// What no event says.
 fn notes(services: &Services, overview: &Overview, id: &SessionId, state: &State) -> Vec<String> {
     let mut notes = Vec::new();
-    let stop = services.settings.borrow().stop_of(state);
+    let stop = services.settings.now().stop_of(state);
     if let Some(stop) = &stop {
         notes.push(format!("nothing is read or owed: {stop}"));
     }
@@ -102,7 +102,7 @@ fn notes(services: &Services, overview: &Overview, id: &SessionId, state: &State
     }
     let second = overview.second_files.iter().filter(|path| is_of(path, id));
     notes.extend(second.map(|path| format!("{path} has the same id and is not read: this session has another file")));
-    let degraded = services.degraded.borrow();
+    let degraded = services.degraded.now();
     let failing = degraded.iter().filter(|failing| failing.session() == Some(id));
     notes.extend(failing.map(|failing| format!("{}: {}", failing.what(), failing.fix())));
     drop(degraded);

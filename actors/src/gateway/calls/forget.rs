@@ -154,7 +154,7 @@ async fn carry_out(services: &Arc<Services>, targets: Vec<Target>, notes: Vec<Uu
     }
     forgotten.extend(notes::delete(services, notes, &mut done.problems).await);
     // The table is published before anybody hears of an event.
-    let position = services.table.borrow().position();
+    let position = services.table.now().position();
     services.handoffs.clear();
     match services.indexer.purge(&forgotten, position, || work.step()).await {
         Ok(removed) => done.removed = removed,
@@ -232,7 +232,7 @@ fn not_done(id: &SessionId, switched: Result<Switched, crate::slot::CallError>) 
 
 /// What goes or comes back, in the words of the answer.
 async fn told(services: &Arc<Services>, chosen: &Chosen) -> answer::Forget {
-    let table = services.table.borrow().clone();
+    let table = services.table.now();
     let unknown = State::default();
     let out = |text: &str| redact(text).into_owned();
     let state_of = |target: &Target| table.get(&target.id).map(|row| row.state.clone());

@@ -64,8 +64,8 @@ pub(super) async fn found<F: Send + 'static, T: serde::Serialize + Send + 'stati
     let known = resolve::only_group(services, &asked.groups);
     let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
     let Ready { searcher, freshness } = ready(services, out, ask).await?;
-    let table = services.table.borrow().clone();
-    let settings = services.settings.borrow().clone();
+    let table = services.table.now();
+    let settings = services.settings.now();
     let groups = resolve::groups(&table, &settings, &asked.groups)?;
     let query = asked.query;
     let searching = tokio::task::spawn_blocking(move || {

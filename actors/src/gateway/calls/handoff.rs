@@ -24,7 +24,7 @@ pub(in crate::gateway) async fn handoff(
 ) -> Result<answer::Handoff, Ended> {
     let directory = asked.caller.directory.clone();
     let known = || {
-        let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+        let (table, settings) = (services.table.now(), services.settings.now());
         asked.project.as_deref().map(|name| resolve::project(&table, &settings, name))
     };
     let own = match (&asked.project, directory) {
@@ -53,7 +53,7 @@ pub(in crate::gateway) async fn handoff(
 
 /// Why there is nothing, and what to do.
 fn none(services: &Services, project: &str) -> answer::Handoff {
-    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let (table, settings) = (services.table.now(), services.settings.now());
     let of_it = || {
         table.iter().filter(|(_, row)| {
             let state = &row.state;

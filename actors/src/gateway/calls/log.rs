@@ -27,7 +27,7 @@ pub(in crate::gateway) async fn stats(services: &Arc<Services>) -> Result<LogSta
     let services = services.clone();
     let told = tokio::task::spawn_blocking(move || {
         // Everything is told as of one moment: the table's.
-        let table = services.table.borrow().clone();
+        let table = services.table.now();
         let position = table.position();
         let chain = services.journal.chain_at(position)?.unwrap_or_default();
         let known = services.journal.stats();
@@ -75,7 +75,7 @@ pub(in crate::gateway) async fn read(asked: LogReadParams, services: &Arc<Servic
 
 /// The place of the last record, in the log or in a session's history.
 fn end_of(services: &Services, session: Option<&SessionId>) -> u64 {
-    let table = services.table.borrow();
+    let table = services.table.now();
     match session {
         None => table.position().0,
         Some(session) => table.get(session).map_or(0, |row| row.version.0),

@@ -76,7 +76,7 @@ pub(in crate::gateway) async fn add(
 
 /// How the memory is, in Graphiti's words.
 pub(in crate::gateway) fn status(services: &Services) -> answer::MemoryStatus {
-    let table = services.table.borrow().clone();
+    let table = services.table.now();
     let (position, problem) = services.indexer.memory();
     let problem = problem.or_else(|| services.outage.lasting().map(|refusal| refusal.reason));
     let tail = services.journal.tail().position;
@@ -99,7 +99,7 @@ pub(in crate::gateway) fn status(services: &Services) -> answer::MemoryStatus {
 /// The group that is meant: the one that is named, else the caller's project.
 pub(super) async fn group_of(services: &Services, named: Option<&str>, caller: &Caller) -> Result<String, Failure> {
     if let Some(text) = named {
-        return track::group(&services.table.borrow().clone(), &services.settings.borrow().clone(), text);
+        return track::group(&services.table.now(), &services.settings.now(), text);
     }
     let Some(directory) = caller.directory.clone() else { return Ok(NO_GROUP.to_owned()) };
     let place = tokio::task::spawn_blocking(move || crate::place::of(&directory)).await;
@@ -121,7 +121,7 @@ pub(super) async fn findable(services: &Services, position: Position) -> Option<
 
 /// The session whose current episode has a uuid, shown or not.
 pub(super) fn session_of(services: &Services, uuid: Uuid) -> Option<baton_events::record::SessionId> {
-    let table = services.table.borrow().clone();
+    let table = services.table.now();
     let has = |state: &baton_events::session::State| state.episode.as_ref().is_some_and(|episode| episode.uuid == uuid);
     table.iter().find(|(_, row)| has(&row.state)).map(|(id, _)| id.clone())
 }

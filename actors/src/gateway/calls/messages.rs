@@ -27,8 +27,8 @@ pub(in crate::gateway) async fn messages(
     services: &Arc<Services>,
 ) -> Result<answer::Messages, Ended> {
     let id = resolve::session(services, &asked.session).await?;
-    let Some(row) = services.table.borrow().get(&id).cloned() else {
-        return Err(resolve::unknown(&services.table.borrow().clone(), id.as_str()).into());
+    let Some(row) = services.table.now().get(&id).cloned() else {
+        return Err(resolve::unknown(&services.table.now(), id.as_str()).into());
     };
     let services = services.clone();
     let (around, context) = (asked.around, asked.context.min(CONTEXT_MAX) as usize);

@@ -52,7 +52,7 @@ pub(in crate::gateway) async fn recall(
         return Err(failure(code::INVALID_PARAMS, "the question is empty; say what you want to know").into());
     }
     let project = || {
-        let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+        let (table, settings) = (services.table.now(), services.settings.now());
         asked.project.as_deref().map(|name| resolve::project(&table, &settings, name))
     };
     let known = project().and_then(Result::ok);
@@ -68,8 +68,8 @@ pub(in crate::gateway) async fn recall(
         budget: u64::from(asked.budget_tokens).clamp(*BUDGET.start(), *BUDGET.end()),
         freshness: answer::Brief::from(&freshness),
         services: services.clone(),
-        table: services.table.borrow().clone(),
-        settings: services.settings.borrow().clone(),
+        table: services.table.now(),
+        settings: services.settings.now(),
         searcher,
     };
     let looked = tokio::task::spawn_blocking(move || looking.answer());

@@ -71,7 +71,7 @@ async fn choose(asked: &ReindexParams, services: &Services) -> Result<Vec<Sessio
     if !asked.sessions.is_empty() {
         return Ok(chosen);
     }
-    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let (table, settings) = (services.table.now(), services.settings.now());
     let project = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name)).transpose()?;
     let is_meant = |state: &State| {
         let is_in = project.as_deref().is_none_or(|project| resolve::is_in(state, project));
@@ -85,7 +85,7 @@ async fn choose(asked: &ReindexParams, services: &Services) -> Result<Vec<Sessio
 
 /// A job that runs already is not anew: it is waited for first.
 async fn anew(services: &Services, id: &SessionId) -> Result<Closed, CallError> {
-    let is_under_way = services.table.borrow().get(id).is_some_and(|row| row.state.phase == Phase::Indexing);
+    let is_under_way = services.table.now().get(id).is_some_and(|row| row.state.phase == Phase::Indexing);
     let ask = |reason| services.supervisor.close(id, None, lazy::close_call(reason), limits::CLOSE_DEADLINE);
     if is_under_way {
         ask(CloseReason::LazyQuery).await?;
@@ -131,7 +131,7 @@ fn message(sum: &answer::Reindex) -> String {
 /// How many episodes were made by another filter, and could be made anew: of those whose transcript is gone there is nothing
 /// that another filter could be applied to. Looks at files.
 pub(super) fn of_older_filter(services: &Services) -> u64 {
-    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let (table, settings) = (services.table.now(), services.settings.now());
     let is_older = |state: &State| {
         state.episode.is_some()
             && settings.reads(state)

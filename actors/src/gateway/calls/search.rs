@@ -40,13 +40,13 @@ pub(in crate::gateway) async fn ready(services: &Arc<Services>, out: &Out, ask: 
     let mut position: Position = lazy::catch_up(services, out, step.position, ask.all).await?;
     if position < tail {
         // What others have indexed a moment ago is not the answer's to wait for, but for a moment.
-        let budget = services.settings.borrow().lazy_budget;
+        let budget = services.settings.now().lazy_budget;
         position = services.indexer.caught_up(tail, budget).await.unwrap_or(position);
     }
     let searcher = services.indexer.searcher().map_err(|_| lazy::no_memory(services))?;
-    let table = services.table.borrow().clone();
+    let table = services.table.now();
     let searcher = searcher.without_facts(table.deleted_facts());
-    let settings = services.settings.borrow().clone();
+    let settings = services.settings.now();
     // What was not asked for is not missing; where a session works that could never be read is not known.
     let is_meant = |state: &State| {
         let is_in = ask.project.is_none_or(|project| state.place.is_none() || resolve::is_in(state, project));
@@ -60,7 +60,7 @@ pub(in crate::gateway) async fn ready(services: &Arc<Services>, out: &Out, ask: 
         left_out_asking: step.left_out_asking,
         note: behind(services, step.pending)
             .or_else(|| step.not_looked.map(str::to_owned))
-            .or_else(|| services.settings.borrow().note()),
+            .or_else(|| services.settings.now().note()),
         position: position.0,
         failed: failed.map(|(id, _)| id.to_string()).take(resolve::NAMED).collect(),
     };
@@ -81,7 +81,7 @@ fn behind(services: &Services, pending: u64) -> Option<String> {
 
 /// The session that asks, unless the question names it.
 pub(in crate::gateway) fn asking(services: &Services, caller: &Caller, question: &str) -> Option<SessionId> {
-    let id = resolve::own(&services.table.borrow(), caller)?;
+    let id = resolve::own(&services.table.now(), caller)?;
     (!question.contains(id.short())).then_some(id)
 }
 
@@ -94,7 +94,7 @@ pub(in crate::gateway) async fn search(
         return Err(failure(code::INVALID_PARAMS, "the query is empty; say what to look for").into());
     }
     let project = || {
-        let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+        let (table, settings) = (services.table.now(), services.settings.now());
         asked.project.as_deref().map(|name| resolve::project(&table, &settings, name))
     };
     // A project whose first session began a moment ago is known only after the step.
@@ -103,8 +103,8 @@ pub(in crate::gateway) async fn search(
     let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
     let Ready { searcher, freshness } = ready(services, out, ask).await?;
     let project = project().transpose()?;
-    let table = services.table.borrow().clone();
-    let settings = services.settings.borrow().clone();
+    let table = services.table.now();
+    let settings = services.settings.now();
     let wanted = Wanted {
         question: query::read(&asked.query, services.clock.now()),
         project,

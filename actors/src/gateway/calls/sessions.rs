@@ -35,8 +35,8 @@ pub(in crate::gateway) async fn sessions(
         return Err(failure(code::INVALID_PARAMS, format!("no state {state:?}; there are {known}")).into());
     }
     let unread = if lazy::look(services).await { lazy::unread(services).await } else { 0 };
-    let table = services.table.borrow().clone();
-    let settings = services.settings.borrow().clone();
+    let table = services.table.now();
+    let settings = services.settings.now();
     let project = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name)).transpose()?;
     let is_read = |state: &State| !state.is_subagent() && state.read.offset > 0;
     let done = table.iter().filter(|(_, row)| is_read(&row.state)).count() as u64;

@@ -16,7 +16,7 @@ pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services
         return Ok(read.map_err(|error| internal("what was added cannot be read", error))?);
     }
     let id = resolve::session(services, &asked.session).await?;
-    let table = services.table.borrow().clone();
+    let table = services.table.now();
     let Some(row) = table.get(&id).cloned() else {
         return Err(resolve::unknown(&table, id.as_str()).into());
     };
@@ -33,7 +33,7 @@ pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services
             None => (None, Vec::new()),
         };
         // Without the memory a session is shown all the same, without its family.
-        let settings = services.settings.borrow().clone();
+        let settings = services.settings.now();
         let searcher = services.indexer.searcher().ok();
         let family = searcher.as_ref().and_then(|searcher| Family::of(&id, &items, &table, &settings, searcher).ok());
         let related = family.as_ref().zip(searcher.as_ref());

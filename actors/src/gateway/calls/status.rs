@@ -26,7 +26,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     // What was found by then is in the backlog by then.
     let _ = services.supervisor.settle().await;
     let overview = overview.unwrap_or_default();
-    let table = services.table.borrow().clone();
+    let table = services.table.now();
     let (mut sessions, mut subagents) = (BTreeMap::new(), BTreeMap::new());
     for (_, row) in table.iter().filter(|(_, row)| row.state.phase != Phase::New) {
         let counts = if row.state.is_subagent() { &mut subagents } else { &mut sessions };
@@ -40,7 +40,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     let tail = services.journal.tail().position;
     let log = services.journal.stats();
     let progress = *services.progress.borrow();
-    let degraded = services.degraded.borrow().clone();
+    let degraded = services.degraded.now();
     let mut problems = answers::problems(&overview, &table, &degraded);
     problems.extend(services.outage.lasting().map(|refusal| answer::Problem {
         what: format!("nothing new is recorded since {}: {}", refusal.since, refusal.reason),
@@ -130,7 +130,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         },
         storage,
         hooks: answer::HookSummary {
-            enabled: services.settings.borrow().hooks.enabled,
+            enabled: services.settings.now().hooks.enabled,
             calls: hooks.events.values().map(|event| event.calls).sum(),
             present: services.hooks.present(),
             last_at: hooks.events.values().filter_map(|event| event.last_at.clone()).max(),
@@ -139,7 +139,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
             dropped: hooks.dropped,
         },
         problems,
-        note: services.settings.borrow().note(),
+        note: services.settings.now().note(),
         older_filter: (older > 0).then_some(older),
     })
 }
@@ -147,7 +147,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
 /// What is wrong with how hooks reach the daemon.
 fn of_hooks(services: &Services, hooks: &answer::HookStats) -> Vec<answer::Problem> {
     let mut problems = Vec::new();
-    let configured = services.settings.borrow().hooks.socket_path.clone();
+    let configured = services.settings.now().hooks.socket_path.clone();
     if configured != services.socket_path {
         let shown = |path: Option<PathBuf>| path.map_or("its home".to_owned(), |path| path.display().to_string());
         problems.push(answer::Problem {

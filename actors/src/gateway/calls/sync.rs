@@ -68,8 +68,8 @@ struct Candidate {
 async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Result<Range, Ended> {
     let grown = services.watcher.refresh().await;
     let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts not looked at: {error}")))?;
-    let table = services.table.borrow().clone();
-    let (settings, now) = (services.settings.borrow().clone(), services.clock.now());
+    let table = services.table.now();
+    let (settings, now) = (services.settings.now(), services.clock.now());
     let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
     let project = match (&known, &asked.project) {
         (Some(Err(_)), Some(name)) => Some(crate::place::of(name).project),
@@ -185,8 +185,8 @@ fn choose(mut candidates: Vec<Candidate>, asked: &SyncParams, now: Timestamp) ->
 
 /// Reads everything that would be indexed, and stores nothing.
 async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, Ended> {
-    let table = services.table.borrow().clone();
-    let note = services.settings.borrow().note();
+    let table = services.table.now();
+    let note = services.settings.now().note();
     let total = range.work.len() as u64;
     let looked = looking::look(services, out, total, move |looking| {
         let mut sum = answer::Sync { sessions: range.sessions, note, ..answer::Sync::default() };
@@ -248,7 +248,7 @@ async fn carry_out(range: Range, services: &Arc<Services>, out: &Out) -> Result<
     let total = range.work.len() as u64;
     let done = std::sync::atomic::AtomicU64::new(0);
     let mut sum =
-        answer::Sync { sessions: range.sessions, note: services.settings.borrow().note(), ..answer::Sync::default() };
+        answer::Sync { sessions: range.sessions, note: services.settings.now().note(), ..answer::Sync::default() };
     let mut position = Position(0);
     let working = async {
         let mut waiting = range.work.into_iter();
@@ -311,7 +311,7 @@ async fn close(services: &Services, work: &Work) -> Result<Closed, CallError> {
 
 /// The tokens of a session that was indexed a moment ago.
 async fn measure(services: &Arc<Services>, id: &SessionId) -> Tokens {
-    let Some(row) = services.table.borrow().get(id).cloned() else { return Tokens::default() };
+    let Some(row) = services.table.now().get(id).cloned() else { return Tokens::default() };
     let (services, id) = (services.clone(), id.clone());
     let measured = tokio::task::spawn_blocking(move || {
         let episode = row.state.episode.as_ref()?;

@@ -34,7 +34,7 @@ pub(in crate::gateway) async fn timeline(
     let behind = asked.cursor.as_deref().map(|cursor| key(&question, cursor)).transpose()?;
     let since = asked.since.as_deref().map(|text| since(text, services.clock.now())).transpose()?;
     let project = || {
-        let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+        let (table, settings) = (services.table.now(), services.settings.now());
         asked.project.as_deref().map(|name| resolve::project(&table, &settings, name))
     };
     let known = project().and_then(Result::ok);
@@ -42,7 +42,7 @@ pub(in crate::gateway) async fn timeline(
     let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
     let Ready { freshness, .. } = ready(services, out, ask).await?;
     let groups: Vec<String> = project().transpose()?.into_iter().collect();
-    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let (table, settings) = (services.table.now(), services.settings.now());
     let (services, limit) = (services.clone(), page::entries(asked.limit).max(1));
     let read = tokio::task::spawn_blocking(move || {
         let mut listed: Vec<(Key, Arc<Row>)> = table
@@ -86,7 +86,7 @@ fn key(question: &page::Question, cursor: &str) -> Result<Key, Failure> {
 fn told(services: &Services, id: &SessionId, row: &Row) -> answer::Past {
     let state = &row.state;
     let items = state.episode.clone().and_then(|current| conversation::of(services, id, current).ok());
-    let episode = items.map(|(_, items)| digest::digest(&items, &services.settings.borrow().filtering));
+    let episode = items.map(|(_, items)| digest::digest(&items, &services.settings.now().filtering));
     let (started, ended) = (state.first_at, state.last_activity());
     let duration = started.map(|started| ended.since_ms(started).max(0) as u64 / 1_000);
     let mut past = answer::Past {

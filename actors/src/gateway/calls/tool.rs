@@ -245,8 +245,8 @@ impl Call<'_> {
             return cut(&tracking, "sessions", "`baton session-tracking status` lists all");
         };
         let id = resolve::session(self.services, &text).await?;
-        let Some(row) = self.services.table.borrow().get(&id).cloned() else {
-            return Err(resolve::unknown(&self.services.table.borrow().clone(), &text).into());
+        let Some(row) = self.services.table.now().get(&id).cloned() else {
+            return Err(resolve::unknown(&self.services.table.now(), &text).into());
         };
         let services = self.services.clone();
         // Its note is a file.

@@ -27,13 +27,13 @@ pub(in crate::gateway) async fn track(asked: TrackParams, services: &Arc<Service
     };
     let group = match &asked.group {
         None => None,
-        Some(text) => match group(&services.table.borrow().clone(), &services.settings.borrow().clone(), text) {
+        Some(text) => match group(&services.table.now(), &services.settings.now(), text) {
             Ok(group) => Some(group),
             Err(failure) => return Ok(error(Some(&id), failure.message)),
         },
     };
     let in_group = group.as_ref().map(|group| format!(" in group {}", redact(group))).unwrap_or_default();
-    let was_stopped = services.table.borrow().get(&id).is_some_and(|row| is_stopped(&row.state));
+    let was_stopped = services.table.now().get(&id).is_some_and(|row| is_stopped(&row.state));
     let lifted = if was_stopped { "; `stop_tracking_session` is lifted" } else { "" };
     let switch = Switch::Track { seen, force: asked.force, group };
     Ok(match ask(services, &id, switch).await? {
@@ -79,7 +79,7 @@ async fn meant(
         // It may be a session that a switch has kept from being read.
         (Err(failure), Some(text)) if failure.code == code::NOT_FOUND => {
             match resolve::undiscovered(services, text).await? {
-                Some(file) if services.table.borrow().get(&file.session).is_none() => {
+                Some(file) if services.table.now().get(&file.session).is_none() => {
                     Ok((file.session.clone(), Some(file)))
                 }
                 _ => Err(failure),

@@ -22,9 +22,9 @@ pub(in crate::gateway) async fn tracking(
     asked: TrackingParams,
     services: &Arc<Services>,
 ) -> Result<answer::Tracking, Ended> {
-    let table = services.table.borrow().clone();
+    let table = services.table.now();
     if let Some(enabled) = asked.enabled {
-        let settings = services.settings.borrow().clone();
+        let settings = services.settings.now();
         let project = asked.project.as_deref().map(|text| switch_of(&table, &settings, text)).transpose()?;
         let project = project.map(|meant| match meant {
             Meant::Project(path) => escaped(&path),
@@ -39,8 +39,8 @@ pub(in crate::gateway) async fn tracking(
         tracing::info!(enabled, project = asked.project.is_some(), "tracking switched");
     }
     lazy::look(services).await;
-    let table = services.table.borrow().clone();
-    let settings = services.settings.borrow().clone();
+    let table = services.table.now();
+    let settings = services.settings.now();
     let project = match &asked.project {
         Some(text) => Some(resolve::project(&table, &settings, text).or_else(|_| {
             switch_of(&table, &settings, text).map(|meant| match meant {

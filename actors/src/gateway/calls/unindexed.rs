@@ -22,8 +22,7 @@ pub(in crate::gateway) async fn unindexed(
 ) -> Result<answer::Unindexed, Ended> {
     let grown = services.watcher.refresh().await;
     let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts not looked at: {error}")))?;
-    let (table, settings, now) =
-        (services.table.borrow().clone(), services.settings.borrow().clone(), services.clock.now());
+    let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
     let wanted = wanted::all(&table, &settings, now, grown);
     let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
     // The first session of a project may be among those that nothing is known of yet.
@@ -106,7 +105,7 @@ pub(in crate::gateway) async fn unindexed(
         return Err(unknown.into());
     }
     rows.sort_by(|a, b| (&b.last_activity, &a.session_id).cmp(&(&a.last_activity, &b.session_id)));
-    let note = services.settings.borrow().note();
+    let note = services.settings.now().note();
     Ok(answer::Unindexed { status: "success".to_owned(), count: rows.len() as u64, sessions: rows, note })
 }
 

@@ -68,7 +68,7 @@ pub(super) async fn judged<T: Serialize + DeserializeOwned + Send + 'static>(
     judge: impl FnOnce(&Court) -> Result<T, Failure> + Send + 'static,
 ) -> Result<(T, answer::Freshness), Ended> {
     let named = || {
-        let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+        let (table, settings) = (services.table.now(), services.settings.now());
         project.map(|name| resolve::project(&table, &settings, name))
     };
     // A project whose first session began a moment ago is known only after the step.
@@ -77,7 +77,7 @@ pub(super) async fn judged<T: Serialize + DeserializeOwned + Send + 'static>(
     let ask = lazy::Ask { project: known.as_deref(), all: wait, asking: asking.as_ref() };
     let Ready { searcher, freshness } = ready(services, out, ask).await?;
     let project = named().transpose()?;
-    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let (table, settings) = (services.table.now(), services.settings.now());
     let directory = caller.directory.clone();
     let judging = tokio::task::spawn_blocking(move || {
         let own = directory.map(|directory| crate::place::of(&directory).project);

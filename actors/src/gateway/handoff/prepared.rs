@@ -75,7 +75,7 @@ pub(super) async fn facts(
     current: EpisodeRef,
     until: Instant,
 ) -> Option<(EpisodeRef, Arc<Facts>)> {
-    let show = services.settings.borrow().filtering;
+    let show = services.settings.now().filtering;
     if let Some(facts) = services.handoffs.kept().get(current.uuid, show) {
         return Some((current, facts));
     }
@@ -86,7 +86,7 @@ pub(super) async fn facts(
 
 /// Reads and digests, and keeps what comes of it. Blocks for disk reads.
 fn read(services: &Services, id: &SessionId, current: EpisodeRef) -> Option<(EpisodeRef, Arc<Facts>)> {
-    let show = services.settings.borrow().filtering;
+    let show = services.settings.now().filtering;
     match conversation::digest(services, id, current, &show) {
         Ok((current, episode)) => {
             let facts = Arc::new(Facts::of(&episode));
@@ -111,12 +111,12 @@ pub(crate) async fn prepare(services: Arc<Services>) {
             if progress.wait_for(|progress| progress.pending() == 0).await.is_err() {
                 return;
             }
-            table.borrow_and_update();
+            table.newest();
             let (working, room) = (services.clone(), services.pace.background().await);
             let prepared = tokio::task::spawn_blocking(move || {
                 let _room = room;
                 for (id, current) in last_of_projects(&working) {
-                    let show = working.settings.borrow().filtering;
+                    let show = working.settings.now().filtering;
                     if working.handoffs.kept().get(current.uuid, show).is_none() {
                         read(&working, &id, current);
                     }
@@ -135,7 +135,7 @@ pub(crate) async fn prepare(services: Arc<Services>) {
 }
 
 fn last_of_projects(services: &Services) -> Vec<(SessionId, EpisodeRef)> {
-    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let (table, settings) = (services.table.now(), services.settings.now());
     let now = services.clock.now();
     let mut last: BTreeMap<&str, (Timestamp, &SessionId, &EpisodeRef)> = BTreeMap::new();
     for (id, row) in table.iter() {

@@ -19,7 +19,7 @@ use crate::memory::Entry;
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// Takes in an event of a memo.
     pub(super) fn apply_memo(&mut self, uuid: Uuid, record: &StoredRecord) -> Result<(), Error> {
-        let table = self.options.table.borrow().clone();
+        let table = self.options.table.now();
         match (schema::memo::decode(&record.kind, record.v, &record.data), table.memo(uuid)) {
             // The session table counts it and says so.
             (Err(_), _) => Ok(()),
@@ -36,7 +36,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         if !matches!(event, Ok(home::Event::GroupCleared { .. })) {
             return Ok(());
         }
-        let table = self.options.table.borrow().clone();
+        let table = self.options.table.now();
         for (session, row) in table.iter().filter(|(_, row)| table.is_deleted(row)) {
             tracing::debug!(%session, position = row.since.0, reason = "cleared", "episode leaves the memory");
             if self.store.holds(session)? {

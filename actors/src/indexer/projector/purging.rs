@@ -47,7 +47,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.purges = waiting;
         self.forgotten.extend(ready.iter().flat_map(|purge| purge.sessions.iter().cloned()));
         // One whose tombstone was lifted meanwhile is there again, and what is there is not purged.
-        let table = self.options.table.borrow().clone();
+        let table = self.options.table.now();
         self.forgotten.retain(|session| is_gone(&table, session));
         if self.forgotten.is_empty() && ready.is_empty() {
             return Ok(());

@@ -78,7 +78,7 @@ async fn untold(temp: &tempfile::TempDir, events: u64) -> Port {
     let options = Options {
         journal,
         table,
-        settings: watch::channel(Arc::new(Settings::default())).1,
+        settings: watch::channel(Arc::new(Settings::default())).1.into(),
         chunks,
         memory: temp.path().join("memory"),
         jobs_at_once: 1,

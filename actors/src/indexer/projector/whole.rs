@@ -14,7 +14,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// Takes in the sessions that the memory should hold and does not, because their conversations could not be read when
     /// it was their turn: all that there are when it has followed for the first time, and those known since now and then.
     pub(super) fn make_whole(&mut self) -> Result<(), Error> {
-        let table = self.options.table.borrow().clone();
+        let table = self.options.table.now();
         if self.applied < table.position() {
             return Ok(());
         }
@@ -48,7 +48,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
 
     /// Makes the current episode what the memory holds of its session; nothing, if it is deleted or cleared.
     pub(super) fn put_shown(&mut self, session: &SessionId, row: &Row, current: &EpisodeRef) -> Result<(), Error> {
-        let is_deleted = self.options.table.borrow().is_deleted(row);
+        let is_deleted = self.options.table.now().is_deleted(row);
         match is_deleted {
             false => self.put(session, row, current),
             true if self.store.holds(session)? => self.remove(session),

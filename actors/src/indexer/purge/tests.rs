@@ -31,7 +31,7 @@ async fn indexed(id: &SessionId) -> (tempfile::TempDir, System) {
     let options = Options {
         home: home.clone(),
         roots: vec![Root::claude_code(&temp.path().join("claude"))],
-        settings: watch::channel(Arc::new(Settings::default())).1,
+        settings: watch::channel(Arc::new(Settings::default())).1.into(),
         clock: Arc::new(ManualClock::at(Timestamp(1_790_000_000_000))),
         version: "test".to_owned(),
     };
@@ -52,13 +52,13 @@ async fn the_memory_restores_nothing_of_a_session_whose_files_somebody_else_dele
     let (temp, system) = indexed(&id).await;
     let (services, folder) = (system.services(), temp.path().join("home/blobs").join(id.as_str()));
     assert!(folder.exists());
-    let episode = services.table.borrow().get(&id).and_then(|row| row.state.episode.clone()).unwrap();
+    let episode = services.table.now().get(&id).and_then(|row| row.state.episode.clone()).unwrap();
     // As while it is forgotten: its files are gone, and it is held. Then the memory has to read its conversation.
     let held = services.indexer.under_way.hold(&id).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     let group = Switch::Track { seen: None, force: false, group: Some("elsewhere".to_owned()) };
     assert_eq!(services.supervisor.switch(&id, group, DEADLINE).await, Ok(Switched::Done { already: false }));
-    let position = services.table.borrow().position();
+    let position = services.table.now().position();
     services.indexer.caught_up(position, DEADLINE).await.unwrap();
     assert!(!folder.exists(), "it was written beside whoever deletes it");
     assert_eq!(services.indexer.unreadable().len(), 1, "it is named, and tried again");
@@ -66,7 +66,7 @@ async fn the_memory_restores_nothing_of_a_session_whose_files_somebody_else_dele
     // Whoever forgets it waits for who restores it, and the other way round.
     let forgotten = services.supervisor.switch(&id, Switch::Forget { seen: None }, DEADLINE).await;
     assert_eq!(forgotten, Ok(Switched::Done { already: false }));
-    let position = services.table.borrow().position();
+    let position = services.table.now().position();
     let (sessions, indexer) = ([id.clone()], services.indexer.clone());
     let mut purging = std::pin::pin!(indexer.purge(&sessions, position, || {}));
     let waits =

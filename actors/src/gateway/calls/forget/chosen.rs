@@ -85,7 +85,7 @@ pub(super) async fn to_be_forgotten(
     if asked.sessions.is_empty() {
         chosen.sessions = fitting(asked, services, out, &grown, |phase| phase != Phase::New).await?;
     }
-    let table = services.table.borrow().clone();
+    let table = services.table.now();
     with_subagents(&mut chosen.sessions, &table, &grown, |_| true);
     family::add(&mut chosen, services, out, &table, &grown).await?;
     with_subagents(&mut chosen.also, &table, &grown, |_| true);
@@ -103,14 +103,14 @@ pub(super) async fn forgotten(asked: &ForgetParams, services: &Arc<Services>) ->
     let mut sessions = Vec::new();
     for text in &asked.sessions {
         let target = named(services, text).await?;
-        let phase = services.table.borrow().get(&target.id).map(|row| row.state.phase);
+        let phase = services.table.now().get(&target.id).map(|row| row.state.phase);
         if phase != Some(Phase::Forgotten) {
             let message = format!("session {} is not forgotten", target.id);
             return Err(failure(code::INVALID_PARAMS, message).into());
         }
         sessions.push(target);
     }
-    let table = services.table.borrow().clone();
+    let table = services.table.now();
     if asked.sessions.is_empty() {
         let project = asked.project.as_deref();
         let is_meant = |state: &State| {
@@ -155,12 +155,12 @@ async fn named(services: &Services, text: &str) -> Result<Target, Ended> {
         Err(failure) => failure,
     };
     if let Some(id) = SessionId::new(text)
-        && services.table.borrow().get(&id).is_some()
+        && services.table.now().get(&id).is_some()
     {
         return Ok(Target::of(id));
     }
     match resolve::undiscovered(services, text).await? {
-        Some(file) if services.table.borrow().get(&file.session).is_some() => Ok(Target::of(file.session)),
+        Some(file) if services.table.now().get(&file.session).is_some() => Ok(Target::of(file.session)),
         Some(file) => Ok(Target::of_file(file)),
         None => Err(failure.into()),
     }
@@ -174,7 +174,7 @@ async fn fitting(
     grown: &[FileSeen],
     is_wanted: impl Fn(Phase) -> bool,
 ) -> Result<Vec<Target>, Ended> {
-    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let (table, settings) = (services.table.now(), services.settings.now());
     let project = asked.project.as_ref().map(|name| project(&table, &settings, name));
     let known = |name: &Result<String, Failure>| name.as_ref().ok().cloned();
     // The first session of a project may be among those of which nothing is known yet.

@@ -11,7 +11,7 @@ use crate::gateway::{Services, resolve};
 
 /// What was added to the project that is to be forgotten, in the time that is meant.
 pub(super) fn of_project(services: &Services, asked: &ForgetParams) -> Vec<Uuid> {
-    let (table, settings) = (services.table.borrow().clone(), services.settings.borrow().clone());
+    let (table, settings) = (services.table.now(), services.settings.now());
     let named = asked.project.as_deref().or(asked.notes_of.as_deref());
     let Some(text) = named.filter(|_| !asked.undo) else { return Vec::new() };
     let Ok(project) = resolve::project(&table, &settings, text) else { return Vec::new() };

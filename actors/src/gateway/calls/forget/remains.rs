@@ -32,7 +32,7 @@ fn marks(services: &Services, target: &Target) -> Vec<u64> {
     if let Some(marks) = known.filter(|marks| !marks.is_empty()) {
         return marks;
     }
-    let row = services.table.borrow().get(&target.id).cloned();
+    let row = services.table.now().get(&target.id).cloned();
     let file = target.file.clone().or_else(|| glance::file_of(&target.id, &row?.state));
     let mut records = Marks::default();
     if let Some(file) = file {
