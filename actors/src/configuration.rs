@@ -162,6 +162,11 @@ impl Configuration {
         self.lock().mistakes.clone()
     }
 
+    /// What does not hold because something that it needs is not set.
+    pub fn lacking(&self) -> Option<Remark> {
+        meaning::lacking(&self.lock().parsed)
+    }
+
     /// What to do about [`Self::mistakes`], and what holds until then.
     pub fn fix(&self) -> &'static str {
         match self.lock().source {

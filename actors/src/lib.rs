@@ -18,6 +18,7 @@ pub mod imported;
 pub mod indexer;
 pub mod journal;
 pub mod limits;
+pub mod llm;
 pub mod lock;
 mod looks;
 pub mod memory;

@@ -13,6 +13,7 @@ use baton_events::session::{Phase, Place, Policy, State, Why};
 
 use crate::current::Current;
 use crate::imported::Imported;
+use crate::llm::Endpoint;
 
 pub use switches::{Stop, Switches};
 
@@ -39,10 +40,21 @@ pub struct Settings {
     pub filtering: Show,
     /// What models cost.
     pub prices: Prices,
+    /// What makes vectors of texts; `None`: nothing does, and nothing is connected to.
+    pub embedding: Option<Embedding>,
     /// Which sessions came from another home.
     pub imported: Imported,
     /// The home, without links: what works in there is Baton's own doing, and no session.
     pub home: Option<PathBuf>,
+}
+
+/// A model that makes vectors of texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Embedding {
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// How many dimensions it is asked for; `None`: as many as it has.
+    pub dimensions: Option<usize>,
 }
 
 /// What is done with what hooks say.
@@ -73,6 +85,7 @@ impl Default for Settings {
             handoff_bytes: 2048,
             filtering: Show::default(),
             prices: Prices::default(),
+            embedding: None,
             imported: Imported::default(),
             home: None,
         }

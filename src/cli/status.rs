@@ -79,6 +79,11 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     fact("log", format!("{} events in {} segments, {} KB", log.position, log.segments, log.bytes.div_ceil(1024)));
     let memory = &status.memory;
     fact("memory", format!("{} documents, {} events behind the log", memory.documents, memory.lag));
+    let vectors = &status.vectors;
+    if let Some(model) = &vectors.model {
+        let of = if vectors.pending == 0 { String::new() } else { format!(" of {}", vectors.done + vectors.pending) };
+        fact("vectors", format!("{} by {model}, {}{of} texts", vectors.state, vectors.done));
+    }
     if let Some(storage) = &status.storage {
         let parts = [
             ("segments", storage.segments),

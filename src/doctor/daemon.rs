@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use baton_events::protocol::answer::{HookStats, Status, Unindexed};
+use baton_actors::llm::BaseUrl;
+use baton_events::protocol::answer::{HookStats, Status, Unindexed, Vectors};
 use baton_events::protocol::method;
 
 use super::Finding;
@@ -41,6 +42,7 @@ pub(super) fn look(environment: &Environment) -> Vec<Finding> {
     let unindexed = client.call::<Unindexed>(method::UNINDEXED, &serde_json::json!({}), |_| {});
     findings.push(coverage(&status, on_disk, unindexed.ok().map(|unindexed| unindexed.count)));
     findings.push(log(&status));
+    findings.push(vectors(&status.vectors));
     findings.extend(status.problems.iter().map(|problem| Finding::warn("problem", &problem.what, &problem.fix)));
     findings.extend(match client.call::<HookStats>(method::HOOK_STATS, &(), |_| {}) {
         Ok(stats) => signals(&stats),
@@ -98,6 +100,35 @@ fn log(status: &Status) -> Finding {
             format!("{what}; {count} events cannot be read"),
             "`baton log verify` says where; a newer version of Baton may have written them",
         ),
+    }
+}
+
+/// What keeps them is told with the other problems.
+fn vectors(vectors: &Vectors) -> Finding {
+    let Vectors { state, model: Some(model), base_url: Some(url), .. } = vectors else {
+        let what = "off: searches go by words, and nothing is sent anywhere";
+        return Finding::ok("vectors", what);
+    };
+    let url = BaseUrl::new(url).ok();
+    let whose = match (&url, &vectors.api_key_env) {
+        (Some(url), None) if !url.is_local() => "without a key".to_owned(),
+        (_, None) => "on this machine, without a key".to_owned(),
+        (_, Some(variable)) => format!("with the key in {variable}"),
+    };
+    let shown = vectors.base_url.as_deref().unwrap_or_default();
+    let what = format!("{state}: {model} at {shown}, {whose}; {} texts done, {} to do", vectors.done, vectors.pending);
+    match url.filter(|url| !url.is_local()) {
+        Some(url) if !url.is_encrypted() => Finding::warn(
+            "vectors",
+            format!("{what}; texts of conversations travel there in the clear"),
+            "use https, or an endpoint on this machine; or leave it so in a network that you trust",
+        ),
+        Some(_) if vectors.api_key_env.is_none() => Finding::warn(
+            "vectors",
+            what,
+            "if it asks for a key, name the variable that holds it in memory.embedding.api_key_env",
+        ),
+        _ => Finding::ok("vectors", what),
     }
 }
 

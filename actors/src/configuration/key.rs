@@ -12,6 +12,8 @@ pub(super) enum Takes {
     Amount { most: f64, unit: &'static str },
     /// A text that is not empty.
     Text,
+    /// The address of an endpoint.
+    Url,
     /// The name of an environment variable.
     Variable,
     /// An absolute path, or one that begins with `~/`.
@@ -91,12 +93,12 @@ pub(super) const KEYS: &[Key] = &[
     now("hooks.socket_path", Takes::File, "null"),
     now("hooks.timeout_ms", whole(1, 600_000, "milliseconds"), "null"),
     now("handoff.max_bytes", whole(256, 8192, "bytes"), "2048"),
-    later("memory.embedding.base_url", Takes::Text, "null"),
-    later("memory.embedding.model", Takes::Text, "null"),
-    later("memory.embedding.api_key_env", Takes::Variable, "null"),
-    later("memory.embedding.dimensions", whole(1, 65_536, "dimensions"), "null"),
+    now("memory.embedding.base_url", Takes::Url, "null"),
+    now("memory.embedding.model", Takes::Text, "null"),
+    now("memory.embedding.api_key_env", Takes::Variable, "null"),
+    now("memory.embedding.dimensions", whole(1, 65_536, "dimensions"), "null"),
     later("llm.enabled", Takes::Switch, "false"),
-    later("llm.base_url", Takes::Text, "null"),
+    later("llm.base_url", Takes::Url, "null"),
     later("llm.model", Takes::Text, "\"gpt-4.1-mini\""),
     later("llm.api_key_env", Takes::Variable, "\"OPENAI_API_KEY\""),
     later("llm.api_key_file", Takes::Text, "null"),
@@ -165,6 +167,7 @@ impl Key {
             Takes::Whole { least, most, unit } => format!("a whole number of {unit} from {least} to {most}"),
             Takes::Amount { most, unit } => format!("a number of {unit} from 0 to {most}"),
             Takes::Text => "a text".to_owned(),
+            Takes::Url => "an address that begins with http:// or https://".to_owned(),
             Takes::Variable => {
                 format!("the name of an environment variable (letters, digits and _, at most {VARIABLE_CHARS})")
             }

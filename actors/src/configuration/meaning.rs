@@ -10,8 +10,12 @@ use serde_json::Value;
 use super::Source;
 use super::key::{KEYS, PROJECTS, Use};
 use super::parse::{Parsed, Remark};
+use crate::llm::{BaseUrl, Endpoint, KeyVariable};
 use crate::settings::pattern::Pattern;
-use crate::settings::{Hooks, Settings, Switches};
+use crate::settings::{Embedding, Hooks, Settings, Switches};
+
+/// What must be set for vectors to be made.
+const EMBEDDING: [&str; 2] = ["memory.embedding.base_url", "memory.embedding.model"];
 
 /// A configuration, to be shown.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,9 +90,34 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
                 .unwrap_or(shown.max_output_summary_chars),
         },
         prices: said("llm.prices").map_or_else(|| base.prices.clone(), prices),
+        embedding: embedding(parsed).or_else(|| base.embedding.clone()),
         imported: base.imported.clone(),
         home: base.home.clone(),
     }
+}
+
+/// What makes vectors, where both address and model are set.
+fn embedding(parsed: &Parsed) -> Option<Embedding> {
+    let said = |name: &str| parsed.values.get(name).map(|(value, _)| value);
+    let text = |name: &str| said(name).and_then(Value::as_str);
+    let endpoint = Endpoint {
+        // Read by the same rules when the text was parsed.
+        base_url: BaseUrl::new(text(EMBEDDING[0])?).ok()?,
+        model: text(EMBEDDING[1])?.trim().to_owned(),
+        key: text("memory.embedding.api_key_env").map(KeyVariable::new),
+    };
+    let dimensions = said("memory.embedding.dimensions").and_then(Value::as_u64);
+    Some(Embedding { endpoint, dimensions: dimensions.and_then(|count| usize::try_from(count).ok()) })
+}
+
+/// What vectors lack, if something of them is set and not enough.
+pub(super) fn lacking(parsed: &Parsed) -> Option<Remark> {
+    let is_set = |name: &str| parsed.values.get(name).filter(|(value, _)| !value.is_null());
+    let missing = EMBEDDING.into_iter().find(|name| is_set(name).is_none())?;
+    let known = KEYS.iter().filter(|key| key.name.starts_with("memory.embedding."));
+    let (name, (_, line)) = known.filter_map(|key| Some((key.name, is_set(key.name)?))).next()?;
+    let what = format!("{name} is set and {missing} is not, so no vectors are made; set {missing}, or remove {name}");
+    Some(Remark { line: Some(*line), what })
 }
 
 /// Prices as they were parsed: each has input and output.
@@ -136,7 +165,8 @@ pub(super) fn shown(path: &Path, parsed: &Parsed, source: Source, mistakes: &[Re
             }));
         }
     }
-    Shown { path: path.to_owned(), values, warnings: parsed.warnings.clone(), mistakes: mistakes.to_vec() }
+    let warnings = parsed.warnings.iter().cloned().chain(lacking(parsed)).collect();
+    Shown { path: path.to_owned(), values, warnings, mistakes: mistakes.to_vec() }
 }
 
 fn origin_of(source: Source, line: usize) -> String {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::document::{Member, Node};
 use super::key::{self, Key, PROJECTS, Takes, Use};
+use crate::llm::BaseUrl;
 use crate::settings::pattern::Pattern;
 
 /// Directories and globs of one list.
@@ -151,6 +152,11 @@ impl Reader<'_> {
             (Takes::File, Value::String(text)) => match file(text, self.lookup) {
                 Ok(path) => Value::String(path),
                 Err(why) => return self.mistake(Some(line), format!("{}: {} {why}", key.name, shown(text))),
+            },
+            (Takes::Url, Value::String(text)) => match BaseUrl::new(text) {
+                Ok(url) => Value::String(url.as_str().to_owned()),
+                // What stands there may hold a key.
+                Err(why) => return self.mistake(Some(line), format!("{}: what stands there {why}", key.name)),
             },
             (Takes::Prices, Value::Object(_)) => match self.prices(key, &member.value) {
                 Some(prices) => prices,
@@ -296,7 +302,7 @@ pub(super) fn check(key: &Key, node: &Node<'_>) -> Result<Value, String> {
             Takes::Switch => value.is_boolean(),
             Takes::Whole { least, most, .. } => value.as_u64().is_some_and(|number| (least..=most).contains(&number)),
             Takes::Amount { most, .. } => value.as_f64().is_some_and(|number| (0.0..=most).contains(&number)),
-            Takes::Text | Takes::File => is_text(),
+            Takes::Text | Takes::File | Takes::Url => is_text(),
             Takes::Variable => value.as_str().is_some_and(is_variable),
             Takes::Directories => texts(1),
             Takes::Globs => texts(0),

@@ -71,7 +71,8 @@ fn every_key_reaches_the_settings() {
             "filtering": {"keep_user_messages": false, "keep_agent_responses": false, "keep_tool_structure": false,
                           "omit_tool_outputs": false, "max_output_summary_chars": 9},
             "lazy_index": {"budget_ms": 11}},
-            "hooks": {"enabled": false, "socket_path": "/run/b.sock", "timeout_ms": 12}, "handoff": {"max_bytes": 300}}"#,
+            "hooks": {"enabled": false, "socket_path": "/run/b.sock", "timeout_ms": 12}, "handoff": {"max_bytes": 300},
+            "memory": {"embedding": {"base_url": "http://[::1]:8080/v1/", "model": "bge ", "api_key_env": "K", "dimensions": 8}}}"#,
     );
     let configuration = world.open();
     let settings = configuration.settings().now();
@@ -81,6 +82,12 @@ fn every_key_reaches_the_settings() {
     let hooks =
         crate::settings::Hooks { enabled: false, socket_path: Some("/run/b.sock".into()), timeout_ms: Some(12) };
     assert_eq!((&settings.hooks, settings.handoff_bytes), (&hooks, 300));
+    let endpoint = crate::llm::Endpoint {
+        base_url: crate::llm::BaseUrl::new("http://[::1]:8080/v1").unwrap(),
+        model: "bge".to_owned(),
+        key: Some(crate::llm::KeyVariable::new("K")),
+    };
+    assert_eq!(settings.embedding, Some(crate::settings::Embedding { endpoint, dimensions: Some(8) }));
     assert_eq!(settings.watch_directories, Some(vec![PathBuf::from("/home/u/t")]));
     assert_eq!(settings.switches.projects().collect::<Vec<_>>(), [("/srv/a", true)]);
     assert_eq!(settings.switches.exclude().collect::<Vec<_>>(), ["/srv/b"]);
@@ -274,4 +281,29 @@ fn configured_prices_hold_and_what_they_leave_out_is_as_usual() {
     assert_eq!((price.input, price.output, price.cache_read), (2.0, 9.0, 1.0));
     assert_eq!((price.cache_write, price.cache_write_1h), (2.5, 4.0));
     assert_eq!(prices.of("claude-opus-4-5"), Settings::default().prices.of("claude-opus-4-5"));
+}
+
+#[test]
+fn vectors_are_made_only_where_both_address_and_model_are_set() {
+    let (url, model) = ("\n\"base_url\": \"http://localhost:1/v1\"", "\"model\": \"m\"");
+    let (unset, key) = ("\"base_url\": null, \"model\": null", "\"api_key_env\": \"K\"");
+    for (text, on, lacking) in [
+        (String::new(), false, None),
+        (unset.to_owned(), false, None),
+        (format!("{url}, {model}"), true, None),
+        (url.to_owned(), false, Some("line 2: memory.embedding.base_url is set and memory.embedding.model is not")),
+        (model.to_owned(), false, Some("line 1: memory.embedding.model is set and memory.embedding.base_url is not")),
+        (key.to_owned(), false, Some("memory.embedding.api_key_env is set and memory.embedding.base_url is not")),
+        (format!("{unset}, {key}"), false, Some("memory.embedding.api_key_env is set")),
+    ] {
+        let world = World::new();
+        world.write(&format!("{{\"memory\": {{\"embedding\": {{{text}}}}}}}"));
+        let configuration = world.open();
+        assert_eq!(configuration.mistakes(), [], "{text}");
+        assert_eq!(configuration.settings().now().embedding.is_some(), on, "{text}");
+        let told = configuration.lacking().map(|remark| remark.to_string());
+        assert_eq!(told.is_some(), lacking.is_some(), "{text}: {told:?}");
+        assert!(told.unwrap_or_default().contains(lacking.unwrap_or_default()), "{text}");
+        assert_eq!(configuration.shown().warnings, configuration.lacking().into_iter().collect::<Vec<_>>(), "{text}");
+    }
 }

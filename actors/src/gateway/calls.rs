@@ -34,6 +34,7 @@ mod tool;
 mod track;
 mod tracking;
 mod unindexed;
+mod vectors;
 mod verify;
 mod witnesses;
 

@@ -13,6 +13,7 @@ mod recall;
 mod search;
 mod upkeep;
 mod usage;
+mod vectors;
 
 use std::collections::BTreeMap;
 
@@ -36,6 +37,7 @@ pub use upkeep::{
     Checked, Compact, CompactedConversations, CompactedIndex, Finding, Lost, Part, Repair, Storage, Verify,
 };
 pub use usage::{ModelUsage, SubagentUsage, Tokens, Usage};
+pub use vectors::Vectors;
 
 /// What an answer covers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -225,6 +227,8 @@ pub struct Status {
     pub log: Log,
     /// The searchable memory.
     pub memory: Memory,
+    /// Whether searches also go by likeness of meaning.
+    pub vectors: Vectors,
     /// What everything takes on disk, as of the last few seconds. `None` while it is still being added up.
     pub storage: Option<Storage>,
     /// What hooks have said.

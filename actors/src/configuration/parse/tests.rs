@@ -42,6 +42,8 @@ fn every_key_of_today_is_taken() {
   },
   "hooks": {"enabled": false, "socket_path": "~/run/baton.sock", "timeout_ms": 300},
   "handoff": {"max_bytes": 4096},
+  "memory": {"embedding": {"base_url": "http://127.0.0.1:11434/v1/", "model": "nomic", "api_key_env": "MY_KEY",
+                           "dimensions": 256}},
   "llm": {"prices": {"_why": "a contract", "claude-*": {"input": 3, "_unit": "USD", "output": 15.5, "cache_read": 0}}}
 }"#;
     let parsed = parsed(text);
@@ -55,6 +57,7 @@ fn every_key_of_today_is_taken() {
     );
     assert_eq!(*line, 5);
     assert_eq!(parsed.values["hooks.socket_path"].0, "/home/u/run/baton.sock");
+    assert_eq!(parsed.values["memory.embedding.base_url"].0, "http://127.0.0.1:11434/v1");
     let prices = serde_json::json!({"claude-*": {"input": 3, "output": 15.5, "cache_read": 0}});
     assert_eq!(parsed.values["llm.prices"].0, prices);
     assert_eq!(parsed.values["session_tracking.exclude"].0, serde_json::json!(["/home/u/private", "scratch-*"]));
@@ -116,6 +119,19 @@ fn each_kind_of_mistake_is_told_with_its_line_and_what_is_allowed() {
             "{\"session_tracking\":{\"enabled\":true,\n\"enabled\":true}}",
             "line 2: \"enabled\" is there twice, in lines 1 and 2",
         ),
+        (
+            "{\"memory\":{\"embedding\":{\n\"base_url\": \"127.0.0.1:8080\"}}}",
+            "line 2: memory.embedding.base_url: what stands there is no address",
+        ),
+        (
+            "{\"memory\":{\"embedding\":{\"base_url\": 7}}}",
+            "must be an address that begins with http:// or https://, or null",
+        ),
+        (
+            "{\"memory\":{\"embedding\":{\"dimensions\": 0}}}",
+            "a whole number of dimensions from 1 to 65536, or null, not 0",
+        ),
+        ("{\"memory\":{\"embedding\":{\"api_key_env\": \"sk-x\"}}}", "must be the name of an environment variable"),
         ("{\"llm\":{\"enabled\":1}}", "llm.enabled must be true or false, not 1"),
         ("{\"llm\":{\"daily_budget_usd\":-0.5}}", "llm.daily_budget_usd must be a number of US dollars from 0"),
         ("{\"llm\":{\"prices\":3}}", "llm.prices must be an object"),

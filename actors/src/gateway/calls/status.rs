@@ -9,7 +9,7 @@ use baton_events::protocol::{self, SPOOL_FILES_MAX, answer};
 use baton_events::redact::redact;
 use baton_events::session::Phase;
 
-use super::{Ended, reindex};
+use super::{Ended, reindex, vectors};
 use crate::gateway::{Services, answers};
 use crate::limits;
 use crate::obstacle::Obstacle;
@@ -53,6 +53,11 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         what: mistake.to_string(),
         // With no good copy it is another one.
         fix: services.configuration.fix().to_owned(),
+    }));
+    let vectors = vectors::vectors(services);
+    problems.extend(vectors.problem.clone().map(|what| answer::Problem {
+        what: format!("searches go by words alone: {what}"),
+        fix: vectors.next_step.clone().unwrap_or_default(),
     }));
     problems.extend(services.roots.refused().into_iter().map(|refused| answer::Problem {
         what: format!("{}, named by {}, is not read: {}", refused.config_dir, refused.named_by, refused.why),
@@ -128,6 +133,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
             lag: tail.0.saturating_sub(memory_position.0),
             documents,
         },
+        vectors,
         storage,
         hooks: answer::HookSummary {
             enabled: services.settings.now().hooks.enabled,

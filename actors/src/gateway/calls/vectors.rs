@@ -1,0 +1,28 @@
+//! What `status` says of vectors: what makes them, how far that is, and what keeps it.
+
+use baton_events::protocol::answer;
+use baton_events::redact::redact;
+
+use crate::gateway::Services;
+
+/// Without a word to the endpoint: what is known by now.
+pub(super) fn vectors(services: &Services) -> answer::Vectors {
+    let Some(embedding) = services.settings.now().embedding.clone() else {
+        let lacking = services.configuration.lacking();
+        return answer::Vectors {
+            next_step: lacking
+                .as_ref()
+                .map(|_| "mend memory.embedding in config.json; it is taken in at once".to_owned()),
+            problem: lacking.map(|remark| remark.to_string()),
+            ..answer::Vectors::default()
+        };
+    };
+    let endpoint = embedding.endpoint;
+    answer::Vectors {
+        state: "ready".to_owned(),
+        model: Some(redact(&endpoint.model).into_owned()),
+        base_url: Some(endpoint.base_url.to_string()),
+        api_key_env: endpoint.key.map(|variable| variable.name().to_owned()),
+        ..answer::Vectors::default()
+    }
+}
