@@ -5,6 +5,8 @@ use std::net::IpAddr;
 
 use reqwest::Url;
 
+use super::key::KeyVariable;
+
 /// Longest address: what is longer is something else.
 const URL_BYTES: usize = 2048;
 
@@ -27,10 +29,6 @@ pub struct BaseUrl {
     is_local: bool,
     is_encrypted: bool,
 }
-
-/// The name of an environment variable that holds a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyVariable(String);
 
 impl BaseUrl {
     /// Reads an address. The error ends the sentence that begins with what was written.
@@ -90,18 +88,6 @@ impl fmt::Debug for BaseUrl {
 impl fmt::Display for BaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&baton_events::redact::redact(&self.text))
-    }
-}
-
-impl KeyVariable {
-    /// A name, as the configuration has checked it.
-    pub fn new(name: impl Into<String>) -> Self {
-        Self(name.into())
-    }
-
-    /// The name.
-    pub fn name(&self) -> &str {
-        &self.0
     }
 }
 

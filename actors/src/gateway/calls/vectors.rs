@@ -4,6 +4,7 @@ use baton_events::protocol::answer;
 use baton_events::redact::redact;
 
 use crate::gateway::Services;
+use crate::llm::{Failure, KeyVariable};
 
 /// Without a word to the endpoint: what is known by now.
 pub(super) fn vectors(services: &Services) -> answer::Vectors {
@@ -18,11 +19,14 @@ pub(super) fn vectors(services: &Services) -> answer::Vectors {
         };
     };
     let endpoint = embedding.endpoint;
+    let failure = endpoint.key.as_ref().and_then(KeyVariable::problem);
     answer::Vectors {
-        state: "ready".to_owned(),
+        state: if failure.is_some() { "waiting" } else { "ready" }.to_owned(),
         model: Some(redact(&endpoint.model).into_owned()),
         base_url: Some(endpoint.base_url.to_string()),
         api_key_env: endpoint.key.map(|variable| variable.name().to_owned()),
+        problem: failure.as_ref().map(Failure::what),
+        next_step: failure.map(|failure| failure.next_step().to_owned()),
         ..answer::Vectors::default()
     }
 }

@@ -1,0 +1,184 @@
+//! How a request goes out: once, with the key put in at the last moment, and an answer that is bounded before anybody
+//! reads it. async-openai's own way would try again by itself, wait as long as an endpoint says, read without bound,
+//! and write what it cannot read into the log.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use async_openai::error::OpenAIError;
+use async_openai::middleware::HttpRequestFactory;
+use reqwest::header::{AUTHORIZATION, HeaderMap, RETRY_AFTER};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response};
+use serde_json::value::RawValue;
+
+use super::breaker::LONGEST;
+use super::endpoint::BaseUrl;
+use super::failure::{Failure, Kind};
+use super::key::{Key, KeyVariable};
+
+/// How long a connection may take to come about.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How long a connection is kept for the next request.
+const IDLE: Duration = Duration::from_secs(60);
+/// Of an answer that is no success, how much is read.
+const ERROR_BYTES: usize = 64 * 1024;
+/// Longest that the system's own words are shown.
+const CAUSE_CHARS: usize = 200;
+
+/// The way to one endpoint, for one request.
+#[derive(Clone)]
+pub(super) struct Transport {
+    pub(super) http: Client,
+    pub(super) key: Option<KeyVariable>,
+    /// Most bytes of an answer.
+    pub(super) bytes_max: usize,
+}
+
+/// What speaks HTTP with an endpoint, and with nobody else. Reads the system's certificates for one that is encrypted,
+/// which takes some milliseconds; connects to nothing yet.
+pub(super) fn http(base_url: &BaseUrl) -> Result<Client, Failure> {
+    // Somebody else may have installed one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = Client::builder()
+        .user_agent(concat!("baton/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT)
+        .pool_idle_timeout(IDLE)
+        .pool_max_idle_per_host(2)
+        // Neither key nor texts go where nobody has sent them.
+        .redirect(Policy::none());
+    if base_url.is_local() {
+        builder = builder.no_proxy();
+    }
+    if !base_url.is_encrypted() {
+        // Nothing is ever verified: a machine without certificates can do this too.
+        let none = rustls::ClientConfig::builder().with_root_certificates(rustls::RootCertStore::empty());
+        builder = builder.tls_backend_preconfigured(none.with_no_client_auth());
+    }
+    builder.build().map_err(|error| Failure::new(Kind::Unreachable, format!("TLS cannot be had: {}", cause(&error))))
+}
+
+impl tower_service::Service<HttpRequestFactory> for Transport {
+    type Response = Response;
+    type Error = OpenAIError;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, OpenAIError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), OpenAIError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: HttpRequestFactory) -> Self::Future {
+        let transport = self.clone();
+        Box::pin(async move {
+            let body = transport.send(request).await?;
+            Ok(Response::from(http::Response::new(body)))
+        })
+    }
+}
+
+impl Transport {
+    /// The body of a success: JSON, and not too long.
+    async fn send(&self, request: HttpRequestFactory) -> Result<Vec<u8>, OpenAIError> {
+        let key = self.key.as_ref().map(KeyVariable::read).transpose().map_err(boxed)?;
+        let mut request = request.build().await?;
+        request.headers_mut().remove(AUTHORIZATION);
+        if let Some(value) = key.as_ref().and_then(Key::header) {
+            request.headers_mut().insert(AUTHORIZATION, value);
+        }
+        let mut response = self.http.execute(request).await.map_err(|error| boxed(broken(&error)))?;
+        let status = response.status();
+        if !status.is_success() {
+            let retry_after = retry_after(response.headers());
+            // What cannot be read of it is no reason of its own.
+            let body = read(&mut response, ERROR_BYTES).await.unwrap_or_else(|unread| unread.body);
+            let hide = |said: &str| key.map_or_else(|| said.to_owned(), |key| key.hide_in(said));
+            return Err(boxed(Failure::answered(status, retry_after, &body, hide)));
+        }
+        let body = read(&mut response, self.bytes_max).await.map_err(|unread| boxed(unread.why))?;
+        match serde_json::from_slice::<&RawValue>(&body) {
+            Ok(_) => Ok(body),
+            Err(_) => Err(boxed(Failure::new(Kind::NotUnderstood, "the endpoint's answer is no JSON"))),
+        }
+    }
+}
+
+/// What had come, and why no more of it.
+struct Unread {
+    body: Vec<u8>,
+    why: Failure,
+}
+
+async fn read(response: &mut Response, bytes_max: usize) -> Result<Vec<u8>, Unread> {
+    let mut body = Vec::new();
+    let too_long =
+        || Failure::new(Kind::NotUnderstood, format!("the endpoint's answer is longer than {bytes_max} bytes"));
+    let is_success = response.status().is_success();
+    if is_success && response.content_length().is_some_and(|length| length > bytes_max as u64) {
+        return Err(Unread { body, why: too_long() });
+    }
+    loop {
+        let chunk = match response.chunk().await {
+            Ok(Some(chunk)) => chunk,
+            Ok(None) => return Ok(body),
+            Err(error) => return Err(Unread { body, why: broken(&error) }),
+        };
+        body.extend_from_slice(&chunk[..chunk.len().min(bytes_max - body.len() + 1)]);
+        if body.len() > bytes_max {
+            return Err(Unread { body, why: too_long() });
+        }
+        // No JSON object: the rest need not come.
+        let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
+        if is_success && first.is_some_and(|byte| *byte != b'{') {
+            return Err(Unread {
+                body,
+                why: Failure::new(Kind::NotUnderstood, "the endpoint's answer is no JSON object"),
+            });
+        }
+    }
+}
+
+/// What an endpoint wants, as far as it is granted. Dates are not understood: few send them, and clocks differ.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds: f64 = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(LONGEST).min(LONGEST))
+}
+
+fn boxed(failure: Failure) -> OpenAIError {
+    OpenAIError::Boxed(Box::new(failure))
+}
+
+/// What async-openai gives back, as what it was.
+pub(super) fn failure(error: OpenAIError) -> Failure {
+    match error {
+        OpenAIError::Boxed(inner) => match inner.downcast::<Failure>() {
+            Ok(failure) => *failure,
+            Err(_) => Failure::new(Kind::NotUnderstood, "the request broke"),
+        },
+        OpenAIError::Reqwest(error) => broken(&error),
+        // Its words may hold what was sent or what came.
+        _ => Failure::new(Kind::NotUnderstood, "the request could not be made"),
+    }
+}
+
+/// Why there is no answer.
+fn broken(error: &reqwest::Error) -> Failure {
+    let what = match () {
+        () if error.is_connect() && error.is_timeout() => format!("no connection within {} s", CONNECT.as_secs()),
+        () if error.is_connect() => format!("no connection: {}", cause(error)),
+        () if error.is_timeout() => return Failure::new(Kind::TimedOut, "no answer in time"),
+        () if error.is_builder() => format!("no request could be made: {}", cause(error)),
+        () => format!("the connection broke: {}", cause(error)),
+    };
+    Failure::new(Kind::Unreachable, what)
+}
+
+/// The innermost reason, which names no address.
+fn cause(error: &dyn std::error::Error) -> String {
+    let mut inner = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    baton_events::redact::redact(&inner.to_string()).chars().take(CAUSE_CHARS).collect()
+}
