@@ -22,6 +22,7 @@ mod remainder;
 mod research;
 mod sameness;
 mod sentence;
+mod setback;
 mod show;
 mod statement;
 mod timeline;
@@ -102,6 +103,8 @@ pub struct Episode {
     pub work_completed: BTreeMap<String, Vec<Pointed>>,
     /// What was decided, by whom and why, in transcript order.
     pub decisions: Vec<Pointed>,
+    /// What was tried and said not to do, in transcript order; told by [`recall`](crate::recall) alone.
+    pub setbacks: Vec<Pointed>,
     /// What failed, with the later success that resolved it.
     pub errors: Vec<ErrorLine>,
     /// Files read, by first reading.
@@ -217,6 +220,7 @@ fn of_held(items: &[Item], show: &Show) -> Episode {
         prompts: work::prompts(&timeline),
         work_completed: work::completed(&timeline),
         decisions: decision::decisions(&timeline),
+        setbacks: setback::setbacks(&timeline),
         errors: failures.iter().map(|failure| failure.line.clone()).collect(),
         files_read: file::read(&timeline),
         files_modified: file::modified(&timeline),

@@ -68,6 +68,11 @@ impl Phrase {
         })
     }
 
+    /// The words before a place that [`find`](Self::find) has given.
+    pub(super) fn before(&self, at: usize) -> impl DoubleEndedIterator<Item = &str> {
+        self.text.get(..at).unwrap_or_default().split_ascii_whitespace()
+    }
+
     /// Whether it begins with one of these.
     pub(super) fn begins(&self, list: &[&str]) -> bool {
         let text = self.text.trim_start();

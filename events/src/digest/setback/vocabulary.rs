@@ -1,0 +1,120 @@
+//! Words by which an attempt that failed shows. A list is a guess that helps: what it lacks is not found.
+
+/// What says it whatever stands around it, unless it is denied or explained.
+pub(super) const FAILED: [&str; 34] = [
+    "dead end",
+    "a dead-end",
+    "did not work",
+    "didn't work",
+    "did not help",
+    "didn't help",
+    "did not pan out",
+    "didn't pan out",
+    "has not worked",
+    "hasn't worked",
+    "i gave up",
+    "we gave up",
+    "gave up on",
+    "i give up",
+    "giving up on",
+    "given up on",
+    "i abandoned",
+    "we abandoned",
+    "abandoned the",
+    "abandoned that",
+    "abandoned this",
+    "abandoned it",
+    "abandoning the",
+    "abandoning that",
+    "abandoning this",
+    "was abandoned",
+    "were abandoned",
+    "in vain",
+    "to no avail",
+    "without success",
+    "failed approach",
+    "failed attempt",
+    "approach failed",
+    "attempt failed",
+];
+/// What is given up when it is said of an attempt, or with a reason of what is pointed at.
+pub(super) const WEIGHED: [&str; 12] = [
+    "does not work",
+    "doesn't work",
+    "will not work",
+    "won't work",
+    "cannot work",
+    "can't work",
+    "does not help",
+    "doesn't help",
+    "would not work",
+    "wouldn't work",
+    "would not help",
+    "wouldn't help",
+];
+/// What an attempt is called.
+pub(super) const ATTEMPTS: [&str; 16] = [
+    "approach",
+    "approaches",
+    "attempt",
+    "attempts",
+    "hack",
+    "idea",
+    "method",
+    "neither",
+    "option",
+    "solution",
+    "strategy",
+    "tried",
+    "trick",
+    "variant",
+    "way",
+    "workaround",
+];
+/// What points at one.
+pub(super) const DEMONSTRATIVES: [&str; 6] = ["that", "this", "which", "both", "alone", "these"];
+/// Verbs that undo what was done.
+pub(super) const UNDOING: [&str; 9] =
+    ["revert", "reverted", "reverting", "rolled back", "rolling back", "roll back", "backed out", "undid", "withdrew"];
+/// How something is taken away again, with [`TAKING`] before it.
+pub(super) const REMOVING: [(&str, &str); 3] = [("out", "again"), ("back", "out"), ("out", "entirely")];
+/// See [`REMOVING`].
+pub(super) const TAKING: [&str; 9] = ["take", "taking", "took", "taken", "rip", "ripped", "pull", "pulled", "backed"];
+/// What gives a reason.
+pub(super) const REASONS: [&str; 5] = ["because", "since", "as it", "as they", "so that"];
+/// Sentences that begin so put a case, or tell the next step.
+pub(super) const CASES: [&str; 14] = [
+    "if",
+    "when",
+    "whenever",
+    "unless",
+    "should",
+    "whether",
+    "in case",
+    "let me",
+    "let's",
+    "check",
+    "make sure",
+    "tell me",
+    "even if",
+    "once",
+];
+/// Headings of lists of what failed; lower case, without their marks.
+pub(super) const HEADS: [&str; 16] = [
+    "what did not work",
+    "what didn't work",
+    "what does not work",
+    "what doesn't work",
+    "did not work",
+    "didn't work",
+    "what failed",
+    "tried and failed",
+    "tried without success",
+    "tried in vain",
+    "failed approaches",
+    "failed attempts",
+    "approaches that failed",
+    "approaches that did not work",
+    "dead ends",
+    "abandoned",
+];
