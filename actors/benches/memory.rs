@@ -4,7 +4,7 @@
 
 use std::sync::OnceLock;
 
-use baton_actors::memory::{Checkpoint, Entry, GraphQuery, Query, Searcher, Sieve, Store};
+use baton_actors::memory::{Checkpoint, Entry, GraphQuery, Query, Searcher, Sieve, Store, Titles};
 use baton_events::conversation::{Agent, Role};
 use baton_events::graph::{Assertion, Graph, Label, Mention, Relation, fact_uuid, node_uuid};
 use baton_events::record::{Position, SessionId, Timestamp};
@@ -88,6 +88,7 @@ struct Made {
     units: Vec<Unit>,
     graph: Graph,
     outcomes: Outcomes,
+    titles: Titles,
 }
 
 /// Entities and facts of one session: about as many as a session of that length has.
@@ -148,6 +149,7 @@ fn made(units: usize) -> Vec<Made> {
             Made {
                 graph: graph(&id, &mut dice),
                 outcomes: Outcomes::default(),
+                titles: Titles::default(),
                 id,
                 title: text(&mut dice, false).chars().take(60).collect(),
                 episode: units.iter().step_by(10).map(|unit| unit.text.as_str()).collect::<Vec<_>>().join("\n"),
@@ -173,6 +175,7 @@ fn entry(made: &Made, changed_from: usize) -> Entry<'_> {
         outcomes: &made.outcomes,
         parent: None,
         links: &[],
+        titles: &made.titles,
         units: &made.units,
         changed_from,
     }

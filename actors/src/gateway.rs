@@ -22,6 +22,7 @@ mod rate;
 mod resolve;
 mod shown;
 mod socket;
+mod titles;
 mod usage;
 
 use std::path::PathBuf;

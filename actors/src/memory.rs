@@ -41,6 +41,7 @@ mod stopwords;
 mod store;
 #[cfg(test)]
 mod tests;
+mod titles;
 mod turns;
 mod whole;
 
@@ -61,10 +62,11 @@ pub use outcomes::{By, WitnessQuery, Witnesses};
 pub use query::Query;
 pub use searcher::{Hit, Kind, Searcher};
 pub use store::{Checkpoint, Opened, Store};
+pub use titles::Titles;
 
 /// What a memory on disk must have been written by to be used. To be raised with every change of the analyzer, the
 /// fields, the cutting into units, entities and facts, the filter or the redaction.
-pub const PROJECTION_VERSION: u32 = 6;
+pub const PROJECTION_VERSION: u32 = 7;
 
 /// Sessions named by one transcript that the memory keeps: agents write one, or a few.
 pub const MAX_LINKS: usize = 16;
@@ -96,6 +98,8 @@ pub struct Entry<'a> {
     pub parent: Option<&'a SessionId>,
     /// The sessions that its transcript names, with what they are to it; the first [`MAX_LINKS`] are kept.
     pub links: &'a [(Link, SessionId)],
+    /// What it has to do with titles beside its own.
+    pub titles: &'a Titles,
     /// All units of the session.
     pub units: &'a dyn Units,
     /// The first unit that may differ from what the memory holds, in itself or in one of the two units on either side

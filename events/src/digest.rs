@@ -94,6 +94,8 @@ const TELLING_TITLE_CHARS: usize = 20;
 pub struct Episode {
     /// The title: the best that the transcript gives, else the first sentence of the objective, else of the first reply.
     pub title: String,
+    /// Whether the transcript gives the title.
+    pub is_titled: bool,
     /// What the session was for: its first typed prompt, after the title when the transcript gives one.
     pub objective: String,
     /// What a person typed, in transcript order, one line each: prompts, and what they said to a tool (the reason of a
@@ -213,6 +215,7 @@ fn of_held(items: &[Item], show: &Show) -> Episode {
     let purpose = if objective.is_empty() { first_reply() } else { &objective };
     let mut episode = Episode {
         title: timeline.title.clone().unwrap_or_else(|| first_line(purpose)),
+        is_titled: timeline.title.is_some(),
         objective: match &timeline.title {
             Some(title) if !timeline.title_is_prompt => titled(title, objective),
             _ => objective,
@@ -235,6 +238,24 @@ fn of_held(items: &[Item], show: &Show) -> Episode {
     };
     episode.continuation_context = continuation::paragraph(&timeline, &failures, &episode);
     episode
+}
+
+impl Episode {
+    /// Takes a title that stands elsewhere, if its own transcript gives none.
+    pub fn entitle(&mut self, title: &str) {
+        let title = one_line(title, TITLE_CHARS);
+        if self.is_titled || title.is_empty() {
+            return;
+        }
+        let before = continuation::objective(self);
+        self.objective = titled(&title, std::mem::take(&mut self.objective));
+        (self.title, self.is_titled) = (title, true);
+        if let (Some(before), Some(now)) = (before, continuation::objective(self))
+            && let Some(rest) = self.continuation_context.strip_prefix(&before)
+        {
+            self.continuation_context = format!("{now}{rest}");
+        }
+    }
 }
 
 /// The first prompt that asks for something; with the next one if it is a mere greeting. Line breaks are kept out.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use baton_actors::memory::{Checkpoint, Entry, Query, Searcher, Store};
+use baton_actors::memory::{Checkpoint, Entry, Query, Searcher, Store, Titles};
 use baton_events::conversation::Agent;
 use baton_events::graph::Graph;
 use baton_events::record::{Position, SessionId, Timestamp};
@@ -145,6 +145,7 @@ fn put(store: &mut Store, session: &Session) -> Result<(), Error> {
         indexed_at: ended_at.unwrap_or(Timestamp(0)),
         parent: None,
         links: &[],
+        titles: &Titles::default(),
         units: &session.units,
         changed_from: 0,
         graph: &Graph::default(),

@@ -154,6 +154,7 @@ fn mislead_memory(world: &World, session: &str) {
             indexed_at: Timestamp(0),
             parent: None,
             links: &[],
+            titles: &Default::default(),
             units: &Vec::<Unit>::new(),
             changed_from: 0,
             graph: &Graph::default(),

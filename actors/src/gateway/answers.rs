@@ -1,7 +1,6 @@
 //! States and episodes in the contract's words. Every text is redacted once more on its way out, with today's rules.
 
-use baton_events::conversation::Item;
-use baton_events::digest::{self, Pointed, Show};
+use baton_events::digest::{Episode as Digest, Metadata as Numbers, Pointed};
 use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::{
@@ -85,10 +84,8 @@ pub(super) fn hit(table: &SessionTable, hit: memory::Hit) -> Hit {
     }
 }
 
-pub(super) fn episode(show: &Show, id: &SessionId, current: &EpisodeRef, items: &[Item]) -> Episode {
-    let episode = digest::digest(items, show);
+pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, numbers: &Numbers) -> Episode {
     let content = out(&episode.content());
-    let numbers = digest::Metadata::of(items, current.to);
     Episode {
         uuid: current.uuid.to_string(),
         tier: current.tier.as_str().to_owned(),

@@ -5,7 +5,7 @@ use baton_events::digest::{Abridged, Episode, Show};
 use baton_events::record::SessionId;
 use baton_events::session::EpisodeRef;
 
-use super::Services;
+use super::{Services, titles};
 use crate::indexer::EpisodeError;
 
 /// All items of what `current` names, see [`read`].
@@ -17,7 +17,7 @@ pub(super) fn of(
     read(services, id, current, |episode| services.indexer.conversation(id, episode))
 }
 
-/// The digest of what `current` names, see [`read`]. Its conversation is not in memory, however long it is.
+/// The digest of what `current` names, see [`read`], under the title that another session gives it if it has none. Its conversation is not in memory, however long it is.
 pub(super) fn digest(
     services: &Services,
     id: &SessionId,
@@ -27,7 +27,9 @@ pub(super) fn digest(
     read(services, id, current, |episode| {
         let mut abridged = Abridged::default();
         services.indexer.each(id, episode, |item| abridged.push(item))?;
-        Ok(abridged.digest(show))
+        let mut episode = abridged.digest(show);
+        titles::entitle(services, id, &mut episode);
+        Ok(episode)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_events::digest::Show;
+use baton_events::digest::{self, Metadata, Show};
 use baton_events::memo::{self, Memo, Words};
 use baton_events::protocol::answer;
 use baton_events::redact::redact;
@@ -58,12 +58,13 @@ pub(super) fn show(services: &Arc<Services>, uuid: Uuid, memo: &Memo) -> Result<
     };
     let items = indexer::memo_items(&words, memo);
     let current = indexer::as_episode(uuid, memo);
+    let (digest, numbers) = (digest::digest(&items, &Show::default()), Metadata::of(&items, current.to));
     let episode = answer::Episode {
         name: words.name.clone(),
         title: words.name.clone(),
         objective: words.description.clone(),
         content: words.body,
-        ..answers::episode(&Show::default(), &key, &current, &items)
+        ..answers::episode(&key, &current, digest, &numbers)
     };
     Ok(answer::Show { row, episode: Some(episode), usage: None, relations: Vec::new() })
 }

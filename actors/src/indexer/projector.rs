@@ -423,6 +423,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let graph = graph::graph(items, &episode, &surroundings);
         let outcomes = outcomes::outcomes(items, &episode, &surroundings);
         outline.let_go();
+        let titles = std::mem::take(&mut outline.titles).with_own(episode.is_titled);
         let (content, title) = (episode.content(), episode.title);
         let entry = Entry {
             session,
@@ -437,6 +438,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             indexed_at: current.at,
             parent: state.parent(),
             links: &outline.links,
+            titles: &titles,
             units: &Turns { conversation: &conversation, withdrawn: &outline.withdrawn, count: outline.units },
             changed_from: outline.changed_from,
             graph: &graph,

@@ -209,6 +209,7 @@ impl Drafter {
         if let Some(parent) = entry.parent {
             document.add_text(fields.parent, parent.as_str());
         }
+        entry.titles.write(fields, &mut document);
         document
     }
 }
@@ -498,6 +499,7 @@ mod tests {
             indexed_at: Timestamp(0),
             parent: None,
             links: &[],
+            titles: &super::super::Titles::default(),
             units: &units,
             changed_from: 0,
             graph: &graph,

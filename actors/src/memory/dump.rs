@@ -77,6 +77,7 @@ fn segment_lines(snapshot: &Snapshot, number: usize, take: &mut dyn FnMut(Key, S
         let ordinal = segment.ordinal.first(doc).unwrap_or(0);
         let pairs = segment.pairs.as_ref().and_then(|pairs| pairs.first(doc));
         let head = snapshot.head_at(address);
+        let titles = segment.titles.shown(doc);
         let digest = digests.get(&doc).copied().unwrap_or(0);
         let graph = segment.graph.as_ref().and_then(|columns| columns.shown(doc));
         let tried = stored.get_first(snapshot.fields.outcomes).is_some();
@@ -87,8 +88,10 @@ fn segment_lines(snapshot: &Snapshot, number: usize, take: &mut dyn FnMut(Key, S
             (false, Some(shown)) => shown.0,
         };
         let graph = graph.map(|(_, shown)| shown).unwrap_or_default();
-        let line =
-            format!("{session:?} kind={} {head:?} pairs={pairs:?}{graph} terms={digest:016x} {fields:?}", kind.1);
+        let line = format!(
+            "{session:?} kind={} {head:?} pairs={pairs:?} titles={titles}{graph} terms={digest:016x} {fields:?}",
+            kind.1
+        );
         take((session, kind, ordinal), line);
     }
     Ok(())

@@ -31,6 +31,8 @@ pub(super) mod column {
     pub(crate) const LAST: &str = "last";
     pub(crate) const RESTS: &str = "rests";
     pub(crate) const SETTLES: &str = "settles";
+    pub(crate) const LEAF: &str = "leaf";
+    pub(crate) const SILENT: &str = "silent";
 }
 
 /// What `kind` holds. Turns have none: they are all the rest.
@@ -137,6 +139,14 @@ pub(super) struct Fields {
     pub(super) failed: Field,
     /// Outcomes, stored: what was tried and how it went, as JSON.
     pub(super) outcomes: Field,
+    /// Sessions, stored: there where the transcript says itself what its session is called.
+    pub(super) titled: Field,
+    /// Sessions: keys of records of other sessions that its transcript gives a title to.
+    pub(super) leaf: Field,
+    /// Sessions, stored: these titles, in the same order.
+    pub(super) given: Field,
+    /// Sessions: keys of records that no turn is made of.
+    pub(super) silent: Field,
 }
 
 /// The schema, and its fields by name.
@@ -209,6 +219,10 @@ pub(super) fn build() -> (Schema, Fields) {
         tried: schema.add_text_field("tried", raw()),
         failed: schema.add_text_field("failed", packed(Packed::Tokens, frequencies)),
         outcomes: schema.add_text_field("outcomes", STORED),
+        titled: schema.add_u64_field("titled", STORED),
+        leaf: schema.add_u64_field(column::LEAF, number()),
+        given: schema.add_text_field("given", STORED),
+        silent: schema.add_u64_field(column::SILENT, number()),
     };
     (schema.build(), fields)
 }

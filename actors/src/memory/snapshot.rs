@@ -11,6 +11,7 @@ use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, Term};
 
 use super::Error;
 use super::schema::{Fields, PLACE_BORDER, column, kind};
+use super::titles::TitleColumns;
 
 /// A committed state. Cheap to share; never changes.
 #[derive(Clone)]
@@ -50,6 +51,7 @@ pub(super) struct Segment {
     pub(super) pairs: Option<Column<u64>>,
     /// `None` when the segment holds neither mentions nor assertions.
     pub(super) graph: Option<GraphColumns>,
+    pub(super) titles: TitleColumns,
     /// Session ids by their number in `session`.
     pub(super) ids: Vec<Box<str>>,
     /// Places by their number in `place`.
@@ -186,6 +188,7 @@ impl Segment {
             at: columns.column_opt::<i64>(column::AT)?,
             pairs: columns.column_opt::<u64>(column::PAIRS)?,
             since: columns.column_opt(column::SINCE)?,
+            titles: TitleColumns::open(reader)?,
             graph: match columns.column_opt::<u64>(column::SUBJECT)? {
                 None => None,
                 Some(subject) => Some(GraphColumns {

@@ -7,6 +7,7 @@ mod flips;
 mod graph;
 mod outcomes;
 mod ranking;
+mod titles;
 mod upkeep;
 
 use baton_events::conversation::{Agent, Link, Role};
@@ -17,7 +18,7 @@ use baton_events::turns::Unit;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{Checkpoint, Entry, Hit, Query, Searcher, Store};
+use super::{Checkpoint, Entry, Hit, Query, Searcher, Store, Titles};
 
 /// A session as a test writes it.
 #[derive(Clone, Debug)]
@@ -31,6 +32,7 @@ struct Session {
     graph: Graph,
     outcomes: Outcomes,
     links: Vec<(Link, SessionId)>,
+    titles: Titles,
 }
 
 impl Session {
@@ -45,6 +47,7 @@ impl Session {
             graph: Graph::default(),
             outcomes: Outcomes::default(),
             links: Vec::new(),
+            titles: Titles::default(),
         }
     }
 
@@ -73,6 +76,7 @@ impl Session {
             indexed_at: Timestamp(1_773_480_500_000 + self.units.len() as i64),
             parent: None,
             links: &self.links,
+            titles: &self.titles,
             units: &self.units,
             changed_from,
             graph: &self.graph,

@@ -192,6 +192,26 @@ fn an_old_title_counts_only_in_the_session_whose_record_it_names() {
 }
 
 #[test]
+fn a_title_from_elsewhere_is_taken_where_the_transcript_gives_none() {
+    let told = |session: Session, title: &str| {
+        let mut episode = digest(&session.items, &Show::default());
+        episode.entitle(title);
+        let before = episode.clone();
+        episode.entitle("Something else");
+        assert_eq!(episode.title == "Something else", !before.is_titled, "the first one stays");
+        before
+    };
+    let start = || Session::default().prompt("Fix it now please");
+    let episode = told(start(), "Token\nbug");
+    assert_eq!((episode.title.as_str(), episode.objective.as_str()), ("Token bug", "Token bug: Fix it now please"));
+    assert!(episode.content().starts_with("# Token bug\n"), "{}", episode.content());
+    assert!(episode.continuation_context.starts_with("Objective: Token bug: Fix it now please"), "{episode:?}");
+    assert_eq!(episode.content().matches("Token bug: Fix it now").count(), 1, "{}", episode.content());
+    assert_eq!(told(start(), " "), digest(&start().items, &Show::default()));
+    assert_eq!(told(start().title(TitleSource::Model, "Mine"), "Yours").title, "Mine");
+}
+
+#[test]
 fn a_title_does_not_end_in_the_number_of_a_point() {
     for (title, expected) in [
         ("Report with file and line: 1.", "Report with file and line"),

@@ -33,12 +33,12 @@ pub(in crate::gateway) async fn blame(
             let whole = format!("{}/{}", directory.trim_end_matches('/'), path.trim_start_matches("./"));
             let told = outcomes::blame(&whole, &heard.witnesses, own, limit);
             if !told.sessions.is_empty() {
-                return Ok(told);
+                return Ok(court.entitled(told));
             }
         }
         let mut told = outcomes::blame(&path, &heard.witnesses, own, limit);
         told.more_sessions = told.more_sessions.saturating_add(heard.more);
-        Ok(told)
+        Ok(court.entitled(told))
     };
     let question = (asked.path.as_str(), asked.project.as_deref(), asked.wait);
     let (told, freshness) = judged(question, &asked.caller, services, out, judge).await?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use baton_events::digest::{self, Episode};
+use baton_events::digest::Episode;
 use baton_events::graph::Relation;
 use baton_events::projection::table::{Row, SessionTable};
 use baton_events::protocol::{Failure, RecallParams, answer, code};
@@ -224,8 +224,8 @@ impl Looking {
             };
             let Some(current) = row.state.episode.clone() else { continue };
             // One that cannot be read is told of by whoever lists episodes.
-            let Ok((_, items)) = conversation::of(&self.services, &id, current) else { continue };
-            let episode = digest::digest(&items, &self.settings.filtering);
+            let read = conversation::digest(&self.services, &id, current, &self.settings.filtering);
+            let Ok((_, episode)) = read else { continue };
             let passages = Some(hit).filter(|hit| hit.kind == "turn").into_iter().collect();
             sessions.push(Session { id, row, episode, passages });
         }

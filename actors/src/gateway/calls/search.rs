@@ -12,8 +12,8 @@ use baton_events::session::{Phase, State};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::narrowing::{self, Narrowing};
-use crate::gateway::{Services, answers, family, lazy, resolve, shown};
-use crate::memory::{Demands, Query, Searcher};
+use crate::gateway::{Services, answers, family, lazy, resolve, shown, titles};
+use crate::memory::{self, Demands, Query, Searcher};
 use crate::obstacle::Obstacle;
 use crate::settings::Settings;
 
@@ -158,6 +158,10 @@ pub(super) fn find(
     let narrowing = Narrowing::of(question, table, settings, searcher, directory).map_err(broke)?;
     let row = |id: &str| SessionId::new(id).and_then(|id| table.get(&id).cloned());
     let left_out = wanted.asking.as_ref().filter(|_| wanted.leaves_out_asking);
+    let called = |hit: memory::Hit| {
+        let title = titles::given(searcher, table, settings, &hit.session_id).unwrap_or(hit.title);
+        answers::hit(table, memory::Hit { title, ..hit })
+    };
     let hidden =
         |id: &str| left_out.is_some_and(|asking| asking.as_str() == id) || shown::hidden(table, settings, &[], id);
     let admits = |id: &str| match shown::memo_as_state(table, id) {
@@ -177,7 +181,7 @@ pub(super) fn find(
         let sessions = narrowing.latest(question, table, &outside, wanted.sessions);
         let listed = searcher.listed(&sessions).map_err(broke)?;
         let filters = narrowing::filters(question);
-        let hit = |hit| answer::Hit { matched: filters.clone(), ..answers::hit(table, hit) };
+        let hit = |hit| answer::Hit { matched: filters.clone(), ..called(hit) };
         return Ok(Found { hits: listed.into_iter().map(hit).collect(), notes: told(notes) });
     }
     let own = directory.filter(|_| project.is_none()).map(|directory| crate::place::of(directory).project);
@@ -209,7 +213,7 @@ pub(super) fn find(
             notes.push(format!("no passage has {}: found by the words instead", phrases.join(" and ")));
         }
     }
-    let mut hits: Vec<answer::Hit> = hits.into_iter().map(|hit| answers::hit(table, hit)).collect();
+    let mut hits: Vec<answer::Hit> = hits.into_iter().map(called).collect();
     // The first place of what was added is the best one, and stands for all of it.
     hits.dedup_by(|second, first| second.source.is_some() && second.session_id == first.session_id);
     Ok(Found { hits, notes: told(notes) })

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use baton_events::digest::{Metadata, digest};
 use baton_events::protocol::{Failure, ShowParams, answer};
 
 use super::{Ended, internal};
 use crate::gateway::family::Family;
-use crate::gateway::{Services, answers, conversation, memo, resolve, usage};
+use crate::gateway::{Services, answers, conversation, memo, resolve, titles, usage};
 
 pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services>) -> Result<answer::Show, Ended> {
     if let Some((uuid, added)) = memo::meant(services, &asked.session) {
@@ -40,7 +41,11 @@ pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services
         let relations = related
             .and_then(|(family, searcher)| family.relations(&row, &items, &services, &table, searcher).ok())
             .unwrap_or_default();
-        let episode = current.as_ref().map(|current| answers::episode(&settings.filtering, &id, current, &items));
+        let episode = current.as_ref().map(|current| {
+            let (mut episode, numbers) = (digest(&items, &settings.filtering), Metadata::of(&items, current.to));
+            titles::entitle(&services, &id, &mut episode);
+            answers::episode(&id, current, episode, &numbers)
+        });
         let usage = current.as_ref().map(|_| usage::of(&services, &table, family.as_ref(), &items));
         Ok::<_, Failure>(answer::Show { row: shown, episode, usage, relations })
     });

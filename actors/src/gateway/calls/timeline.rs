@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use baton_events::digest::{self, Episode};
+use baton_events::digest::Episode;
 use baton_events::projection::table::Row;
 use baton_events::protocol::{Failure, TimelineParams, answer, code, method};
 use baton_events::query::moment;
@@ -85,8 +85,9 @@ fn key(question: &page::Question, cursor: &str) -> Result<Key, Failure> {
 /// A session in a line. One whose conversation cannot be read is told by what the table knows.
 fn told(services: &Services, id: &SessionId, row: &Row) -> answer::Past {
     let state = &row.state;
-    let items = state.episode.clone().and_then(|current| conversation::of(services, id, current).ok());
-    let episode = items.map(|(_, items)| digest::digest(&items, &services.settings.now().filtering));
+    let show = services.settings.now().filtering;
+    let read = state.episode.clone().and_then(|current| conversation::digest(services, id, current, &show).ok());
+    let episode = read.map(|(_, episode)| episode);
     let (started, ended) = (state.first_at, state.last_activity());
     let duration = started.map(|started| ended.since_ms(started).max(0) as u64 / 1_000);
     let mut past = answer::Past {

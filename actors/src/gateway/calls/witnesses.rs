@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::search::{Ready, asking, ready};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
-use crate::gateway::{Services, lazy, resolve};
+use crate::gateway::{Services, lazy, resolve, titles};
 use crate::memory::{By, Searcher, WitnessQuery};
 use crate::settings::Settings;
 
@@ -56,6 +56,18 @@ impl Court {
         let heard =
             self.searcher.witnesses(&query).map_err(|error| internal("what was tried is not readable", error))?;
         Ok(Heard { witnesses: heard.found, more: u32::try_from(heard.more).unwrap_or(u32::MAX) })
+    }
+}
+
+impl Court {
+    /// With the titles that other sessions give.
+    pub(super) fn entitled(&self, mut told: answer::Blame) -> answer::Blame {
+        for session in &mut told.sessions {
+            let id = SessionId::new(&session.session_id);
+            let title = id.and_then(|id| titles::given(&self.searcher, &self.table, &self.settings, &id));
+            session.title = title.unwrap_or_else(|| std::mem::take(&mut session.title));
+        }
+        told
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::candidate::{ended_at, is_over, is_under_way};
-use crate::gateway::{Services, conversation};
+use crate::gateway::{Services, conversation, titles};
 use crate::looks::Looks;
 
 /// Facts that are kept: some KB each.
@@ -31,7 +31,10 @@ pub struct Handoffs {
 
 /// The last ones that were wanted, the newest last.
 #[derive(Default)]
-struct Kept(VecDeque<(Uuid, Show, Arc<Facts>)>);
+struct Kept(VecDeque<(Key, Arc<Facts>)>);
+
+/// An episode, how it is shown, and the title that another session gives it.
+type Key = (Uuid, Show, Option<String>);
 
 impl Handoffs {
     /// How files are looked at that a session worked on.
@@ -50,21 +53,26 @@ impl Handoffs {
 }
 
 impl Kept {
-    fn get(&mut self, episode: Uuid, show: Show) -> Option<Arc<Facts>> {
-        let at = self.0.iter().position(|(known, shown, _)| (*known, *shown) == (episode, show))?;
+    fn get(&mut self, key: &Key) -> Option<Arc<Facts>> {
+        let at = self.0.iter().position(|(known, _)| known == key)?;
         let found = self.0.remove(at)?;
-        let facts = found.2.clone();
+        let facts = found.1.clone();
         self.0.push_back(found);
         Some(facts)
     }
 
-    fn put(&mut self, episode: Uuid, show: Show, facts: Arc<Facts>) {
-        self.0.retain(|(known, _, _)| *known != episode);
-        self.0.push_back((episode, show, facts));
+    fn put(&mut self, key: Key, facts: Arc<Facts>) {
+        self.0.retain(|((known, ..), _)| *known != key.0);
+        self.0.push_back((key, facts));
         while self.0.len() > KEPT {
             self.0.pop_front();
         }
     }
+}
+
+/// Under what the facts of an episode are kept. Blocks for reads of the index, if any session gives titles.
+fn key(services: &Services, id: &SessionId, current: &EpisodeRef) -> Key {
+    (current.uuid, services.settings.now().filtering, titles::of(services, id))
 }
 
 /// The facts of a session's episode, or of the one that has replaced it. `None`: they cannot be had before `until`; those that
@@ -75,8 +83,7 @@ pub(super) async fn facts(
     current: EpisodeRef,
     until: Instant,
 ) -> Option<(EpisodeRef, Arc<Facts>)> {
-    let show = services.settings.now().filtering;
-    if let Some(facts) = services.handoffs.kept().get(current.uuid, show) {
+    if let Some(facts) = services.handoffs.kept().get(&key(services, id, &current)) {
         return Some((current, facts));
     }
     let (services, id) = (services.clone(), id.clone());
@@ -90,7 +97,7 @@ fn read(services: &Services, id: &SessionId, current: EpisodeRef) -> Option<(Epi
     match conversation::digest(services, id, current, &show) {
         Ok((current, episode)) => {
             let facts = Arc::new(Facts::of(&episode));
-            services.handoffs.kept().put(current.uuid, show, facts.clone());
+            services.handoffs.kept().put(key(services, id, &current), facts.clone());
             Some((current, facts))
         }
         Err(error) => {
@@ -116,8 +123,8 @@ pub(crate) async fn prepare(services: Arc<Services>) {
             let prepared = tokio::task::spawn_blocking(move || {
                 let _room = room;
                 for (id, current) in last_of_projects(&working) {
-                    let show = working.settings.now().filtering;
-                    if working.handoffs.kept().get(current.uuid, show).is_none() {
+                    let key = key(&working, &id, &current);
+                    if working.handoffs.kept().get(&key).is_none() {
                         read(&working, &id, current);
                     }
                 }
@@ -168,14 +175,14 @@ mod tests {
         let mut kept = Kept::default();
         let (show, uuid) = (Show::default(), |n: usize| Uuid::from_u128(n as u128));
         for n in 0..KEPT {
-            kept.put(uuid(n), show, Arc::default());
+            kept.put((uuid(n), show, None), Arc::default());
         }
-        assert!(kept.get(uuid(0), show).is_some());
-        kept.put(uuid(KEPT), show, Arc::default());
-        assert!(kept.get(uuid(1), show).is_none(), "it was wanted longest ago");
-        assert!(kept.get(uuid(0), show).is_some() && kept.get(uuid(KEPT), show).is_some());
+        assert!(kept.get(&(uuid(0), show, None)).is_some());
+        kept.put((uuid(KEPT), show, None), Arc::default());
+        assert!(kept.get(&(uuid(1), show, None)).is_none(), "it was wanted longest ago");
+        assert!(kept.get(&(uuid(0), show, None)).is_some() && kept.get(&(uuid(KEPT), show, None)).is_some());
         assert_eq!(kept.0.len(), KEPT);
         let less = Show { keep_agent_responses: false, ..show };
-        assert!(kept.get(uuid(0), less).is_none(), "shown otherwise it says something else");
+        assert!(kept.get(&(uuid(0), less, None)).is_none(), "shown otherwise it says something else");
     }
 }

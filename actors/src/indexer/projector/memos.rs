@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::{Error, Projector};
 use crate::chunks;
-use crate::memory::Entry;
+use crate::memory::{Entry, Titles};
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// Takes in an event of a memo.
@@ -82,6 +82,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             indexed_at: memo.at,
             parent: None,
             links: &[],
+            titles: &Titles::default(),
             units: &units,
             changed_from: 0,
             graph: &graph,

@@ -11,7 +11,7 @@ use baton_events::withdrawn::Withdrawn;
 
 use crate::indexer::conversation::Conversation;
 use crate::indexer::episode;
-use crate::memory::{self, MAX_LINKS, Units};
+use crate::memory::{self, MAX_LINKS, Titles, Units};
 
 /// What is known of a conversation that was gone through.
 #[derive(Debug, Default)]
@@ -27,6 +27,8 @@ pub(super) struct Outline {
     pub(super) ended_at: Option<Timestamp>,
     /// The sessions that it names, each once.
     pub(super) links: Vec<(Link, SessionId)>,
+    /// The titles that it gives, and by which it may be given one.
+    pub(super) titles: Titles,
     /// The prompts that are withdrawn.
     pub(super) withdrawn: Withdrawn,
     /// What a digest holds of one that is not in memory.
@@ -88,6 +90,7 @@ impl Outline {
             stream.mark();
         }
         self.count += 1;
+        self.titles.note(item);
         let Ok(()) = stream.push(item, &mut |_| Ok::<_, Infallible>(()));
         match &item.body {
             Body::Meta(Meta::Link { link, session }) if self.links.len() < MAX_LINKS => {
