@@ -143,7 +143,7 @@ fn thousands_of_transcripts_at_once_are_all_there() {
     world.transcript("-work-0", &id(1)).prompt("the wheatear is here before them");
     assert_eq!(world.found("wheatear"), [id(1)]);
     let record = world.transcript("-work-0", "x").prompt_record("one of the many fieldfares").to_string();
-    for number in 0..5_000_u32 {
+    for number in 0..3_000_u32 {
         let folder = world.projects().join(format!("-work-{}", number % 50));
         std::fs::create_dir_all(&folder).unwrap();
         let name = id(10_000 + number);
@@ -155,12 +155,12 @@ fn thousands_of_transcripts_at_once_are_all_there() {
     }
     let came = wait(|| {
         let status = world.json(&["status"]);
-        status["transcripts"] == 5_001 && status["backlog"]["pending"] == 0
+        status["transcripts"] == 3_001 && status["backlog"]["pending"] == 0
     });
     assert!(came, "{}", world.json(&["status"]));
     let sessions = world.json(&["status"])["sessions"].clone();
     let all: u64 = sessions.as_object().unwrap().values().filter_map(Value::as_u64).sum();
-    assert_eq!(all, 5_001, "{sessions}");
+    assert_eq!(all, 3_001, "{sessions}");
 }
 
 /// The most memory that the daemon has had, in MB.
@@ -209,12 +209,12 @@ fn a_long_conversation_is_indexed_in_little_memory() {
     world.transcript("-work-one", &id(1)).prompt("the small one: a siskin");
     world.close(&id(1));
     let before = peak_mb(&world);
-    // 300 MB as agents write them: of each turn some words, a call, and far more output than is kept of it.
+    // 120 MB as agents write them: of each turn some words, a call, and far more output than is kept of it.
     let mut long = world.transcript("-work-two", &id(2));
     long.prompt("before it the brambling");
     let output = "a line that a build has printed\n".repeat(320);
     let mut file = BufWriter::new(OpenOptions::new().append(true).open(long.path()).unwrap());
-    for turn in 0..15_000_u32 {
+    for turn in 0..6_000_u32 {
         let word = |at: u32| format!("w{}", (turn * 31 + at * at).wrapping_mul(2_654_435_761) % 9_973);
         let words: Vec<String> = (0..90).map(word).collect();
         let (call, command) = (format!("t{turn}"), format!("make part-{turn}"));
@@ -227,13 +227,13 @@ fn a_long_conversation_is_indexed_in_little_memory() {
         }
     }
     file.flush().unwrap();
-    assert!(std::fs::metadata(long.path()).unwrap().len() > 300_000_000);
+    assert!(std::fs::metadata(long.path()).unwrap().len() > 120_000_000);
     long.reply("after it the crossbill");
     // Longer than a close or a search waits.
     assert!(wait_within(Duration::from_secs(600), || world.found("crossbill") == [id(2)]), "{}", world.log());
     assert_eq!(world.found("brambling"), [id(2)]);
-    let hit = &hits(&world.search("\"make part-7500\""))[0];
-    assert!(text(&hit["snippet"]).contains("part-7500"), "what is in its middle is found: {hit}");
+    let hit = &hits(&world.search("\"make part-3000\""))[0];
+    assert!(text(&hit["snippet"]).contains("part-3000"), "what is in its middle is found: {hit}");
     let more = peak_mb(&world) - before;
     assert!(more < 96, "{more} MB more than for a small one ({before} MB)");
 }

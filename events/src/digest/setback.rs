@@ -141,7 +141,7 @@ fn undoes(phrase: &Phrase, gives_reason: bool) -> bool {
         let subjects = ["i", "we", "i've", "we've", "i'll", "i have", "we have", "so i", "so we", "had to", "i had to"];
         phrase.begins(&[verb]) || subjects.iter().any(|subject| phrase.has(&format!("{subject} {verb}")))
     };
-    gives_reason && UNDOING.iter().any(|verb| own(verb))
+    gives_reason && UNDOING.iter().any(own)
 }
 
 /// `That approach does not work, because …`: of what is there now only an attempt counts, and with its reason.
