@@ -34,6 +34,7 @@ use crate::chunks::{self, ChunkStore, Removed};
 use crate::journal::Journal;
 use crate::limits;
 use crate::memory::Searcher;
+use crate::memory::vectors::Vectors;
 use crate::obstacle::Obstacle;
 use crate::pace::{Pace, Urgency};
 use crate::session;
@@ -65,6 +66,8 @@ pub struct Options {
     pub chunks: Arc<ChunkStore>,
     /// Directory of the memory.
     pub memory: PathBuf,
+    /// Vectors beside it, which are rid of what is forgotten as the memory is; none where another owner sees to them.
+    pub vectors: Option<Arc<Vectors>>,
     /// Jobs that take a processor at once; more wait for the disk beside them.
     pub jobs_at_once: usize,
     /// What work in the background gives way to.

@@ -43,6 +43,7 @@ mod store;
 mod tests;
 mod titles;
 mod turns;
+pub mod vectors;
 mod whole;
 
 use baton_events::conversation::{Agent, Link};

@@ -19,6 +19,7 @@ use crate::indexer;
 use crate::journal::{self, DiskJournal, Journal, OpenError};
 use crate::limits;
 use crate::lock::{self, HomeLock, LockError};
+use crate::memory::vectors::Vectors;
 use crate::memos::Memos;
 use crate::obstacle::Obstacle;
 use crate::outage::Outage;
@@ -167,6 +168,7 @@ impl System {
             outage: outage.clone(),
             stopping: stop.subscribe(),
         }));
+        let vectors = Arc::new(Vectors::at(&home.join("vectors")));
         let memos = Memos::new(journal.clone(), table.clone(), chunks.clone(), clock.clone(), outage.clone());
         let services = Services {
             home: home.clone(),
@@ -216,6 +218,7 @@ impl System {
             settings: settings.clone(),
             chunks,
             memory: home.join("memory"),
+            vectors: Some(vectors),
             jobs_at_once: processors,
             pace: pace.clone(),
         };

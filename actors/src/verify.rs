@@ -346,6 +346,7 @@ fn made_of(journal: Arc<dyn Journal>, table: TableReader, chunks: crate::chunks:
         settings,
         chunks: Arc::new(chunks),
         memory: PathBuf::new(),
+        vectors: None,
         jobs_at_once: 1,
         pace: crate::pace::Pace::new(1),
     }

@@ -22,7 +22,7 @@ pub(crate) struct Rebuilt(Port);
 impl Rebuilt {
     /// Begins one in `folder`, which must be empty or missing, beside the work of an indexer.
     pub(crate) fn begin(options: &Options, indexer: &Handle, folder: &Path) -> Result<Self, String> {
-        let options = Options { memory: folder.to_owned(), ..options.clone() };
+        let options = Options { memory: folder.to_owned(), vectors: None, ..options.clone() };
         // Nothing is collected for a memory that nobody searches.
         let (fresh, left_out) = (Arc::new(Fresh::default()), Arc::new(LeftOut::default()));
         let port = Projector::start(options, fresh, left_out, indexer.mender(), |_| {}, || {});

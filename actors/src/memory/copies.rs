@@ -32,13 +32,7 @@ impl<'a> Copies<'a> {
     /// Takes away the turns whose record an elder session holds too, and of the sessions of these the turns that are found
     /// by nothing but their neighbours, which may be such copies. One look-up for each record.
     pub(super) fn leave_out(&mut self, plan: &Plan, turns: &mut Vec<Scored>) -> Result<(), Error> {
-        let mut kept = Vec::with_capacity(turns.len());
-        for turn in turns.drain(..) {
-            if !self.is_copy(&turn)? {
-                kept.push(turn);
-            }
-        }
-        *turns = kept;
+        self.leave_out_copied(turns)?;
         if self.left_out.is_empty() || plan.stops_only {
             return Ok(());
         }
@@ -46,6 +40,18 @@ impl<'a> Copies<'a> {
             turns.iter().map(|turn| turn.address).filter(|address| self.is_of_fork(*address)).collect();
         let saying = self.saying(plan, &doubtful)?;
         turns.retain(|turn| !doubtful.contains(&turn.address) || saying.contains(&turn.address));
+        Ok(())
+    }
+
+    /// Takes away the turns whose record an elder session holds too.
+    pub(super) fn leave_out_copied(&mut self, turns: &mut Vec<Scored>) -> Result<(), Error> {
+        let mut kept = Vec::with_capacity(turns.len());
+        for turn in turns.drain(..) {
+            if !self.is_copy(&turn)? {
+                kept.push(turn);
+            }
+        }
+        *turns = kept;
         Ok(())
     }
 

@@ -17,7 +17,7 @@ use super::packed::END;
 use super::pair_count::PairCount;
 use super::plain_words::PlainWords;
 use super::schema::{Fields, PLACE_BORDER, kind};
-use super::{Entry, MAX_LINKS};
+use super::{Entry, MAX_LINKS, vectors};
 
 /// Characters of a neighbour that belong to a turn's context.
 const CONTEXT_CHARS: usize = 400;
@@ -252,6 +252,9 @@ impl Draft {
         document.add_text(fields.role, unit.role.as_str());
         if let Some(uuid) = &unit.uuid {
             document.add_u64(fields.record, kin::key(uuid));
+        }
+        if let Some(passage) = vectors::passage(&unit.text) {
+            document.add_u64(fields.content, vectors::key(passage));
         }
         document.add_text(fields.text, &unit.text);
         Some(document)

@@ -33,6 +33,8 @@ pub(super) const QUERY_TOKENS: usize = 400;
 pub(super) const QUERY_TERMS: usize = 48;
 /// Turns taken before grouping by session: 200 to 400 give the same ranking.
 pub(super) const BEST_TURNS: usize = 200;
+/// Turns nearest to what is meant that are joined with those.
+pub(super) const NEAREST_TURNS: usize = 200;
 /// How often the turns are taken again without the sessions already found, when these do not fill the page.
 pub(super) const TURN_PASSES: usize = 3;
 /// How many times as many turns are taken the next time, when most were copies of others.

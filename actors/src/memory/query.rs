@@ -17,6 +17,7 @@ use super::limits::{BESIDE_WORDS, ENTITY_NAMES, PREFIX_TERMS, QUERY_BYTES, QUERY
 use super::packed::{END, NEAR_WORDS, Packed};
 use super::prefix;
 use super::snapshot::Snapshot;
+use super::vectors::Meaning;
 
 /// A question to the memory.
 #[derive(Clone)]
@@ -42,6 +43,8 @@ pub struct Query<'a> {
     pub last: Option<&'a SessionId>,
     /// A group, project or directory whose sessions are a little favoured.
     pub favour: Option<&'a str>,
+    /// What is meant; none: words alone decide.
+    pub meaning: Option<&'a Meaning>,
 }
 
 impl<'a> Query<'a> {
@@ -58,6 +61,7 @@ impl<'a> Query<'a> {
             prefixes: &[],
             last: None,
             favour: None,
+            meaning: None,
         }
     }
 }

@@ -17,6 +17,7 @@ pub(super) mod column {
     pub(crate) const ORDINAL: &str = "ordinal";
     pub(crate) const GENERATION: &str = "generation";
     pub(crate) const RECORD: &str = "record";
+    pub(crate) const CONTENT: &str = "content";
     pub(crate) const AT: &str = "at";
     pub(crate) const PAIRS: &str = "pairs";
     pub(crate) const SUBJECT: &str = "subject";
@@ -58,6 +59,8 @@ pub(super) struct Fields {
     pub(super) unit: Field,
     /// Turns: the key of the transcript's record that it is from, which forks of the session repeat.
     pub(super) record: Field,
+    /// Turns that say something: the key of the text, by which its vector is found.
+    pub(super) content: Field,
     /// Turns: date, role, text.
     pub(super) body: Field,
     /// Turns: the body with its neighbours.
@@ -179,6 +182,7 @@ pub(super) fn build() -> (Schema, Fields) {
         ordinal: schema.add_u64_field(column::ORDINAL, number()),
         unit: schema.add_u64_field("unit", INDEXED),
         record: schema.add_u64_field(column::RECORD, number().set_indexed()),
+        content: schema.add_u64_field(column::CONTENT, number()),
         body: schema.add_text_field("body", packed(Packed::Tokens, frequencies)),
         context: schema.add_text_field("context", packed(Packed::Tokens, frequencies)),
         author: schema.add_text_field("author", named()),

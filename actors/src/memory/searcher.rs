@@ -20,6 +20,7 @@ use super::query::{Plan, Query};
 use super::snapshot::Snapshot;
 use super::store::Published;
 use super::turns::{Known, Scored};
+use super::vectors::{self, Joined, Nearness};
 use super::{Error, Reason, authors, blend, graph, matched, snippet, turns, whole};
 
 /// How many turns make a session's score.
@@ -95,6 +96,10 @@ struct Candidate {
     turns: Vec<Scored>,
     /// What its best turns come to.
     best: Score,
+    /// How near its nearest turn is to what is meant, against the nearest of all.
+    meant: Score,
+    /// Of turns that were compared with what is meant.
+    near: BTreeMap<DocAddress, Nearness>,
     /// What speaks for it, apart.
     parts: Parts,
     score: Score,
@@ -103,7 +108,8 @@ struct Candidate {
 impl Candidate {
     fn new(id: Box<str>, document: Option<DocAddress>, turns: Vec<Scored>) -> Self {
         let best = turns.iter().take(COUNTED_TURNS).map(|turn| turn.score).sum();
-        Self { id, document, turns, best, parts: Parts::default(), score: 0.0 }
+        let (meant, near) = (0.0, BTreeMap::new());
+        Self { id, document, turns, best, meant, near, parts: Parts::default(), score: 0.0 }
     }
 }
 
@@ -125,6 +131,11 @@ impl Searcher {
             true => snapshot,
             false => Arc::new(Snapshot { gone: self.gone.clone(), ..Snapshot::clone(&snapshot) }),
         }
+    }
+
+    /// Whether both ask the same memory, whatever is committed to it.
+    pub fn is_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.published, &other.published)
     }
 
     /// The same as of now: it goes on searching this committed state, whatever is committed later.
@@ -160,7 +171,7 @@ impl Searcher {
         let mut plan = Plan::read(query.text, &snapshot)?;
         plan.expand(query.prefixes, &snapshot)?;
         let limit = query.sessions.min(MAX_SESSIONS);
-        if limit == 0 || plan.is_empty() {
+        if limit == 0 || (plan.is_empty() && query.meaning.is_none()) {
             return Ok(Vec::new());
         }
         let mut candidates = candidates(&snapshot, &plan, query, limit)?;
@@ -245,7 +256,26 @@ fn candidates(snapshot: &Snapshot, plan: &Plan, query: &Query<'_>, limit: usize)
             }
         }
     }
+    if query.meaning.is_some() {
+        let by_words = candidates.iter().flat_map(|candidate| candidate.turns.iter().copied()).collect();
+        if let Some(joined) = vectors::join(snapshot, plan, query, &mut copies, by_words, COUNTED_TURNS)? {
+            add_meant(&mut candidates, joined);
+        }
+    }
     Ok(candidates)
+}
+
+/// Gives the sessions the turns that are near what is meant, and adds those that have nothing else.
+fn add_meant(candidates: &mut Vec<Candidate>, mut joined: BTreeMap<Box<str>, Joined>) {
+    for candidate in &mut *candidates {
+        if let Some(Joined { turns, best, meant, near }) = joined.remove(&candidate.id) {
+            (candidate.turns, candidate.best, candidate.meant, candidate.near) = (turns, best, meant, near);
+        }
+    }
+    candidates.extend(joined.into_iter().map(|(id, Joined { turns, best, meant, near })| {
+        let candidate = Candidate::new(id, None, turns);
+        Candidate { best, meant, near, ..candidate }
+    }));
 }
 
 /// Turns grouped by session, best first within each; equal scores in the order of the transcript.
@@ -267,7 +297,13 @@ fn by_session(snapshot: &Snapshot, turns: Vec<Scored>) -> BTreeMap<Box<str>, Vec
 
 /// Keeps the best sessions by their turns, and scores them by all that speaks for each.
 fn score(snapshot: &Snapshot, plan: &Plan, candidates: &mut Vec<Candidate>, limit: usize) -> Result<(), Error> {
-    candidates.sort_by(|a, b| b.best.total_cmp(&a.best).then_with(|| a.id.cmp(&b.id)));
+    let best = match candidates.iter().any(|candidate| candidate.meant > 0.0) {
+        true => candidates.iter().map(|candidate| candidate.best).fold(0.0, Score::max),
+        // As it is: divided, two that differ might be equal.
+        false => 1.0,
+    };
+    let lead = |candidate: &Candidate| blend::turn(candidate.best, best, candidate.meant);
+    candidates.sort_by(|a, b| lead(b).total_cmp(&lead(a)).then_with(|| a.id.cmp(&b.id)));
     candidates.truncate(limit.max(BEST_SESSIONS));
     for candidate in &mut *candidates {
         if candidate.document.is_none() {
@@ -280,7 +316,7 @@ fn score(snapshot: &Snapshot, plan: &Plan, candidates: &mut Vec<Candidate>, limi
     let documents: Vec<DocAddress> = candidates.iter().filter_map(|candidate| candidate.document).collect();
     let whole = whole::parts(snapshot, plan, &documents)?;
     for ((candidate, turns), whole) in candidates.iter_mut().zip(turns).zip(whole) {
-        candidate.parts = Parts { turns, ..whole };
+        candidate.parts = Parts { turns, meant: candidate.meant, ..whole };
         candidate.score = candidate.parts.sum();
     }
     Ok(())
@@ -354,6 +390,12 @@ fn show(
         let said = text(&document, fields.text);
         let mut matched = matched::of_turn(said, role == Some(Role::Tool), plan, analyzer);
         matched.extend(in_title);
+        if let Some(near) = candidate.near.get(&turn.address) {
+            matched.extend((near.is_close || near.is_alone).then_some(Reason::Vector));
+            if near.is_alone {
+                matched.remove(&Reason::Context);
+            }
+        }
         hits.push(Hit {
             kind: Kind::Turn,
             snippet: snippet::cut(analyzer, said, &plan.wanted),

@@ -36,13 +36,15 @@ pub(super) struct Snapshot {
 
 /// What does not change about a segment, whatever is deleted in it.
 pub(super) struct Segment {
-    id: SegmentId,
+    pub(super) id: SegmentId,
     pub(super) session: Column<u64>,
     pub(super) place: Column<u64>,
     pub(super) ordinal: Column<u64>,
     generation: Column<u64>,
     /// `None` when no turn of the segment names its record.
     pub(super) record: Option<Column<u64>>,
+    /// The key of a turn's text, by which its vector is found. `None` when no turn of the segment says anything.
+    pub(super) content: Option<Column<u64>>,
     /// `None` when nothing in the segment has a time.
     pub(super) at: Option<Column<i64>>,
     /// Likewise: when sessions began.
@@ -185,6 +187,7 @@ impl Segment {
             ordinal: columns.u64(column::ORDINAL)?,
             generation: columns.u64(column::GENERATION)?,
             record: columns.column_opt::<u64>(column::RECORD)?,
+            content: columns.column_opt::<u64>(column::CONTENT)?,
             at: columns.column_opt::<i64>(column::AT)?,
             pairs: columns.column_opt::<u64>(column::PAIRS)?,
             since: columns.column_opt(column::SINCE)?,

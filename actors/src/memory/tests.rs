@@ -9,6 +9,7 @@ mod outcomes;
 mod ranking;
 mod titles;
 mod upkeep;
+mod vectors;
 
 use baton_events::conversation::{Agent, Link, Role};
 use baton_events::graph::{Assertion, Graph, Label, Mention, Relation, fact_uuid, node_uuid};

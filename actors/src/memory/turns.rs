@@ -143,6 +143,31 @@ pub(super) fn any_of(
     Ok(any.weight(EnableScoring::enabled_from_statistics_provider(counts, &snapshot.searcher))?)
 }
 
+/// What turns come to by their words, whether these are among the best or not: 0 for those that have none of them. `turns` are
+/// ascending.
+pub(super) fn scores(snapshot: &Snapshot, plan: &Plan, turns: &[DocAddress]) -> Result<Vec<Scored>, Error> {
+    let mut scored: Vec<Scored> = turns.iter().map(|address| Scored { score: 0.0, address: *address }).collect();
+    if plan.wanted.is_empty() {
+        return Ok(scored);
+    }
+    let fields = &snapshot.fields;
+    let searched = if plan.stops_only { vec![fields.stops] } else { vec![fields.body, fields.context] };
+    let weight = any_of(snapshot, &plan.wanted, &searched, &TurnCounts(snapshot))?;
+    for turns in scored.chunk_by_mut(|one, other| one.address.segment_ord == other.address.segment_ord) {
+        let Some(segment) = turns.first().map(|turn| turn.address.segment_ord) else { continue };
+        let mut scorer = weight.scorer(snapshot.searcher.segment_reader(segment), 1.0)?;
+        for turn in turns {
+            if scorer.doc() < turn.address.doc_id {
+                scorer.seek(turn.address.doc_id);
+            }
+            if scorer.doc() == turn.address.doc_id {
+                turn.score = scorer.score();
+            }
+        }
+    }
+    Ok(scored)
+}
+
 fn collect(
     snapshot: &Snapshot,
     query: &Query<'_>,
@@ -195,7 +220,7 @@ fn collect(
 }
 
 /// Whether documents of a segment may be found, decided once for each session and place in it.
-struct Admission<'a> {
+pub(super) struct Admission<'a> {
     segment: &'a Arc<Segment>,
     query: &'a Query<'a>,
     gate: &'a Gate<'a>,
@@ -205,12 +230,12 @@ struct Admission<'a> {
 }
 
 impl<'a> Admission<'a> {
-    fn new(segment: &'a Arc<Segment>, query: &'a Query<'a>, gate: &'a Gate<'a>, known: &'a Known) -> Self {
+    pub(super) fn new(segment: &'a Arc<Segment>, query: &'a Query<'a>, gate: &'a Gate<'a>, known: &'a Known) -> Self {
         let places = if query.project.is_some() { segment.places.len() } else { 0 };
         Self { segment, query, gate, known, sessions: vec![None; segment.ids.len()], places: vec![None; places] }
     }
 
-    fn admits(&mut self, doc: u32) -> bool {
+    pub(super) fn admits(&mut self, doc: u32) -> bool {
         self.gate.admits(doc) && self.admits_place(doc) && self.admits_session(doc)
     }
 

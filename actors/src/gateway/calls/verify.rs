@@ -62,6 +62,7 @@ pub(in crate::gateway) async fn verify(
             settings: services.settings.clone(),
             chunks: services.chunks.clone(),
             memory: services.home.join("memory"),
+            vectors: None,
             jobs_at_once: 1,
             pace: services.pace.clone(),
         },

@@ -56,8 +56,12 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.fresh.clear();
         let sessions: Vec<SessionId> = self.forgotten.iter().cloned().collect();
         let purged = self.store.purge(&sessions);
+        let without_vectors = match &purged {
+            Ok(()) => self.purge_vectors(),
+            Err(error) => Err(error.to_string()),
+        };
         for purge in ready {
-            let _ = purge.reply.send(purged.as_ref().copied().map_err(ToString::to_string));
+            let _ = purge.reply.send(without_vectors.clone());
         }
         if let Err(error) = purged {
             tracing::warn!(%error, "memory not purged of what is forgotten, filled anew");
@@ -65,7 +69,22 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             return Err(error.into());
         }
         tracing::info!(sessions = self.forgotten.len(), reason = "forgotten", "memory purged");
+        if let Err(error) = without_vectors {
+            // Who waits asks again; else the next start does.
+            tracing::warn!(%error, "vectors not purged of what is forgotten");
+        }
         self.forgotten.clear();
+        Ok(())
+    }
+
+    /// Vectors of texts that nobody has said any more leave their files: the memory has all of the log up to the tombstones.
+    fn purge_vectors(&self) -> Result<(), String> {
+        let Some(vectors) = &self.options.vectors else { return Ok(()) };
+        let kept = vectors.keep(|| self.store.searcher().live_texts());
+        let dropped = kept.map_err(|error| format!("vectors are still there: {error}"))?;
+        if dropped > 0 {
+            tracing::info!(vectors = dropped, reason = "forgotten", "vectors deleted");
+        }
         Ok(())
     }
 }

@@ -81,6 +81,7 @@ async fn untold(temp: &tempfile::TempDir, events: u64) -> Port {
         settings: watch::channel(Arc::new(Settings::default())).1.into(),
         chunks,
         memory: temp.path().join("memory"),
+        vectors: None,
         jobs_at_once: 1,
         pace: Pace::new(1),
     };

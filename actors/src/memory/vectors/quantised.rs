@@ -1,0 +1,93 @@
+//! A vector in bytes: each component a share of the largest, the whole of length 1.
+
+/// The largest component of a stored vector.
+const LARGEST: f32 = 127.0;
+/// The largest component of a question's vector, which is finer: products of [`super::MAX_DIMENSIONS`] still fit into 32 bits.
+const LARGEST_ASKED: f32 = 1023.0;
+/// Stored vectors are as long as a multiple of this, so that nothing is left over when they are multiplied.
+const LANES: usize = 16;
+
+/// How many bytes a vector takes.
+pub(super) fn width(dimensions: usize) -> usize {
+    dimensions.next_multiple_of(LANES)
+}
+
+/// Appends a vector's components to `out`, filled up with zeros, and gives what one of them is worth. `None`, and nothing
+/// appended, for one that has no direction: all zeros, or not numbers.
+pub(super) fn push(vector: &[f32], out: &mut Vec<i8>) -> Option<f32> {
+    let (factor, worth) = scale(vector, LARGEST)?;
+    out.extend(vector.iter().map(|component| (component * factor).round() as i8));
+    out.resize(out.len() + width(vector.len()) - vector.len(), 0);
+    Some(worth)
+}
+
+/// The same for a question.
+pub(super) fn asked(vector: &[f32]) -> Option<(Vec<i16>, f32)> {
+    let (factor, worth) = scale(vector, LARGEST_ASKED)?;
+    let mut components: Vec<i16> = vector.iter().map(|component| (component * factor).round() as i16).collect();
+    components.resize(width(vector.len()), 0);
+    Some((components, worth))
+}
+
+/// What a component is multiplied with so that the greatest becomes `largest`, and what 1 of the result is worth of a vector
+/// of length 1.
+fn scale(vector: &[f32], largest: f32) -> Option<(f32, f32)> {
+    let most = vector.iter().fold(0.0_f32, |most, component| most.max(component.abs()));
+    if !most.is_finite() || most < f32::MIN_POSITIVE || vector.iter().any(|component| !component.is_finite()) {
+        return None;
+    }
+    // Divided first: squares of the largest numbers there are would be none any more.
+    let length = vector.iter().map(|component| (component / most).powi(2)).sum::<f32>().sqrt();
+    let factor = largest / most;
+    factor.is_finite().then_some((factor, 1.0 / (largest * length)))
+}
+
+/// The sum of the products of two vectors' components, of which the second is a question's.
+pub(super) fn product(row: &[i8], asked: &[i16]) -> i32 {
+    row.iter().zip(asked).map(|(one, other)| i32::from(*one) * i32::from(*other)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cosine(one: &[f32], other: &[f32]) -> f32 {
+        let mut row = Vec::new();
+        let worth = push(one, &mut row).unwrap();
+        let (asked, asked_worth) = asked(other).unwrap();
+        assert_eq!((row.len(), asked.len()), (width(one.len()), width(other.len())));
+        product(&row, &asked) as f32 * worth * asked_worth
+    }
+
+    #[test]
+    fn angles_are_kept() {
+        let check = |one: &[f32], other: &[f32]| {
+            let length = |vector: &[f32]| vector.iter().map(|it| f64::from(*it).powi(2)).sum::<f64>().sqrt();
+            let product: f64 = one.iter().zip(other).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+            let expected = product / length(one) / length(other);
+            assert!((f64::from(cosine(one, other)) - expected).abs() < 0.01, "{one:?} {other:?}");
+        };
+        check(&[1.0], &[1.0]);
+        check(&[1.0, 0.0], &[0.0, 1.0]);
+        check(&[3.0, -4.0, 0.5], &[-3.0, 4.0, 0.1]);
+        check(&[1e-30, 2e-30], &[2e30, 1e30]);
+        let wave = |step: f32| (0..384).map(|at| (at as f32 * step).sin()).collect::<Vec<f32>>();
+        check(&wave(0.3), &wave(0.31));
+        check(&wave(0.3), &wave(0.7));
+    }
+
+    #[test]
+    fn what_has_no_direction_is_no_vector() {
+        for vector in [vec![], vec![0.0, 0.0], vec![f32::NAN, 1.0], vec![1.0, f32::INFINITY], vec![1e-44]] {
+            let mut row = Vec::new();
+            assert_eq!((push(&vector, &mut row), row.len()), (None, 0), "{vector:?}");
+            assert_eq!(asked(&vector), None);
+        }
+    }
+
+    #[test]
+    fn the_longest_vectors_do_not_overflow() {
+        let ones = vec![1.0; super::super::MAX_DIMENSIONS];
+        assert!((cosine(&ones, &ones) - 1.0).abs() < 0.01);
+    }
+}
