@@ -14,6 +14,8 @@ pub use asked::{Asked, Kind, read};
 pub use gathered::{Place, gathered};
 pub use open::{Later, still_open};
 
+use std::collections::BTreeMap;
+
 use crate::record::{SessionId, Timestamp};
 
 /// What an entry is, as answers name it.
@@ -35,7 +37,7 @@ pub enum Sort {
     Next,
     /// A file that was changed.
     File,
-    /// A fact that holds now.
+    /// A fact: one that holds, or, marked so, one that held once.
     Fact,
 }
 
@@ -71,8 +73,33 @@ pub struct Entry {
     pub at: Option<Timestamp>,
     /// Of a fact: its uuid.
     pub uuid: Option<uuid::Uuid>,
+    /// Since when it does not hold any more; none for what holds, or cannot cease to.
+    pub ended: Option<Timestamp>,
     /// How much it counts beside others; 0 and less: it is left out without being counted.
     pub worth: f32,
+}
+
+/// What something that does not hold any more still counts: it is told below all that is as good and holds.
+const PAST: f32 = 0.3;
+
+impl Entry {
+    /// Marks it as something that ceased to hold then.
+    pub fn end(&mut self, at: Timestamp) {
+        self.ended = Some(at);
+        self.worth *= PAST;
+    }
+}
+
+/// Marks decisions that were reversed later: `ended` has the places of facts that do not hold any more, each with when
+/// they ceased to.
+pub fn reverse(entries: &mut [Entry], ended: &BTreeMap<(SessionId, u64), Timestamp>) {
+    let decided = entries.iter_mut().filter(|entry| entry.sort == Sort::Decision && entry.ended.is_none());
+    for entry in decided {
+        let place = entry.line.map(|line| (entry.session.clone(), line));
+        if let Some(at) = place.and_then(|place| ended.get(&place)) {
+            entry.end(*at);
+        }
+    }
 }
 
 /// The best entries that fit into so many tokens together, best first, each whole; and how many others there are. What is

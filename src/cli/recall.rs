@@ -12,8 +12,9 @@ use crate::print::{self, Output, Style};
 
 const HELP: &str = "\
 One answer for an agent that needs to know: the sessions that fit best, a line each, and of them what tells most: passages, \
-decisions, errors with what mended them, facts that hold now. Never more tokens than the budget, whole entries only, best \
-first; it says how many were left out. Each names its session and line, for `baton show ID --line N`.
+decisions, errors with what mended them, facts. What was decided otherwise later comes last, with the day. Never more tokens \
+than the budget, whole entries only, best first; it says how many were left out. Each names its session and line, for \
+`baton show ID --line N`.
 
 Some questions are known by their words, and what they ask for comes first: what was worked on last time, what is still \
 open, what the user prefers, why something was chosen, what failed, how an error was solved, which files belong to a work. \
@@ -22,7 +23,7 @@ has any. The question may use the language of `baton search`.
 
 JSON: {\"took\":[\"latest\"|\"open\"|\"preferences\"|\"decisions\"|\"failed\"|\"solved\"|\"files\"],\"project\",\"entries\":[{\"kind\": \
 \"session\"|\"passage\"|\"decision\"|\"fixed\"|\"failed\"|\"open\"|\"next\"|\"file\"|\"fact\",\"text\",\"session_id\",\"line\",\"day\", \
-\"uuid\"}],\"left_out\",\"tokens\",\"notes\":[…],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
+\"uuid\",\"ended\"}],\"left_out\",\"tokens\",\"notes\":[…],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
 
 Examples:
   baton recall what were we working on last time
@@ -80,7 +81,12 @@ fn show(output: &Output, recall: &Recall) {
     for entry in &recall.entries {
         let text = print::one_line(&entry.text, usize::MAX);
         let kind = output.styled(style(entry), &format!("{:8}", entry.kind));
-        output.line(&format!("{kind} {text}  {}", output.styled(Style::Faint, &format!("({})", place(entry)))));
+        let until = entry.ended.as_deref().map_or_else(String::new, |day| format!(" (not any more since {day})"));
+        output.line(&format!(
+            "{kind} {text}{}  {}",
+            print::plain(&until),
+            output.styled(Style::Faint, &format!("({})", place(entry)))
+        ));
     }
     if recall.entries.is_empty() {
         output.line("Nothing was found.");
@@ -96,6 +102,7 @@ fn show(output: &Output, recall: &Recall) {
 
 fn style(entry: &RecallEntry) -> Style {
     match entry.kind.as_str() {
+        _ if entry.ended.is_some() => Style::Faint,
         "session" => Style::Strong,
         "failed" => Style::Bad,
         "open" | "next" => Style::Warning,

@@ -75,6 +75,30 @@ fn each_kind_of_question_gets_what_it_asks_for_first() {
 }
 
 #[test]
+fn what_was_decided_otherwise_later_is_told_last_and_marked() {
+    let world = World::new();
+    let mut one = world.transcript("-work-one", &id(1)).in_directory("/srv/shop").minutes_ago(60 * 72);
+    one.prompt("Where does the log go?").reply("We use SQLite for the log, because it needs no server.");
+    let mut two = world.transcript("-work-one", &id(2)).in_directory("/srv/shop").minutes_ago(60);
+    two.prompt("The log is slow").reply("We switched from SQLite to sled for the log, because SQLite was slow.");
+    world.ok(&["sync"]);
+    let entries = entries(&world, &["what was decided about the log?"]);
+    let place = |kind: &str, says: &str| {
+        let fits = |entry: &Value| text(&entry["kind"]) == kind && text(&entry["text"]).contains(says);
+        let place = entries.iter().position(fits);
+        place.unwrap_or_else(|| panic!("no {kind} says {says}: {entries:#?}"))
+    };
+    for kind in ["decision", "fact"] {
+        let (now, then) = (place(kind, "to sled"), place(kind, "needs no server"));
+        assert!(now < then, "{entries:#?}");
+        assert_eq!(entries[then]["ended"], entries[now]["day"], "{entries:#?}");
+        assert_eq!(entries[now].get("ended"), None, "{entries:#?}");
+    }
+    let human = world.ok(&["recall", "what was decided about the log?"]).out;
+    assert!(human.contains("(not any more since "), "{human}");
+}
+
+#[test]
 fn an_answer_keeps_to_its_budget_and_says_what_it_left_out() {
     let world = world();
     let whole = world.json(&["recall", "what was decided about the log", "--budget", "5000"]);

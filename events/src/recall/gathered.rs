@@ -42,7 +42,7 @@ impl Place<'_> {
     /// An entry of the session, one line of bounded length.
     pub fn line(&self, sort: Sort, text: &str, line: Option<u64>, at: Option<Timestamp>, worth: f32) -> Entry {
         let text = one_line(text, TEXT_CHARS);
-        Entry { sort, text, session: self.session.clone(), line, at, uuid: None, worth: self.worth(worth) }
+        Entry { sort, text, session: self.session.clone(), line, at, uuid: None, ended: None, worth: self.worth(worth) }
     }
 }
 

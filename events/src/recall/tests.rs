@@ -158,3 +158,24 @@ fn the_budget_holds_whole_entries_only() {
         assert_eq!((texts.join(" ").as_str(), out), (expected, left_out), "{budget}");
     }
 }
+
+#[test]
+fn what_does_not_hold_any_more_comes_last_and_says_so() {
+    let (one, other) = (id("one"), id("two"));
+    let at = Timestamp(1_770_000_000_000);
+    let entry = |sort: Sort, session: &SessionId, text: &str, line: u64| {
+        Place { session, rank: 1, at: None, project: None }.line(sort, text, Some(line), None, 2.0)
+    };
+    let mut entries = vec![
+        entry(Sort::Decision, &one, "reversed", 3),
+        entry(Sort::Passage, &one, "only quoted", 3),
+        entry(Sort::Decision, &other, "another session's", 3),
+        entry(Sort::Decision, &one, "another line's", 4),
+    ];
+    reverse(&mut entries, &[((one, 3), at)].into_iter().collect());
+    let (chosen, _) = chosen(entries, 1000, |_| 1);
+    let told: Vec<_> = chosen.iter().map(|entry| (entry.text.as_str(), entry.ended)).collect();
+    let expected =
+        [("only quoted", None), ("another session's", None), ("another line's", None), ("reversed", Some(at))];
+    assert_eq!(told, expected);
+}

@@ -1,6 +1,6 @@
 //! What is known of a question, in one answer within a budget of tokens.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use baton_events::digest::Episode;
@@ -9,7 +9,7 @@ use baton_events::projection::table::{Row, SessionTable};
 use baton_events::protocol::{Failure, RecallParams, answer, code};
 use baton_events::query::{self, Question};
 use baton_events::recall::{self, Asked, Entry, Kind, Later, Place, Sort, chosen, gathered, still_open};
-use baton_events::record::SessionId;
+use baton_events::record::{SessionId, Timestamp};
 use baton_events::redact::redact;
 use baton_events::tokens;
 
@@ -91,6 +91,9 @@ struct Looking {
     searcher: Searcher,
 }
 
+/// Sessions and lines that say what does not hold any more, and since when it does not.
+type Reversed = BTreeMap<(SessionId, u64), Timestamp>;
+
 /// A session that has to do with the question.
 struct Session {
     id: SessionId,
@@ -128,8 +131,9 @@ impl Looking {
                 entries.push(place.line(Sort::Passage, &hit.snippet, hit.line, None, worth));
             }
         }
-        let mut facts = self.facts(&asked)?;
-        if asked.is(Kind::Preferences) && facts.is_empty() {
+        let (mut facts, ended) = self.facts(&asked)?;
+        recall::reverse(&mut entries, &ended);
+        if asked.is(Kind::Preferences) && facts.iter().all(|fact| fact.ended.is_some()) {
             entries.append(&mut self.wishes(&asked)?);
         }
         entries.append(&mut facts);
@@ -235,8 +239,9 @@ impl Looking {
         Ok(sessions)
     }
 
-    /// Facts that hold now: of the kind that is asked for, else those that fit the words best.
-    fn facts(&self, asked: &Asked) -> Result<Vec<Entry>, Failure> {
+    /// Facts of the kind that is asked for, else those that fit the words best: those that hold, below them those that
+    /// held once. And the places that say nothing but what does not hold any more.
+    fn facts(&self, asked: &Asked) -> Result<(Vec<Entry>, Reversed), Failure> {
         let relation = match () {
             () if asked.is(Kind::Preferences) => Some(Relation::Prefers),
             () if asked.is(Kind::Decisions) => Some(Relation::Decided),
@@ -244,7 +249,7 @@ impl Looking {
         };
         let text = asked.about.join(" ");
         if relation.is_none() && text.is_empty() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), Reversed::new()));
         }
         let exclude = |id: &str| self.is_hidden(id);
         let relations = relation.as_ref().map_or(&TELLING[..], std::slice::from_ref);
@@ -252,21 +257,31 @@ impl Looking {
         let query =
             GraphQuery { text: &text, exclude: &exclude, labels: &[], sieve, center: None, limit: FACTS, offset: 0 };
         let page = self.searcher.facts(&query).map_err(|error| internal("the search failed", error))?;
-        let mut entries = Vec::new();
+        let most = relation.map_or(FACTS_BESIDE, |_| FACTS_TOLD);
+        let (mut holding, mut past) = (Vec::new(), Vec::new());
+        let (mut upheld, mut ended) = (BTreeSet::new(), Reversed::new());
         for fact in page.found {
-            let (uuid, latest, at) = (fact.uuid, fact.latest.first().cloned(), fact.valid_at);
+            let (uuid, at, until) = (fact.uuid, fact.valid_at, fact.invalid_at);
+            for place in &fact.latest {
+                match until {
+                    Some(until) => ended.insert(place.clone(), until).is_none(),
+                    None => upheld.insert(place.clone()),
+                };
+            }
+            let latest = fact.latest.first().cloned();
             let told = graph::fact(fact);
             let fit = asked.fit(&told.fact);
-            let Some((session, line)) = latest.filter(|_| fit > 0.0 && told.invalid_at.is_none()) else { continue };
-            if entries.len() >= relation.map_or(FACTS_BESIDE, |_| FACTS_TOLD) {
-                break;
-            }
-            let worth = if relation.is_some() { 3.2 } else { 1.0 } * fit - entries.len() as f32 * 0.01;
+            let list = if until.is_some() { &mut past } else { &mut holding };
+            let Some((session, line)) = latest.filter(|_| fit > 0.0 && list.len() < most) else { continue };
+            let worth = if relation.is_some() { 3.2 } else { 1.0 } * fit - list.len() as f32 * 0.01;
             let place = Place { session: &session, rank: 1, at, project: None };
-            let entry = place.line(Sort::Fact, &told.fact, Some(line), at, worth);
-            entries.push(Entry { uuid: Some(uuid), ..entry });
+            let mut entry = Entry { uuid: Some(uuid), ..place.line(Sort::Fact, &told.fact, Some(line), at, worth) };
+            until.into_iter().for_each(|until| entry.end(until));
+            list.push(entry);
         }
-        Ok(entries)
+        ended.retain(|place, _| !upheld.contains(place));
+        holding.append(&mut past);
+        Ok((holding, ended))
     }
 
     /// The best entries that fit, each whole.
@@ -311,9 +326,15 @@ fn written(entry: &Entry) -> answer::RecallEntry {
         text: redact(&entry.text).into_owned(),
         session_id: entry.session.to_string(),
         line: entry.line,
-        day: entry.at.map(|at| at.to_string().chars().take(10).collect()),
+        day: entry.at.map(day),
         uuid: entry.uuid.map(|uuid| uuid.to_string()),
+        ended: entry.ended.map(day),
     }
+}
+
+/// The day of a moment, in UTC.
+fn day(at: Timestamp) -> String {
+    at.to_string().chars().take(10).collect()
 }
 
 fn tokens_of(value: &impl serde::Serialize) -> u64 {

@@ -58,6 +58,9 @@ pub struct RecallEntry {
     /// Of a fact: its uuid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
+    /// Of a fact or a decision that does not hold any more: since which day, in UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
 }
 
 /// Result of `timeline`.
