@@ -174,6 +174,13 @@ fn a_contradiction_that_goes_takes_the_end_with_it() {
     let memory = Memory::of(&history());
     let query = GraphQuery { text: "sqlite needs no server", exclude: &|id| id == "d", ..NONE };
     assert_eq!(memory.searcher.facts(&query).unwrap().found[0].invalid_at, None);
+    // Nor does a fact that was deleted.
+    let deleted = find(&memory, "switched sqlite slow").uuid;
+    let searcher = memory.searcher.without_facts([deleted]);
+    let query = GraphQuery { text: "sqlite needs no server", ..NONE };
+    let found = searcher.facts(&query).unwrap().found;
+    assert_eq!((found[0].invalid_at, found[0].expired_at, found[0].ended_by), (None, None, None));
+    assert!(found.iter().all(|fact| fact.uuid != deleted));
 }
 
 #[test]
