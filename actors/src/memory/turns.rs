@@ -82,7 +82,7 @@ pub(super) fn best(
     let searched = if plan.stops_only { vec![fields.stops] } else { vec![fields.body, fields.context] };
     let weight = any_of(snapshot, &plan.wanted, &searched, &TurnCounts(snapshot))?;
     let taken = if demand.needs_text() { limit.max(limits::PHRASE_TEXTS) } else { limit };
-    let mut turns = collect(snapshot, query, demand, known, &*weight, taken)?;
+    let mut turns = collect(snapshot, query, demand, known, &*weight, Walk::of(&plan.wanted, taken), taken)?;
     let more = turns.len() == taken;
     if demand.needs_text() {
         let mut analyzer = Analyzer::default();
@@ -114,8 +114,9 @@ pub(super) fn best_episodes(
 ) -> Result<Vec<Scored>, Error> {
     let weight = any_of(snapshot, &plan.episode, &[snapshot.fields.episode], &snapshot.searcher)?;
     // What turns must have is not asked of episodes by the index, but of their texts.
-    let mut found =
-        collect(snapshot, query, &Demand::default(), known, &*weight, query.sessions.min(limits::MAX_SESSIONS))?;
+    let limit = query.sessions.min(limits::MAX_SESSIONS);
+    let walk = Walk::of(&plan.episode, limit);
+    let mut found = collect(snapshot, query, &Demand::default(), known, &*weight, walk, limit)?;
     let mut analyzer = Analyzer::default();
     let mut refused = None;
     found.retain(|found| {
@@ -168,12 +169,37 @@ pub(super) fn scores(snapshot: &Snapshot, plan: &Plan, turns: &[DocAddress]) -> 
     Ok(scored)
 }
 
+/// How documents are gone through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Walk {
+    /// Word by word, every document that has any of them: some nanoseconds for each.
+    Whole,
+    /// Document by document, passing over what cannot be among the best: ten times that for each that is not passed over.
+    Pruned,
+}
+
+impl Walk {
+    /// Little can be passed over unless one word is rare, says twice as much as all the others together, and alone fills
+    /// the answer.
+    fn of(wanted: &[Wanted], limit: usize) -> Self {
+        /// Of a word in one of twelve documents.
+        const RARE: Score = 2.5;
+        let all: Score = wanted.iter().map(|wanted| wanted.weight).sum();
+        let Some(telling) = wanted.iter().max_by(|one, other| one.weight.total_cmp(&other.weight)) else {
+            return Self::Whole;
+        };
+        let decides = telling.weight > RARE.max(2.0 * (all - telling.weight)) && telling.frequency >= limit as u64;
+        if decides && wanted.len() > 1 { Self::Pruned } else { Self::Whole }
+    }
+}
+
 fn collect(
     snapshot: &Snapshot,
     query: &Query<'_>,
     demand: &Demand,
     known: &Known,
     weight: &dyn Weight,
+    by: Walk,
     limit: usize,
 ) -> Result<Vec<Scored>, Error> {
     let mut heap: BinaryHeap<Scored> = BinaryHeap::with_capacity(limit + 1);
@@ -201,7 +227,15 @@ fn collect(
             threshold
         };
         match gate.few(limits::PHRASE_TURNS) {
-            None => weight.for_each_pruning(least, reader, &mut take)?,
+            None if by == Walk::Pruned => weight.for_each_pruning(least, reader, &mut take)?,
+            None => {
+                let mut least = least;
+                weight.for_each(reader, &mut |doc, score| {
+                    if score > least {
+                        least = take(doc, score);
+                    }
+                })?;
+            }
             // Where few can be found, the others need no score.
             Some(few) => {
                 let mut scorer = weight.scorer(reader, 1.0)?;
@@ -256,5 +290,27 @@ impl<'a> Admission<'a> {
         *known.get_or_insert_with(|| {
             !self.known.sessions.contains(id) && self.gate.admits_session(id) && !(self.query.exclude)(id)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_word_decides_is_pruned() {
+        let check = |words: &[(f32, u64)], expected: Walk| {
+            let wanted: Vec<Wanted> =
+                words.iter().map(|&(weight, frequency)| Wanted { token: String::new(), weight, frequency }).collect();
+            assert_eq!(Walk::of(&wanted, 200), expected, "{words:?}");
+        };
+        check(&[], Walk::Whole);
+        check(&[(0.3, 70_000)], Walk::Whole);
+        check(&[(6.0, 244)], Walk::Whole);
+        check(&[(0.1, 90_000), (0.4, 60_000)], Walk::Whole);
+        check(&[(3.8, 2_353), (4.3, 1_358)], Walk::Whole);
+        check(&[(0.3, 70_000), (0.4, 60_000), (0.5, 50_000)], Walk::Whole);
+        check(&[(6.0, 244), (0.3, 70_000), (0.4, 60_000)], Walk::Pruned);
+        check(&[(7.0, 199), (0.3, 70_000), (0.4, 60_000)], Walk::Whole);
     }
 }
