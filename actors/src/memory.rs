@@ -16,6 +16,7 @@ mod beside;
 mod blend;
 mod copies;
 mod dates;
+mod deeds;
 mod demand;
 mod document;
 mod dump;

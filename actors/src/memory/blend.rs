@@ -31,6 +31,10 @@ pub(super) struct Parts {
     pub(super) grams: Score,
     /// Words near each other.
     pub(super) near: Score,
+    /// What it committed.
+    pub(super) commits: Score,
+    /// Which files it changed.
+    pub(super) changed: Score,
     /// Whether it was when the query says.
     pub(super) date: Score,
     /// How new it is against the newest of those that are compared.
@@ -45,12 +49,16 @@ impl Parts {
         const BIGRAMS: Score = 0.4;
         const GRAMS: Score = 0.4;
         const NEAR: Score = 0.2;
+        const COMMITS: Score = 0.2;
+        const CHANGED: Score = 0.3;
         const DATE: Score = 0.4;
         const RECENT: Score = 0.02;
         self.turns
             + BIGRAMS * self.bigrams
             + GRAMS * self.grams
             + NEAR * self.near
+            + COMMITS * self.commits
+            + CHANGED * self.changed
             + DATE * self.date
             + RECENT * self.recent
             + MEANT * self.meant

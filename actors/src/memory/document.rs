@@ -11,13 +11,12 @@ use sha2::{Digest, Sha256};
 use tantivy::{TantivyDocument, Term};
 
 use super::analyzer::{Analyzer, Listener, NAME_PREFIX};
-use super::kin;
 use super::limits::{SESSION_WORDS_BYTES, STEM_CACHE_WORDS};
 use super::packed::END;
 use super::pair_count::PairCount;
 use super::plain_words::PlainWords;
 use super::schema::{Fields, PLACE_BORDER, kind};
-use super::{Entry, MAX_LINKS, vectors};
+use super::{Entry, MAX_LINKS, deeds, kin, vectors};
 
 /// Characters of a neighbour that belong to a turn's context.
 const CONTEXT_CHARS: usize = 400;
@@ -178,6 +177,7 @@ impl Drafter {
     /// The document of the session, whose units have all come.
     pub(super) fn session(&mut self, fields: &Fields, entry: &Entry<'_>, place: &str) -> TantivyDocument {
         let episode = self.tokens(&[entry.title, entry.episode_text]);
+        let (commits, changed) = (self.tokens(&deeds::commits(entry)), self.tokens(&deeds::changed(entry)));
         let draft = &mut self.draft;
         let (count, pairs) = (draft.first + draft.pieces.len(), draft.pairs.estimate());
         let mut plain = String::new();
@@ -190,6 +190,11 @@ impl Drafter {
         document.add_text(fields.episode_of, entry.session.as_str());
         document.add_u64(fields.kind, kind::SESSION);
         document.add_text(fields.episode, &episode);
+        for (field, deeds) in [(fields.commits, &commits), (fields.changed, &changed)] {
+            if !deeds.is_empty() {
+                document.add_text(field, deeds);
+            }
+        }
         document.add_text(fields.words, &draft.words);
         document.add_text(fields.grams, &plain);
         document.add_u64(fields.pairs, pairs);

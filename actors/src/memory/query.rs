@@ -87,6 +87,8 @@ pub(super) struct Plan {
     pub(super) episode: Vec<Wanted>,
     /// Names, whether turns have them or not: what sessions have to do with is looked for among things.
     pub(super) names: Vec<String>,
+    /// In what sessions did: words and names, the first [`QUERY_TERMS`].
+    pub(super) deeds: Vec<String>,
     /// In sessions: consecutive words.
     pub(super) bigrams: Vec<Pair>,
     /// In sessions: parts of words.
@@ -173,6 +175,7 @@ impl Plan {
             near: near_pairs(stems),
             dates: dates::named(head(text, QUERY_BYTES)),
             authors: if stops_only { Vec::new() } else { authors(&tokens, snapshot)? },
+            deeds: tokens.into_iter().take(QUERY_TERMS).collect(),
         })
     }
 }

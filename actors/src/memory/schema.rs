@@ -85,6 +85,10 @@ pub(super) struct Fields {
     pub(super) kind: Field,
     /// Sessions: title and episode text.
     pub(super) episode: Field,
+    /// Sessions: the messages of the commits and the titles of the pull requests that it made.
+    pub(super) commits: Field,
+    /// Sessions: the files that it changed, as paths and by their names.
+    pub(super) changed: Field,
     /// Sessions: all words in order, with positions: for bigrams and near pairs.
     pub(super) words: Field,
     /// Sessions: 4-grams of the distinct words.
@@ -195,6 +199,8 @@ pub(super) fn build() -> (Schema, Fields) {
         episode_of: schema.add_text_field("episode_of", raw()),
         kind: schema.add_u64_field("kind", INDEXED),
         episode: schema.add_text_field("episode", packed(Packed::Tokens, frequencies)),
+        commits: schema.add_text_field("commits", packed(Packed::Tokens, frequencies)),
+        changed: schema.add_text_field("changed", packed(Packed::Tokens, frequencies)),
         words: schema.add_text_field("words", packed(Packed::Tokens, IndexRecordOption::WithFreqsAndPositions)),
         grams: schema.add_text_field("grams", packed(Packed::Grams, frequencies)),
         pairs: schema.add_u64_field(column::PAIRS, number()),

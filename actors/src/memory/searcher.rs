@@ -41,7 +41,7 @@ pub struct Searcher {
 pub struct Hit {
     /// Rank of the session among the sessions found, from 1; all hits of a session have the same.
     pub rank: usize,
-    /// The session's score: its three best turns against those of the best session (at most 1), plus at most 1.5
+    /// The session's score: its three best turns against those of the best session (at most 1), plus at most 2
     /// for how its whole text and its time fit, a little more in a favoured place. Comparable within one answer only.
     pub score: f32,
     /// What was found.

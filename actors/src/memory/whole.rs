@@ -25,13 +25,16 @@ pub(super) fn parts(snapshot: &Snapshot, plan: &Plan, sessions: &[DocAddress]) -
     let beside = beside::scores(snapshot, &plan.bigrams, &plan.near, sessions)?;
     let mut bigrams = beside.bigrams;
     let mut near = beside.near;
-    let mut grams = field_scores(snapshot, snapshot.fields.grams, &plan.grams, sessions)?;
-    for scores in [&mut bigrams, &mut near, &mut grams] {
+    let fields = &snapshot.fields;
+    let mut grams = field_scores(snapshot, fields.grams, &plan.grams, sessions)?;
+    let mut commits = field_scores(snapshot, fields.commits, &plan.deeds, sessions)?;
+    let mut changed = field_scores(snapshot, fields.changed, &plan.deeds, sessions)?;
+    for scores in [&mut bigrams, &mut near, &mut grams, &mut commits, &mut changed] {
         divide_by_best(scores);
     }
     for (at, parts) in parts.iter_mut().enumerate() {
         (parts.bigrams, parts.near) = (bigrams[at], near[at]);
-        parts.grams = grams[at];
+        (parts.grams, parts.commits, parts.changed) = (grams[at], commits[at], changed[at]);
     }
     let spans: Vec<_> = sessions.iter().map(|address| snapshot.span_at(*address)).collect();
     let newest = spans.iter().flatten().map(|(_, to)| to.0).max().unwrap_or(0);

@@ -1,5 +1,6 @@
 //! What is found, and in which order.
 
+use baton_events::schema::outcomes::File;
 use proptest::prelude::*;
 
 use super::*;
@@ -241,4 +242,32 @@ fn a_named_authors_turns_come_first_within_their_session() {
     assert_eq!(first("what did Tomas say about the late ferry"), line(1));
     assert_eq!(first("what did Ines say about the late ferry"), line(0));
     assert_eq!(first("ferry in late.rs"), line(2));
+}
+
+#[test]
+fn what_a_session_did_counts_for_it() {
+    let said = |id: &str| Session::new(id, &["look at src/cart.rs, prices are rounded", "they are"]);
+    let check = |doer: Session, question: &str| {
+        let memory = Memory::of(&[said("a"), doer, said("c")]);
+        assert_eq!(memory.sessions(question), ["b", "a", "c"], "{question}");
+    };
+    let mut changed = said("b");
+    changed.outcomes.files = vec![File { path: "src/cart.rs".to_owned(), changed: true, ..File::default() }];
+    check(changed.clone(), "who changed cart.rs");
+    check(changed, "the cart");
+    let mut committed = said("b");
+    committed.graph.mentions.push(Mention {
+        uuid: node_uuid("/srv/shop", Label::Commit, "Round prices up"),
+        label: Label::Commit,
+        name: "Round prices up".to_owned(),
+        detail: String::new(),
+        line: 1,
+        at: None,
+        count: 1,
+    });
+    check(committed, "rounded prices");
+    // What was only read is no deed.
+    let mut read = said("b");
+    read.outcomes.files = vec![File { path: "src/cart.rs".to_owned(), read: 3, ..File::default() }];
+    assert_eq!(Memory::of(&[said("a"), read]).sessions("cart.rs"), ["a", "b"]);
 }
