@@ -56,6 +56,7 @@ mod states;
 mod sync;
 mod terminal;
 mod time;
+mod titles;
 mod torn;
 mod tracking;
 mod transcript;
