@@ -4,6 +4,7 @@
 //! dropped; nothing that a client sends can make the daemon stop but `stop`. Calls run in tasks of their own, so the
 //! actor only opens and closes the socket.
 
+mod account;
 mod answers;
 mod calls;
 mod connection;

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::conversation::{Body, Item, Meta};
+use crate::hash::Mark;
 
 /// The lines of a transcript that belong to branches that were given up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,19 +19,12 @@ impl Abandoned {
     /// Looks for prompts that hang on one record: from each but the last of them to before the next everything was given
     /// up. Linear in the items, but for a logarithm. Prompts inside a subagent's conversation are not looked at.
     pub fn of(items: &[Item]) -> Self {
-        let mut last: BTreeMap<&str, u64> = BTreeMap::new();
-        let mut ranges: Vec<Range<u64>> = Vec::new();
-        for item in items.iter().filter(|item| !item.sidechain) {
-            match &item.body {
-                Body::Meta(Meta::Below(parent)) => match last.insert(parent, item.line) {
-                    Some(earlier) if earlier < item.line => ranges.push(earlier..item.line),
-                    _ => {}
-                },
-                // What comes behind may hang on nothing, without anything given up.
-                Body::Meta(Meta::Compaction(_)) | Body::Summary { .. } => drop(last.remove("")),
-                _ => {}
-            }
-        }
+        let mut prompts = Prompts::default();
+        items.iter().for_each(|item| prompts.note(item));
+        prompts.abandoned()
+    }
+
+    fn merged(mut ranges: Vec<Range<u64>>) -> Self {
         ranges.sort_by_key(|range| (range.start, range.end));
         let mut merged: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
         for range in ranges {
@@ -51,6 +45,35 @@ impl Abandoned {
     /// The lines, in order; no two ranges touch.
     pub fn ranges(&self) -> &[Range<u64>] {
         &self.0
+    }
+}
+
+/// The prompts of a conversation that is gone through item by item, by what they hang on.
+#[derive(Clone, Debug, Default)]
+pub struct Prompts {
+    last: BTreeMap<Mark, u64>,
+    ranges: Vec<Range<u64>>,
+}
+
+impl Prompts {
+    /// Takes note of the next item.
+    pub fn note(&mut self, item: &Item) {
+        let key = |parent: &str| Mark::of(parent.as_bytes());
+        match &item.body {
+            _ if item.sidechain => {}
+            Body::Meta(Meta::Below(parent)) => match self.last.insert(key(parent), item.line) {
+                Some(earlier) if earlier < item.line => self.ranges.push(earlier..item.line),
+                _ => {}
+            },
+            // What comes behind may hang on nothing, without anything given up.
+            Body::Meta(Meta::Compaction(_)) | Body::Summary { .. } => drop(self.last.remove(&key(""))),
+            _ => {}
+        }
+    }
+
+    /// What [`Abandoned::of`] says of all items together.
+    pub fn abandoned(self) -> Abandoned {
+        Abandoned::merged(self.ranges)
     }
 }
 

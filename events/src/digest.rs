@@ -30,7 +30,7 @@ mod todo;
 mod work;
 
 pub use self::abridged::{Abridged, WHOLE_BYTES};
-pub use self::metadata::Metadata;
+pub use self::metadata::{Counting, Metadata};
 pub use self::show::Show;
 
 use std::collections::BTreeMap;

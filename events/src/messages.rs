@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use crate::branches::Abandoned;
 use crate::conversation::{Body, Call, Compaction, Item, Meta, Outcome, ToolResult};
 use crate::filter::result::changed_lines;
+use crate::hash::Mark;
 use crate::record::Timestamp;
 use crate::withdrawn::Withdrawn;
 
@@ -103,74 +104,154 @@ pub enum Content<'a> {
 /// A message of the agent is all that carries its id, over the whole file. What a person gave on one record is one
 /// message. Facts about the session are in none, but for compactions, and neither are prompts that were withdrawn.
 pub fn messages(items: &[Item]) -> Vec<Message<'_>> {
-    let abandoned = Abandoned::of(items);
-    let mut messages: Vec<Message<'_>> = Vec::new();
-    let mut by_id: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut open: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    let mut last_record: Option<(u64, Option<&str>)> = None;
-    let withdrawn = Withdrawn::of(items);
-    for item in items.iter().filter(|item| !withdrawn.holds(item)) {
-        let content = match &item.body {
-            Body::Prompt { text } => Content::Text { kind: "prompt", text },
-            Body::Answer { text } => Content::Text { kind: "answer", text },
-            Body::Media { text } => Content::Text { kind: "media", text },
-            Body::Reply { text } => Content::Text { kind: "text", text },
-            Body::Thinking { text } => Content::Text { kind: "thinking", text },
-            Body::Summary { text } => Content::Text { kind: "summary", text },
-            Body::Notice { text } => Content::Text { kind: "notice", text },
-            Body::Call(call) => Content::Tool { call: Some(call), result: None },
-            Body::Result(result) => {
-                if let Some((message, part)) = open.remove(&*result.id)
-                    && let Some(part) = messages.get_mut(message).and_then(|message| message.parts.get_mut(part))
+    let mut places = Places::without(Withdrawn::of(items));
+    gathered(items.iter().map(|item| (places.next(item), item)), 0, &Abandoned::of(items))
+}
+
+/// To which message an item belongs; messages are counted from 0 in the order in which they begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// To none.
+    Nowhere,
+    /// It begins one.
+    Begins(usize),
+    /// It goes on with one.
+    In(usize),
+    /// It is the result of a call of one.
+    Answers(usize),
+}
+
+impl Place {
+    /// The message.
+    pub fn message(self) -> Option<usize> {
+        match self {
+            Self::Nowhere => None,
+            Self::Begins(message) | Self::In(message) | Self::Answers(message) => Some(message),
+        }
+    }
+}
+
+/// Tells of a conversation that is gone through item by item which message each belongs to. Holds a few bytes of each message.
+#[derive(Debug, Default)]
+pub struct Places {
+    withdrawn: Withdrawn,
+    count: usize,
+    by_id: BTreeMap<Mark, usize>,
+    /// Calls without a result.
+    open: BTreeMap<Mark, usize>,
+    /// The record of the last item, if a person gave it.
+    last_record: Option<(u64, Option<Mark>)>,
+}
+
+impl Places {
+    /// Of a conversation of which these prompts are withdrawn.
+    pub fn without(withdrawn: Withdrawn) -> Self {
+        Self { withdrawn, ..Self::default() }
+    }
+
+    /// How many messages have begun.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The place of the next item.
+    pub fn next(&mut self, item: &Item) -> Place {
+        let mark = |id: &str| Mark::of(id.as_bytes());
+        let Some(speaker) = speaker(&item.body).filter(|_| !self.withdrawn.holds(item)) else { return Place::Nowhere };
+        if let Body::Result(result) = &item.body
+            && !self.open.is_empty()
+            && let Some(message) = self.open.remove(&mark(&result.id))
+        {
+            return Place::Answers(message);
+        }
+        let id = item.message.as_deref().filter(|_| speaker == Speaker::Assistant).map(mark);
+        let record = (speaker == Speaker::User).then(|| (item.line, item.uuid.as_deref().map(mark)));
+        let known = match speaker {
+            Speaker::Assistant => id.and_then(|id| self.by_id.get(&id).copied()),
+            Speaker::User if self.last_record == record => self.count.checked_sub(1),
+            _ => None,
+        };
+        self.last_record = record;
+        let message = known.unwrap_or(self.count);
+        if known.is_none() {
+            self.by_id.extend(id.map(|id| (id, message)));
+            self.count += 1;
+        }
+        if let Body::Call(call) = &item.body
+            && !call.id.is_empty()
+        {
+            self.open.insert(mark(&call.id), message);
+        }
+        if known.is_none() { Place::Begins(message) } else { Place::In(message) }
+    }
+}
+
+/// The messages of items in their places, of all from the message `first` on; what belongs to those before is passed over.
+pub fn gathered<'a>(
+    placed: impl IntoIterator<Item = (Place, &'a Item)>,
+    first: usize,
+    abandoned: &Abandoned,
+) -> Vec<Message<'a>> {
+    let mut messages: Vec<Message<'a>> = Vec::new();
+    for (place, item) in placed {
+        let (Some(speaker), Some(content)) = (speaker(&item.body), content(item)) else { continue };
+        let Some(at) = place.message().and_then(|message| message.checked_sub(first)) else { continue };
+        if let Place::Begins(_) = place {
+            messages.push(Message {
+                speaker,
+                id: item.message.as_deref().filter(|_| speaker == Speaker::Assistant),
+                line: item.line,
+                at: item.at,
+                sidechain: item.sidechain,
+                abandoned: abandoned.contains(item.line),
+                parts: Vec::new(),
+            });
+        }
+        let Some(message) = messages.get_mut(at) else { continue };
+        match (place, &item.body) {
+            (Place::Answers(_), Body::Result(result)) => {
+                let waits = |part: &&mut Part<'_>| match &part.content {
+                    Content::Tool { call: Some(call), result: None } => call.id == result.id,
+                    _ => false,
+                };
+                // Of two calls of one id the second is answered.
+                if let Some(part) = message.parts.iter_mut().rev().find(waits)
                     && let Content::Tool { result: slot, .. } = &mut part.content
                 {
                     *slot = Some((result, item.line));
-                    continue;
                 }
-                Content::Tool { call: None, result: Some((result, item.line)) }
             }
-            Body::Meta(Meta::Compaction(compaction)) => Content::Compaction(compaction),
-            Body::Meta(_) => continue,
-        };
-        let speaker = match &item.body {
-            Body::Prompt { .. } | Body::Answer { .. } | Body::Media { .. } => Speaker::User,
-            Body::Reply { .. } | Body::Thinking { .. } | Body::Call(_) => Speaker::Assistant,
-            Body::Result(_) => Speaker::Tool,
-            Body::Summary { .. } | Body::Notice { .. } | Body::Meta(_) => Speaker::Harness,
-        };
-        let record = (item.line, item.uuid.as_deref());
-        let known = match speaker {
-            Speaker::Assistant => item.message.as_deref().and_then(|id| by_id.get(id).copied()),
-            Speaker::User if last_record == Some(record) => messages.len().checked_sub(1),
-            _ => None,
-        };
-        last_record = (speaker == Speaker::User).then_some(record);
-        let at = match known {
-            Some(at) => at,
-            None => {
-                let id = item.message.as_deref().filter(|_| speaker == Speaker::Assistant);
-                by_id.extend(id.map(|id| (id, messages.len())));
-                messages.push(Message {
-                    speaker,
-                    id,
-                    line: item.line,
-                    at: item.at,
-                    sidechain: item.sidechain,
-                    abandoned: abandoned.contains(item.line),
-                    parts: Vec::new(),
-                });
-                messages.len() - 1
-            }
-        };
-        let Some(message) = messages.get_mut(at) else { continue };
-        if let Content::Tool { call: Some(call), .. } = &content
-            && !call.id.is_empty()
-        {
-            open.insert(&call.id, (at, message.parts.len()));
+            _ => message.parts.push(Part { line: item.line, content }),
         }
-        message.parts.push(Part { line: item.line, content });
     }
     messages
+}
+
+fn content(item: &Item) -> Option<Content<'_>> {
+    Some(match &item.body {
+        Body::Prompt { text } => Content::Text { kind: "prompt", text },
+        Body::Answer { text } => Content::Text { kind: "answer", text },
+        Body::Media { text } => Content::Text { kind: "media", text },
+        Body::Reply { text } => Content::Text { kind: "text", text },
+        Body::Thinking { text } => Content::Text { kind: "thinking", text },
+        Body::Summary { text } => Content::Text { kind: "summary", text },
+        Body::Notice { text } => Content::Text { kind: "notice", text },
+        Body::Call(call) => Content::Tool { call: Some(call), result: None },
+        Body::Result(result) => Content::Tool { call: None, result: Some((result, item.line)) },
+        Body::Meta(Meta::Compaction(compaction)) => Content::Compaction(compaction),
+        Body::Meta(_) => return None,
+    })
+}
+
+/// Whose words an item is; nobody's, if it is no part of a message.
+fn speaker(body: &Body) -> Option<Speaker> {
+    match body {
+        Body::Prompt { .. } | Body::Answer { .. } | Body::Media { .. } => Some(Speaker::User),
+        Body::Reply { .. } | Body::Thinking { .. } | Body::Call(_) => Some(Speaker::Assistant),
+        Body::Result(_) => Some(Speaker::Tool),
+        Body::Summary { .. } | Body::Notice { .. } | Body::Meta(Meta::Compaction(_)) => Some(Speaker::Harness),
+        Body::Meta(_) => None,
+    }
 }
 
 #[cfg(test)]

@@ -76,6 +76,13 @@ impl Requests {
         }
     }
 
+    /// Takes the next item of the conversation: all of them come to [`Requests::of_subagents_inside`] it.
+    pub fn note_inside(&mut self, item: &Item) {
+        if item.sidechain {
+            self.add(item);
+        }
+    }
+
     fn add(&mut self, item: &Item) {
         let Body::Meta(Meta::Usage(usage)) = &item.body else { return };
         let Some(key) = Key::of(item, usage).filter(|_| usage.model != SYNTHETIC) else { return };

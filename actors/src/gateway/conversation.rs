@@ -1,21 +1,11 @@
 //! The conversation behind a session's episode, whichever is current by the time it is read.
 
-use baton_events::conversation::Item;
 use baton_events::digest::{Abridged, Episode, Show};
 use baton_events::record::SessionId;
 use baton_events::session::EpisodeRef;
 
 use super::{Services, titles};
 use crate::indexer::EpisodeError;
-
-/// All items of what `current` names, see [`read`].
-pub(super) fn of(
-    services: &Services,
-    id: &SessionId,
-    current: EpisodeRef,
-) -> Result<(EpisodeRef, Vec<Item>), EpisodeError> {
-    read(services, id, current, |episode| services.indexer.conversation(id, episode))
-}
 
 /// The digest of what `current` names, see [`read`], under the title that another session gives it if it has none. Its conversation is not in memory, however long it is.
 pub(super) fn digest(

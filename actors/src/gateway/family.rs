@@ -1,11 +1,11 @@
 //! The sessions that one has to do with: subagents, forks and copies, and those that took each other's place.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
-use baton_events::conversation::{Body, Item, Link};
+use baton_events::conversation::Link;
 use baton_events::filter::one_line;
 use baton_events::projection::table::{Row, SessionTable};
 use baton_events::protocol::answer::Relation;
@@ -14,7 +14,7 @@ use baton_events::redact::redact;
 use baton_events::session::Phase;
 
 use super::Services;
-use crate::memory::{Error, Kin, Searcher, links};
+use crate::memory::{Error, Kin, Searcher};
 use crate::settings::Settings;
 
 /// Subagents of a session that are listed and counted: more than one session ever had.
@@ -30,7 +30,7 @@ const META_BYTES: u64 = 64 * 1024;
 /// Of a description, in characters.
 const DESCRIPTION_CHARS: usize = 300;
 /// Of a name that an agent gives.
-const NAME_CHARS: usize = 100;
+pub(super) const NAME_CHARS: usize = 100;
 
 /// Which of two sessions is the elder: the one whose first record is earlier; a fork repeats it, so then the one that was
 /// discovered earlier; where both were found at about the same time, in no particular order, the one that was left earlier;
@@ -67,7 +67,7 @@ impl Family {
     /// Looks for it. Blocks for reads of the index.
     pub(super) fn of(
         id: &SessionId,
-        items: &[Item],
+        links: Vec<(Link, SessionId)>,
         table: &SessionTable,
         settings: &Settings,
         searcher: &Searcher,
@@ -76,7 +76,7 @@ impl Family {
         Ok(Self {
             id: id.clone(),
             kin: shown_kin(searcher.kin(id)?, table, settings),
-            links: links(items),
+            links,
             naming: searcher.naming(id)?.into_iter().filter(|(_, other)| knows(table, settings, other)).collect(),
             children: children.map(|(child, _)| child.clone()).take(CHILDREN_MAX).collect(),
         })
@@ -107,14 +107,14 @@ impl Family {
     pub(super) fn relations(
         &self,
         row: &Row,
-        items: &[Item],
+        calls: &BTreeMap<Box<str>, String>,
         services: &Services,
         table: &SessionTable,
         searcher: &Searcher,
     ) -> Result<Vec<Relation>, Error> {
         let mut relations = Relations { list: Vec::new(), told: BTreeSet::new() };
         for child in &self.children {
-            let call = agent_name(child).and_then(|agent| call_of(items, agent));
+            let call = agent_name(child).and_then(|agent| calls.get(agent).cloned());
             relations.tell("spawned_agent", child, |relation| {
                 tell_agent(relation, transcript(table, child));
                 relation.tool_use_id = relation.tool_use_id.take().or(call);
@@ -215,14 +215,6 @@ fn shown_kin(kin: Vec<Kin>, table: &SessionTable, settings: &Settings) -> Vec<Ki
 /// How an agent names a subagent whose session is this.
 fn agent_name(session: &SessionId) -> Option<&str> {
     session.as_str().strip_prefix("agent-")
-}
-
-/// The call that a subagent answered.
-fn call_of(items: &[Item], agent: &str) -> Option<String> {
-    items.iter().find_map(|item| match &item.body {
-        Body::Result(result) if result.agent.as_deref() == Some(agent) => Some(one_line(&result.id, NAME_CHARS)),
-        _ => None,
-    })
 }
 
 fn transcript<'a>(table: &'a SessionTable, id: &SessionId) -> Option<&'a Path> {

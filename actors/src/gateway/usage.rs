@@ -1,6 +1,5 @@
 //! What a session took of its models, and what that cost: its own, what it has copied of the total, its subagents'.
 
-use baton_events::conversation::Item;
 use baton_events::prices::Prices;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::{ModelUsage, SubagentUsage, Tokens, Usage};
@@ -19,12 +18,18 @@ const UNPRICED_MAX: usize = 16;
 const NOTE: &str = "tokens as the transcript tells them, each request once; costs are estimates by llm.prices and built-in \
                     list prices of November 2026";
 
-/// The usage of a session. Blocks for reading the conversations of its elders and subagents.
-pub(super) fn of(services: &Services, table: &SessionTable, family: Option<&Family>, items: &[Item]) -> Usage {
+/// The usage of a session that took `own` itself, and `inside` for subagents in its own transcript. Blocks for reading the
+/// conversations of its elders and subagents.
+pub(super) fn of(
+    services: &Services,
+    table: &SessionTable,
+    family: Option<&Family>,
+    own: &Requests,
+    inside: Requests,
+) -> Usage {
     let prices = services.settings.now().prices.clone();
-    let own = Requests::of(items);
     let mut elders = Requests::default();
-    let mut children = Requests::of_subagents_inside(items);
+    let mut children = inside;
     let mut told = SubagentUsage::default();
     if let Some(family) = family {
         if !own.is_empty() {

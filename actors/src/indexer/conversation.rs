@@ -17,9 +17,9 @@ use crate::chunks::{ChunkRef, ChunkStore, ManifestId};
 pub(crate) const HELD_BYTES: usize = 4 * 1024 * 1024;
 
 impl Handle {
-    /// The conversation behind an episode. Blocks for disk reads.
-    pub fn conversation(&self, id: &SessionId, episode: &EpisodeRef) -> Result<Vec<Item>, Error> {
-        Stored::open(&self.chunks, id, &episode.manifest)?.items().collect()
+    /// The conversation behind an episode, to be gone through as often as one likes. Blocks for disk reads.
+    pub(crate) fn open(&self, id: &SessionId, episode: &EpisodeRef) -> Result<Conversation, Error> {
+        Conversation::open(&self.chunks, id, episode)
     }
 
     /// Gives each item of the conversation behind an episode, which is not in memory as a whole. Blocks for disk reads.

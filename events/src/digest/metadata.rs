@@ -6,9 +6,10 @@ use super::excerpt::one_line;
 use super::knowledge::MCP;
 use super::{LINE_CHARS, MAX_ENTRIES};
 use crate::conversation::{Body, Item};
+use crate::hash::Mark;
 use crate::record::Timestamp;
 use crate::tokens;
-use crate::withdrawn::standing;
+use crate::withdrawn::Withdrawn;
 
 /// Numbers about a session. Pure facts of its items, but for the size of its transcript.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -53,38 +54,69 @@ fn span(mut times: Vec<Timestamp>) -> Option<(Timestamp, Timestamp)> {
 impl Metadata {
     /// The numbers of a conversation whose transcript has so many bytes; linear in the items.
     pub fn of(items: &[Item], transcript_bytes: u64) -> Self {
-        let items = &*standing(items);
-        let mut tools: BTreeSet<&str> = BTreeSet::new();
-        let mut messages: BTreeSet<&str> = BTreeSet::new();
-        let mut message_count = 0;
-        let mut prompted = None;
-        let mut times: Vec<Timestamp> = Vec::new();
-        for item in items {
-            match &item.body {
-                Body::Call(call) if call.name.starts_with(MCP) => drop(tools.insert(&call.name)),
-                // All of one record is one prompt, of words, of a picture or of both.
-                Body::Prompt { .. } | Body::Media { .. } if !item.sidechain => {
-                    message_count += u64::from(prompted.replace(item.line) != Some(item.line));
-                }
-                Body::Reply { .. } if !item.sidechain => match item.message.as_deref() {
-                    Some(id) => message_count += u64::from(messages.insert(id)),
-                    None => message_count += 1,
-                },
-                _ => {}
-            }
-            times.extend(item.at.filter(|_| !matches!(item.body, Body::Meta(_))));
+        let mut numbers = Counting::without(Withdrawn::of(items));
+        items.iter().for_each(|item| numbers.note(item));
+        numbers.metadata(transcript_bytes)
+    }
+}
+
+/// The numbers of a conversation that is gone through item by item. Holds a few bytes of each.
+#[derive(Debug, Default)]
+pub struct Counting {
+    withdrawn: Withdrawn,
+    tools: BTreeSet<String>,
+    messages: BTreeSet<Mark>,
+    message_count: u64,
+    prompted: Option<u64>,
+    times: Vec<Timestamp>,
+    filtered: u64,
+}
+
+impl Counting {
+    /// Of a conversation of which these prompts are withdrawn.
+    pub fn without(withdrawn: Withdrawn) -> Self {
+        Self { withdrawn, ..Self::default() }
+    }
+
+    /// Takes note of the next item.
+    pub fn note(&mut self, item: &Item) {
+        if self.withdrawn.holds(item) {
+            return;
         }
-        let times = span(times);
-        let filtered = tokens::of_items(items);
-        Self {
-            mcp_tools_used: tools.into_iter().take(MAX_ENTRIES).map(|name| one_line(name, LINE_CHARS)).collect(),
+        match &item.body {
+            Body::Call(call) if call.name.starts_with(MCP) && !self.tools.contains(&*call.name) => {
+                self.tools.insert(call.name.clone());
+                // The last ones by name would not be told.
+                if self.tools.len() > MAX_ENTRIES {
+                    self.tools.pop_last();
+                }
+            }
+            // All of one record is one prompt, of words, of a picture or of both.
+            Body::Prompt { .. } | Body::Media { .. } if !item.sidechain => {
+                self.message_count += u64::from(self.prompted.replace(item.line) != Some(item.line));
+            }
+            Body::Reply { .. } if !item.sidechain => match item.message.as_deref() {
+                Some(id) => self.message_count += u64::from(self.messages.insert(Mark::of(id.as_bytes()))),
+                None => self.message_count += 1,
+            },
+            _ => {}
+        }
+        self.times.extend(item.at.filter(|_| !matches!(item.body, Body::Meta(_))));
+        self.filtered += tokens::of_items(std::slice::from_ref(item));
+    }
+
+    /// What it comes to, of a transcript of so many bytes.
+    pub fn metadata(self, transcript_bytes: u64) -> Metadata {
+        let times = span(self.times);
+        Metadata {
+            mcp_tools_used: self.tools.into_iter().map(|name| one_line(&name, LINE_CHARS)).collect(),
             start_time: times.map(|(first, _)| first),
             end_time: times.map(|(_, last)| last),
             duration_seconds: times.map_or(0, |(first, last)| last.0.abs_diff(first.0) / 1_000),
-            message_count,
+            message_count: self.message_count,
             token_count: tokens::of_bytes(transcript_bytes),
-            filtered_token_count: filtered,
-            llm_cost_estimate: tokens::summary_usd(filtered),
+            filtered_token_count: self.filtered,
+            llm_cost_estimate: tokens::summary_usd(self.filtered),
         }
     }
 }

@@ -1,15 +1,18 @@
 //! What was said in a session, message by message, a page at a time.
 
+mod stretch;
+
 use std::sync::Arc;
 
 use baton_events::conversation::{Call, Outcome, ToolResult};
-use baton_events::messages::{self, Content, Message, Part};
+use baton_events::messages::{Content, Message, Part, changed};
 use baton_events::protocol::{Failure, MessagesParams, answer};
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
-use baton_events::session::Phase;
+use baton_events::session::{EpisodeRef, Phase};
 use serde_json::Value;
 
+use self::stretch::{Stretch, Wanted};
 use super::{Ended, internal};
 use crate::gateway::{Services, conversation, page, resolve};
 
@@ -31,8 +34,11 @@ pub(in crate::gateway) async fn messages(
         return Err(resolve::unknown(&services.table.now(), id.as_str()).into());
     };
     let services = services.clone();
-    let (around, context) = (asked.around, asked.context.min(CONTEXT_MAX) as usize);
-    let (from, limit) = (asked.from, asked.limit.map_or(MESSAGES_MAX, |limit| (limit as usize).clamp(1, MESSAGES_MAX)));
+    let limit = asked.limit.map_or(MESSAGES_MAX, |limit| (limit as usize).clamp(1, MESSAGES_MAX));
+    let wanted = match asked.around {
+        Some(line) => Wanted::Around(line, asked.context.min(CONTEXT_MAX) as usize),
+        None => Wanted::From(asked.from, limit),
+    };
     let read = tokio::task::spawn_blocking(move || {
         let Some(current) = row.state.episode.clone() else {
             let note = match row.state.phase {
@@ -41,33 +47,30 @@ pub(in crate::gateway) async fn messages(
             };
             return Ok(answer::Messages { session_id: id.to_string(), note: Some(note), ..Default::default() });
         };
-        let (current, items) = conversation::of(&services, &id, current)
+        let stretch = |episode: &EpisodeRef| Stretch::of(&services.indexer.open(&id, episode)?, wanted);
+        let (current, stretch) = conversation::read(&services, &id, current, stretch)
             .map_err(|error| internal("the conversation cannot be read", error))?;
-        let all = messages::messages(&items);
-        let (messages, next, focus, note) = match around {
-            None => {
-                let (messages, next) = page(&all, from, limit);
-                (messages, next, None, None)
-            }
-            Some(line) => {
-                let (messages, next, focus) = place(&all, line, context);
-                (messages, next, focus.map(|focus| focus as u64), elsewhere(&all, line))
+        let ((messages, next), focus, note) = match wanted {
+            Wanted::From(..) => (page(&stretch, limit), None, None),
+            Wanted::Around(line, _) => {
+                let (messages, next, focus) = place(&stretch);
+                ((messages, next), focus.map(|focus| focus as u64), elsewhere(&stretch, line))
             }
         };
-        let total = all.len() as u64;
+        let total = stretch.total as u64;
         let (session_id, episode_uuid) = (id.to_string(), Some(current.uuid.to_string()));
         Ok::<_, Failure>(answer::Messages { session_id, episode_uuid, total, messages, next, focus, note })
     });
     Ok(read.await.map_err(|error| internal("reading the conversation broke", error))??)
 }
 
-/// The messages from a line on, as many as are wanted and fit, and the line of the next one. Messages of one line stay
-/// together, because a line is where the next page begins.
-fn page(all: &[Message<'_>], from: u64, limit: usize) -> (Vec<answer::Message>, Option<u64>) {
-    let rest = &all[all.partition_point(|message| message.line < from)..];
-    let mut told: Vec<answer::Message> = rest.iter().take(limit).map(message).collect();
+/// The messages of a stretch, as many as are wanted and fit, and the line of the next one. Messages of one line stay together,
+/// because a line is where the next page begins.
+fn page(stretch: &Stretch, limit: usize) -> (Vec<answer::Message>, Option<u64>) {
+    let all = stretch.messages();
+    let mut told: Vec<answer::Message> = all.iter().take(limit).map(message).collect();
     page::fitting(&mut told);
-    let line = |at: usize| rest.get(at).map(|message| message.line);
+    let line = |at: usize| all.get(at).map(|message| message.line).or(stretch.behind.filter(|_| at == all.len()));
     let is_between = |at: usize| line(at) != at.checked_sub(1).and_then(line);
     let mut end = told.len();
     while end > 0 && !is_between(end) {
@@ -75,56 +78,41 @@ fn page(all: &[Message<'_>], from: u64, limit: usize) -> (Vec<answer::Message>, 
     }
     if end == 0 {
         end = told.len();
-        while end < rest.len() && !is_between(end) {
+        while end < all.len() && !is_between(end) {
             end += 1;
         }
-        told.extend(rest[told.len()..end].iter().map(message));
+        told.extend(all[told.len()..end].iter().map(message));
     }
     told.truncate(end);
     (told, line(end))
 }
 
-/// The message that holds a line with `context` messages on either side, as many of these as fit, the nearest first; the line
-/// of the next one; and which of them it is. A line that no message holds is that of the one before it.
-fn place(all: &[Message<'_>], line: u64, context: usize) -> (Vec<answer::Message>, Option<u64>, Option<usize>) {
-    let Some(at) = holder(all, line) else { return (Vec::new(), None, None) };
-    let (mut start, mut end) = (at.saturating_sub(context), all.len().min(at + context + 1));
-    let mut told: Vec<answer::Message> = all[start..end].iter().map(message).collect();
+/// The message that holds a line with those on either side, as many of these as fit, the nearest first; the line of the next
+/// one; and which of them it is.
+fn place(stretch: &Stretch) -> (Vec<answer::Message>, Option<u64>, Option<usize>) {
+    let all = stretch.messages();
+    let Some(at) = stretch.focus.filter(|at| *at < all.len()) else { return (Vec::new(), None, None) };
+    let (mut start, mut end) = (0, all.len());
+    let mut told: Vec<answer::Message> = all.iter().map(message).collect();
     let bytes: Vec<usize> = told.iter().map(|it| serde_json::to_vec(it).map_or(0, |json| json.len())).collect();
-    let (first, mut sum) = (start, bytes.iter().sum::<usize>());
+    let mut sum = bytes.iter().sum::<usize>();
     while sum > page::PAGE_BYTES && end - start > 1 {
         if at - start > end - 1 - at {
-            sum -= bytes[start - first];
+            sum -= bytes[start];
             start += 1;
         } else {
             end -= 1;
-            sum -= bytes[end - first];
+            sum -= bytes[end];
         }
     }
-    told.truncate(end - first);
-    told.drain(..start - first);
-    (told, all.get(end).map(|next| next.line), Some(at - start))
-}
-
-/// The message in which a line stands, else the last one before it, else the first.
-fn holder(all: &[Message<'_>], line: u64) -> Option<usize> {
-    let holds = |message: &Message<'_>| {
-        message.parts.iter().any(|part| {
-            let answered = match &part.content {
-                Content::Tool { result: Some((_, at)), .. } => *at == line,
-                _ => false,
-            };
-            part.line == line || answered
-        })
-    };
-    let before = all.partition_point(|message| message.line <= line).checked_sub(1);
-    all.iter().position(holds).or(before).or((!all.is_empty()).then_some(0))
+    told.truncate(end);
+    told.drain(..start);
+    (told, all.get(end).map_or(stretch.behind, |next| Some(next.line)), Some(at - start))
 }
 
 /// What is said of a line that lies outside of the conversation.
-fn elsewhere(all: &[Message<'_>], line: u64) -> Option<String> {
-    let lines = |message: &Message<'_>| message.parts.iter().map(|part| part.line).max().unwrap_or(message.line);
-    let (first, last) = (all.first()?.line, all.iter().map(lines).max()?);
+fn elsewhere(stretch: &Stretch, line: u64) -> Option<String> {
+    let (first, last) = stretch.lines?;
     match line {
         _ if line < first => Some(format!("nothing is said before line {first}")),
         _ if line > last => Some(format!("nothing is said behind line {last}")),
@@ -180,7 +168,7 @@ fn tool(call: Option<&Call>, result: Option<(&ToolResult, u64)>) -> answer::Tool
     let answered = result.map(|(result, _)| result);
     let id = call.map(|call| &call.id).or(answered.map(|result| &result.id)).filter(|id| !id.is_empty());
     let name = call.map(|call| call.name.as_str()).or(answered.and_then(|result| result.name.as_deref()));
-    let changed = messages::changed(call, answered);
+    let changed = changed(call, answered);
     answer::ToolUse {
         id: id.map(|id| out(id)),
         name: out(name.unwrap_or_default()),
@@ -229,6 +217,11 @@ mod tests {
     use baton_events::conversation::{Body, Item};
 
     use super::*;
+    use crate::indexer::conversation::Conversation;
+
+    fn stretch(items: &[Item], wanted: Wanted) -> Stretch {
+        Stretch::of(&Conversation::Held(Arc::new(items.to_vec())), wanted).unwrap()
+    }
 
     fn items(lines: &[(u64, usize)]) -> Vec<Item> {
         let item = |(line, chars): &(u64, usize)| Item {
@@ -254,10 +247,9 @@ mod tests {
             (&[(1, 90_000), (2, 5)], 10, "1 2"),
         ] {
             let items = items(lines);
-            let all = messages::messages(&items);
             let (mut pages, mut from) = (Vec::new(), Some(0));
             while let Some(line) = from {
-                let (page, next) = page(&all, line, limit);
+                let (page, next) = page(&stretch(&items, Wanted::From(line, limit)), limit);
                 pages.push(page.iter().map(|message| message.line.to_string()).collect::<Vec<_>>().join(" "));
                 assert!(next.is_none_or(|next| next > line), "{lines:?}: it goes on");
                 from = next;
@@ -279,7 +271,7 @@ mod tests {
             (&[(1, 90_000), (2, 90_000), (3, 90_000), (4, 5)], 3, 2, "2 >3 4", None),
         ] {
             let items = items(lines);
-            let (told, after, focus) = place(&messages::messages(&items), line, context);
+            let (told, after, focus) = place(&stretch(&items, Wanted::Around(line, context)));
             let told: Vec<String> = told
                 .iter()
                 .enumerate()
@@ -288,7 +280,7 @@ mod tests {
             assert_eq!((told.join(" ").as_str(), after), (expected, next), "{lines:?} {line}");
         }
         let items = items(&[(2, 5), (4, 5)]);
-        let all = messages::messages(&items);
+        let all = stretch(&items, Wanted::Around(1, 1));
         assert_eq!(elsewhere(&all, 1).as_deref(), Some("nothing is said before line 2"));
         assert_eq!(elsewhere(&all, 3), None);
         assert_eq!(elsewhere(&all, 9).as_deref(), Some("nothing is said behind line 4"));
@@ -297,7 +289,7 @@ mod tests {
     #[test]
     fn a_very_long_text_is_cut_and_says_so() {
         let items = items(&[(1, TEXT_CHARS + 7)]);
-        let (told, _) = page(&messages::messages(&items), 0, 1);
+        let (told, _) = page(&stretch(&items, Wanted::From(0, 1)), 1);
         let part = &told[0].parts[0];
         assert_eq!((part.text.as_ref().map(String::len), part.chars_left_out), (Some(TEXT_CHARS), Some(7)));
     }

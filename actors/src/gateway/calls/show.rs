@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use baton_events::digest::{Metadata, digest};
 use baton_events::protocol::{Failure, ShowParams, answer};
 
 use super::{Ended, internal};
+use crate::gateway::account::{self, Account};
 use crate::gateway::family::Family;
-use crate::gateway::{Services, answers, conversation, memo, resolve, titles, usage};
+use crate::gateway::{Services, answers, memo, resolve, usage};
 
 pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services>) -> Result<answer::Show, Ended> {
     if let Some((uuid, added)) = memo::meant(services, &asked.session) {
@@ -25,28 +25,31 @@ pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services
     // A row has a note, an episode its conversation: both are files.
     let read = tokio::task::spawn_blocking(move || {
         let shown = answers::row(&services, &id, &row.state);
-        let (current, items) = match table.shown(&row).cloned() {
+        let (current, mut account) = match table.shown(&row).cloned() {
             Some(current) => {
-                let read = conversation::of(&services, &id, current);
-                let (current, items) = read.map_err(|error| internal("the episode cannot be read", error))?;
-                (Some(current), items)
+                let read = account::of(&services, &id, current);
+                let (current, account) = read.map_err(|error| internal("the episode cannot be read", error))?;
+                (Some(current), account)
             }
-            None => (None, Vec::new()),
+            None => (None, Account::default()),
         };
         // Without the memory a session is shown all the same, without its family.
         let settings = services.settings.now();
         let searcher = services.indexer.searcher().ok();
-        let family = searcher.as_ref().and_then(|searcher| Family::of(&id, &items, &table, &settings, searcher).ok());
+        let links = std::mem::take(&mut account.links);
+        let family = searcher.as_ref().and_then(|searcher| Family::of(&id, links, &table, &settings, searcher).ok());
         let related = family.as_ref().zip(searcher.as_ref());
         let relations = related
-            .and_then(|(family, searcher)| family.relations(&row, &items, &services, &table, searcher).ok())
+            .and_then(|(family, searcher)| family.relations(&row, &account.calls, &services, &table, searcher).ok())
             .unwrap_or_default();
-        let episode = current.as_ref().map(|current| {
-            let (mut episode, numbers) = (digest(&items, &settings.filtering), Metadata::of(&items, current.to));
-            titles::entitle(&services, &id, &mut episode);
-            answers::episode(&id, current, episode, &numbers)
-        });
-        let usage = current.as_ref().map(|_| usage::of(&services, &table, family.as_ref(), &items));
+        let (usage, episode) = match current {
+            Some(current) => {
+                let usage = usage::of(&services, &table, family.as_ref(), &account.requests, account.inside);
+                let episode = answers::episode(&id, &current, account.episode, &account.numbers);
+                (Some(usage), Some(episode))
+            }
+            None => (None, None),
+        };
         Ok::<_, Failure>(answer::Show { row: shown, episode, usage, relations })
     });
     Ok(read.await.map_err(|error| internal("reading the episode broke", error))??)

@@ -1,0 +1,79 @@
+//! All that is told of a conversation when it is shown, of a conversation of any length: it is gone through, and not held.
+
+use std::collections::BTreeMap;
+
+use baton_events::conversation::{Body, Item, Link};
+use baton_events::digest::{Abridged, Counting, Episode, Metadata};
+use baton_events::filter::one_line;
+use baton_events::record::SessionId;
+use baton_events::session::EpisodeRef;
+use baton_events::usage::Requests;
+use baton_events::withdrawn::Withdrawn;
+
+use super::family::{CHILDREN_MAX, NAME_CHARS};
+use super::{Services, conversation, titles};
+use crate::indexer::EpisodeError;
+use crate::memory::{MAX_LINKS, links};
+
+/// What a conversation comes to.
+#[derive(Default)]
+pub(super) struct Account {
+    pub(super) episode: Episode,
+    pub(super) numbers: Metadata,
+    /// What it took of its models,
+    pub(super) requests: Requests,
+    /// and what subagents took whose conversations stand inside of it.
+    pub(super) inside: Requests,
+    /// The sessions that it names.
+    pub(super) links: Vec<(Link, SessionId)>,
+    /// The calls that subagents answered, by the agents' names; the first ones.
+    pub(super) calls: BTreeMap<Box<str>, String>,
+}
+
+/// What the conversation of an episode comes to, see [`conversation::read`]. Blocks for disk reads.
+pub(super) fn of(
+    services: &Services,
+    id: &SessionId,
+    current: EpisodeRef,
+) -> Result<(EpisodeRef, Account), EpisodeError> {
+    let show = services.settings.now().filtering;
+    conversation::read(services, id, current, |current| {
+        let conversation = services.indexer.open(id, current)?;
+        let mut withdrawn = Withdrawn::default();
+        conversation.each(|item| {
+            withdrawn.note(item);
+            Ok::<_, EpisodeError>(())
+        })?;
+        let (mut account, mut abridged) = (Account::default(), Abridged::default());
+        let mut numbers = Counting::without(withdrawn);
+        conversation.each(|item| {
+            numbers.note(item);
+            account.note(item);
+            abridged.push(item.clone());
+            Ok::<_, EpisodeError>(())
+        })?;
+        account.numbers = numbers.metadata(current.to);
+        account.episode = abridged.digest(&show);
+        titles::entitle(services, id, &mut account.episode);
+        Ok(account)
+    })
+}
+
+impl Account {
+    fn note(&mut self, item: &Item) {
+        self.requests.note(item);
+        self.inside.note_inside(item);
+        for link in links(std::slice::from_ref(item)) {
+            if self.links.len() < MAX_LINKS && !self.links.contains(&link) {
+                self.links.push(link);
+            }
+        }
+        if let Body::Result(result) = &item.body
+            && let Some(agent) = result.agent.as_deref()
+            && self.calls.len() < CHILDREN_MAX
+            && !self.calls.contains_key(agent)
+        {
+            self.calls.insert(agent.into(), one_line(&result.id, NAME_CHARS));
+        }
+    }
+}

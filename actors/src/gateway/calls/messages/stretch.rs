@@ -1,0 +1,286 @@
+//! A stretch of the messages of a conversation of any length: the conversation is gone through, and of its items only those of
+//! the stretch are held.
+
+use std::collections::BTreeMap;
+
+use baton_events::branches::{Abandoned, Prompts};
+use baton_events::conversation::Item;
+use baton_events::messages::{Message, Place, Places, gathered};
+use baton_events::withdrawn::Withdrawn;
+
+use crate::indexer::EpisodeError;
+use crate::indexer::conversation::Conversation;
+
+/// Items of a stretch that are held, by [`Item::weight`]: a hundred answers' worth. A stretch of more is shorter than asked for.
+const HELD_BYTES: usize = 16 * 1024 * 1024;
+
+/// Which messages are wanted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wanted {
+    /// So many from a line on, and those that begin in the same line as the last of them.
+    From(u64, usize),
+    /// The one that holds a line, with so many on either side.
+    Around(u64, usize),
+}
+
+/// Messages that follow each other.
+#[derive(Debug, Default)]
+pub(super) struct Stretch {
+    /// How many the conversation has.
+    pub(super) total: usize,
+    /// The first line of a message, and the last line of a part of one.
+    pub(super) lines: Option<(u64, u64)>,
+    /// Which of these messages holds the line that was asked for, or is the last one before it, or else the first.
+    pub(super) focus: Option<usize>,
+    /// Where the message begins that follows.
+    pub(super) behind: Option<u64>,
+    /// From which message to which, of the whole conversation.
+    first: usize,
+    end: usize,
+    /// Where those of them begin that have come.
+    begins: BTreeMap<usize, u64>,
+    placed: Vec<(Place, Item)>,
+    bytes: usize,
+    abandoned: Abandoned,
+}
+
+impl Stretch {
+    /// Takes it out of a conversation. Blocks for disk reads, three times of all of it if it is long.
+    pub(super) fn of(conversation: &Conversation, wanted: Wanted) -> Result<Self, EpisodeError> {
+        Self::within(conversation, wanted, HELD_BYTES)
+    }
+
+    fn within(conversation: &Conversation, wanted: Wanted, most: usize) -> Result<Self, EpisodeError> {
+        let (mut withdrawn, mut prompts) = (Withdrawn::default(), Prompts::default());
+        conversation.each(|item| {
+            withdrawn.note(item);
+            prompts.note(item);
+            Ok::<_, EpisodeError>(())
+        })?;
+        let mut stretch = Survey::of(conversation, withdrawn.clone(), wanted)?.stretch(wanted);
+        stretch.abandoned = prompts.abandoned();
+        let mut places = Places::without(withdrawn);
+        conversation.each(|item| {
+            stretch.take(places.next(item), item, most);
+            Ok::<_, EpisodeError>(())
+        })?;
+        stretch.focus = stretch.focus.map(|focus| focus - stretch.first);
+        Ok(stretch)
+    }
+
+    /// The messages.
+    pub(super) fn messages(&self) -> Vec<Message<'_>> {
+        gathered(self.placed.iter().map(|(place, item)| (*place, item)), self.first, &self.abandoned)
+    }
+
+    fn take(&mut self, place: Place, item: &Item, most: usize) {
+        let Some(message) = place.message() else { return };
+        if let Place::Begins(_) = place {
+            if message == self.end {
+                self.behind = Some(item.line);
+            }
+            if (self.first..self.end).contains(&message) {
+                self.begins.insert(message, item.line);
+            }
+        }
+        if !(self.first..self.end).contains(&message) {
+            return;
+        }
+        self.bytes += item.weight();
+        self.placed.push((place, item.clone()));
+        while self.bytes > most && self.give_way() {}
+    }
+
+    /// Lets go of the message that is wanted least; false if nothing more can go.
+    fn give_way(&mut self) -> bool {
+        let before = (self.first, self.end);
+        match self.focus {
+            Some(focus) if focus - self.first > self.end - 1 - focus => self.first += 1,
+            Some(focus) if self.end - 1 > focus => self.end -= 1,
+            Some(_) => {}
+            None => {
+                // A page begins with a line, so it ends before one.
+                let line = |message: usize| self.begins.get(&message);
+                let last = self.begins.keys().next_back().copied().unwrap_or(self.first);
+                let ends = (self.first + 1..=last.min(self.end)).rev();
+                if let Some(end) = ends.filter(|end| *end < self.end).find(|end| line(*end) != line(*end - 1)) {
+                    self.end = end;
+                }
+            }
+        }
+        if let Some(line) = self.begins.get(&self.end).filter(|_| self.end < before.1) {
+            self.behind = Some(*line);
+        }
+        let kept = self.first..self.end;
+        self.placed.retain(|(place, _)| place.message().is_some_and(|message| kept.contains(&message)));
+        self.begins.retain(|message, _| kept.contains(message));
+        self.bytes = self.placed.iter().map(|(_, item)| item.weight()).sum();
+        before != (self.first, self.end)
+    }
+}
+
+/// Where the messages lie.
+#[derive(Default)]
+struct Survey {
+    total: usize,
+    lines: Option<(u64, u64)>,
+    /// The first message from a line on, and the one behind those that are wanted.
+    page: Option<(usize, usize)>,
+    /// Where the last message begins.
+    last: Option<u64>,
+    /// The first message in which a line stands, and the last one before it.
+    holder: Option<usize>,
+    before: Option<usize>,
+}
+
+impl Survey {
+    fn of(conversation: &Conversation, withdrawn: Withdrawn, wanted: Wanted) -> Result<Self, EpisodeError> {
+        let (mut survey, mut places) = (Self::default(), Places::without(withdrawn));
+        conversation.each(|item| {
+            let place = places.next(item);
+            survey.take(place, item.line, wanted);
+            Ok::<_, EpisodeError>(())
+        })?;
+        survey.total = places.count();
+        Ok(survey)
+    }
+
+    fn take(&mut self, place: Place, at: u64, wanted: Wanted) {
+        let Some(message) = place.message() else { return };
+        if !matches!(place, Place::Answers(_)) {
+            let (first, last) = self.lines.unwrap_or((at, at));
+            self.lines = Some((first, last.max(at)));
+        }
+        match wanted {
+            Wanted::Around(line, _) => {
+                if at == line {
+                    self.holder = Some(self.holder.map_or(message, |holder| holder.min(message)));
+                }
+                if at <= line && matches!(place, Place::Begins(_)) {
+                    self.before = Some(message);
+                }
+            }
+            Wanted::From(line, limit) if matches!(place, Place::Begins(_)) => {
+                match &mut self.page {
+                    None if at >= line => self.page = Some((message, message + limit)),
+                    Some((_, end)) if message == *end && self.last == Some(at) => *end += 1,
+                    _ => {}
+                }
+                self.last = Some(at);
+            }
+            Wanted::From(..) => {}
+        }
+    }
+
+    fn stretch(self, wanted: Wanted) -> Stretch {
+        let focus = self.holder.or(self.before).or((self.total > 0).then_some(0));
+        let (first, end, focus) = match (wanted, focus) {
+            (Wanted::From(..), _) => {
+                let (first, end) = self.page.unwrap_or((self.total, self.total));
+                (first, end, None)
+            }
+            (Wanted::Around(_, context), Some(focus)) => {
+                (focus.saturating_sub(context), self.total.min(focus + context + 1), Some(focus))
+            }
+            (Wanted::Around(..), None) => (0, 0, None),
+        };
+        Stretch { total: self.total, lines: self.lines, focus, first, end, ..Stretch::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use baton_events::conversation::{Body, Call, Outcome, ToolResult};
+    use baton_events::messages::messages;
+
+    use super::*;
+
+    fn item(line: u64, body: Body) -> Item {
+        Item { line, at: None, uuid: Some(format!("r{line}").into()), message: None, sidechain: false, body }
+    }
+
+    fn reply(line: u64, message: &str, chars: usize) -> Item {
+        Item { message: Some(message.into()), ..item(line, Body::Reply { text: "x".repeat(chars) }) }
+    }
+
+    fn call(line: u64, message: &str, id: &str) -> Item {
+        let call = Call { id: id.into(), name: "Bash".to_owned(), input: BTreeMap::new(), edit: None };
+        Item { message: Some(message.into()), ..item(line, Body::Call(call)) }
+    }
+
+    fn result(line: u64, id: &str) -> Item {
+        let result = ToolResult {
+            id: id.into(),
+            name: None,
+            outcome: Outcome::Ok,
+            exit_code: None,
+            text: format!("of {id}"),
+            error: None,
+            duration_ms: None,
+            agent: None,
+        };
+        item(line, Body::Result(result))
+    }
+
+    /// Messages whose parts lie among those of others, results far behind their calls, and one that answers nothing.
+    fn tangled() -> Vec<Item> {
+        let mut items = Vec::new();
+        for round in 0..20 {
+            let (line, name) = (round * 10, format!("m{round}"));
+            items.push(item(line + 1, Body::Prompt { text: "go on".to_owned() }));
+            items.push(item(line + 1, Body::Media { text: "a picture".to_owned() }));
+            items.push(reply(line + 2, &name, 100));
+            items.push(call(line + 3, &name, &format!("c{round}")));
+            items.push(item(line + 4, Body::Notice { text: "by the way".to_owned() }));
+            items.push(reply(line + 5, &name, 50));
+            if round >= 3 {
+                items.push(result(line + 6, &format!("c{}", round - 3)));
+            }
+            items.push(result(line + 7, "nobody"));
+        }
+        items
+    }
+
+    #[test]
+    fn a_stretch_has_the_messages_as_they_stand_in_the_whole() {
+        let items = tangled();
+        let all = messages(&items);
+        let held = Conversation::Held(Arc::new(items.clone()));
+        for most in [HELD_BYTES, 2_000, 1] {
+            for line in 0..210 {
+                let page = Stretch::within(&held, Wanted::From(line, 4), most).unwrap();
+                let from = all.partition_point(|message| message.line < line);
+                let found = page.messages();
+                assert_eq!(found, all[from..from + found.len()], "from {line} within {most}");
+                assert_eq!(page.behind, all.get(from + found.len()).map(|message| message.line), "from {line}");
+                assert!(found.len() == 4.min(all.len() - from) || (most < HELD_BYTES && !found.is_empty()), "{line}");
+                assert_eq!((page.total, page.lines), (all.len(), Some((1, 197))));
+
+                let around = Stretch::within(&held, Wanted::Around(line, 2), most).unwrap();
+                let found = around.messages();
+                let focus = &found[around.focus.unwrap()];
+                let at = all.iter().position(|message| message == focus).unwrap() - around.focus.unwrap();
+                assert_eq!(found, all[at..at + found.len()], "around {line} within {most}");
+                assert_eq!(around.behind, all.get(at + found.len()).map(|message| message.line), "around {line}");
+                assert!(focus.line <= line || at == 0, "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn messages_of_one_line_are_in_one_page_whatever_they_weigh() {
+        let items: Vec<Item> =
+            [1, 7, 7, 7, 9].iter().zip(0..).map(|(line, n)| reply(*line, &format!("m{n}"), 900)).collect();
+        let held = Conversation::Held(Arc::new(items));
+        for (from, most, expected) in
+            [(0, 1, "1|7"), (7, 1, "7 7 7|9"), (7, 9_000, "7 7 7|9"), (0, 9_000, "1 7 7 7|9"), (9, 1, "9|")]
+        {
+            let page = Stretch::within(&held, Wanted::From(from, 2), most).unwrap();
+            let lines: Vec<String> = page.messages().iter().map(|message| message.line.to_string()).collect();
+            let behind = page.behind.map(|line| line.to_string()).unwrap_or_default();
+            assert_eq!(format!("{}|{behind}", lines.join(" ")), expected, "{from} within {most}");
+        }
+    }
+}
