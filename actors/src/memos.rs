@@ -192,8 +192,43 @@ impl Memos {
         self.append(StreamId::home(), events.iter().map(schema::home::encode).collect(), cause).await
     }
 
-    /// Removes words that nothing names: of memos that were deleted or told anew when a daemon ended before it could.
-    pub async fn tidy(&self) {
+    /// Folders that belong to no session and no memo, to be looked for before anybody writes: a daemon that was killed between
+    /// the words of a memo and its event leaves one. None where only a newer version knows everything. Blocks for the disk.
+    pub fn strays(&self) -> BTreeSet<String> {
+        let table = self.table.now();
+        let mut folders = match table.skipped() {
+            0 => self.chunks.folders().unwrap_or_default(),
+            _ => BTreeSet::new(),
+        };
+        let memos = table.memos().map(|(uuid, _)| memo::key(uuid));
+        for owner in table.iter().map(|(session, _)| session.clone()).chain(memos) {
+            if let Some(name) = self.chunks.folder_of(&owner).file_name().and_then(|name| name.to_str()) {
+                folders.remove(name);
+            }
+        }
+        folders
+    }
+
+    /// Removes words that nothing names: of memos that were deleted or told anew when a daemon ended before it could, and of
+    /// those that never came to be, which lie in `strays`.
+    pub async fn tidy(&self, strays: BTreeSet<String>) {
+        for folder in strays {
+            let _one = self.one.lock().await;
+            // It may have been told again meanwhile.
+            if !self.strays().contains(&folder) {
+                continue;
+            }
+            let name = folder.clone();
+            match self.blocking(move |chunks| chunks.discard_notes(&name)).await {
+                Ok(removed) if removed.files > 0 => {
+                    tracing::info!(%folder, files = removed.files, reason = "never recorded", "words that nothing names removed");
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(%folder, %error, "words that nothing names not removed; the next start tries again")
+                }
+            }
+        }
         let Ok(folders) = self.blocking(ChunkStore::folders).await else { return };
         let table = self.table.now();
         // Of one that was told once, nothing else was ever stored.

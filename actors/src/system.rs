@@ -240,6 +240,7 @@ impl System {
             watcher: (watcher, watching),
             gateway: (gateway.clone(), services.clone(), endpoint),
         };
+        let strays = memos.strays();
         let options = supervisor::Options { sessions, table, progress, degraded, children };
         let (actor, ended) = Actor::spawn(None, SupervisorActor, (options, supervisor))
             .await
@@ -247,7 +248,7 @@ impl System {
         tokio::spawn(end_with(ended, services.stop.clone()));
         tracing::info!(home = %home.display(), sessions = services.table.now().len(), "daemon started");
         tokio::spawn(hooks::watch(Arc::downgrade(&services.hooks), services.stop.subscribe()));
-        tokio::spawn(async move { memos.tidy().await });
+        tokio::spawn(async move { memos.tidy(strays).await });
         tokio::spawn(tombstones::set_again(Arc::new(services.clone())));
         let exporter = Exporter::start(Arc::new(services.clone()));
         tokio::spawn(gateway::handoff::prepare(Arc::new(services.clone())));

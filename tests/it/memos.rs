@@ -439,3 +439,42 @@ fn a_project_that_is_forgotten_takes_what_was_added_to_it_along() {
     assert_eq!(found_in(world.home(), &["that goes", "first markhor"]), [""; 0]);
     assert_eq!(found_in(world.home(), &["that stays"]).len(), 1);
 }
+
+#[test]
+fn words_that_were_never_recorded_are_gone_after_the_next_start_and_others_stay() {
+    let world = World::new();
+    let agent = Agent::start(&world);
+    let uuid = add(&agent, "Deploys", "Never deploy the pangolin on a Friday.");
+    drop(agent);
+    world.stop();
+    let blobs = world.home().join("blobs");
+    let stray = |name: &str, file: &str| {
+        let folder = blobs.join(name);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(file), "the numbat was never recorded").unwrap();
+        folder
+    };
+    let hash = "0123456789abcdef".repeat(4);
+    let words = stray("x-00112233445566778899aabbccddeeff", &format!("{hash}.note"));
+    let other = stray("x-ffeeddccbbaa99887766554433221100", "something.else");
+    assert!(is_there(&world, &uuid, "pangolin"));
+    assert!(wait(|| !words.exists()), "{words:?}");
+    assert!(other.exists() && is_there(&world, &uuid, "pangolin"));
+}
+
+#[test]
+fn a_note_is_explained_by_what_was_recorded_of_it() {
+    let world = World::new();
+    let agent = Agent::start(&world);
+    let uuid = add(&agent, "Deploys", "Never deploy the pangolin on a Friday.");
+    agent.end();
+    for asked in [uuid.clone(), format!("memory:{uuid}")] {
+        let explained = world.json(&["explain", &asked]);
+        assert_eq!((&explained["session_id"], &explained["source"]), (&json!(format!("memory:{uuid}")), &json!("text")));
+        let events = list(&explained["events"]);
+        assert_eq!((events.len(), &events[0]["sequence"]), (1, &json!(1)), "{explained}");
+        assert!(!explained.to_string().contains("pangolin"), "no word of it is in the log");
+        assert_eq!(explained["owed"], json!([]));
+    }
+    assert!(world.ok(&["explain", &uuid]).out.contains("memory:"), "told to a person");
+}

@@ -1,6 +1,7 @@
 //! Notes: free texts beside a conversation, or without one, each a file named by the hash of what it says.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::PathBuf;
 
 use baton_events::hash::ContentHash;
@@ -54,6 +55,19 @@ impl ChunkStore {
         }
         let names: BTreeSet<String> = named.iter().map(file_name).collect();
         self.remove(&self.folder_of(owner), |name| !names.contains(name))
+    }
+
+    /// Removes a folder that holds nothing but notes, durably; leaves every other as it is.
+    pub fn discard_notes(&self, name: &str) -> Result<Removed, Error> {
+        let folder = self.folder.join(name);
+        let is_note = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(is_note);
+        if !fs::read_dir(&folder).map_err(io_error("list", &folder))?.flatten().all(|entry| is_note(&entry)) {
+            return Ok(Removed::default());
+        }
+        let removed = self.remove(&folder, |_| true)?;
+        fs::remove_dir(&folder).map_err(io_error("remove", &folder))?;
+        durable::sync_folder(&self.folder).map_err(io_error("sync", &self.folder))?;
+        Ok(removed)
     }
 
     /// Where a note lies.

@@ -38,13 +38,11 @@ pub(super) fn words(services: &Services, uuid: Uuid, memo: &Memo) -> Result<Word
     Ok(schema::memo::decode_words(&text).map_err(Error::Words)?.redacted())
 }
 
-/// As a session is shown: a row and an episode. Blocks for a disk read.
-pub(super) fn show(services: &Arc<Services>, uuid: Uuid, memo: &Memo) -> Result<answer::Show, Error> {
-    let words = words(services, uuid, memo)?;
-    let key = memo::key(uuid);
+/// As a row of the session table.
+pub(super) fn row(uuid: Uuid, memo: &Memo) -> answer::Row {
     let group = redact(&memo.group).into_owned();
-    let row = answer::Row {
-        session_id: key.to_string(),
+    answer::Row {
+        session_id: memo::key(uuid).to_string(),
         project: memo.group.contains(['/', '\\']).then(|| group.clone()),
         group_id: Some(group),
         tracked: true,
@@ -55,7 +53,14 @@ pub(super) fn show(services: &Arc<Services>, uuid: Uuid, memo: &Memo) -> Result<
         last_activity: Some(memo.time().to_string()),
         source: Some(memo.source.as_str().to_owned()),
         ..answer::Row::default()
-    };
+    }
+}
+
+/// As a session is shown: a row and an episode. Blocks for a disk read.
+pub(super) fn show(services: &Arc<Services>, uuid: Uuid, memo: &Memo) -> Result<answer::Show, Error> {
+    let words = words(services, uuid, memo)?;
+    let key = memo::key(uuid);
+    let row = row(uuid, memo);
     let items = indexer::memo_items(&words, memo);
     let current = indexer::as_episode(uuid, memo);
     let (digest, numbers) = (digest::digest(&items, &Show::default()), Metadata::of(&items, current.to));

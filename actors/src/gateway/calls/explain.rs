@@ -3,14 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use baton_events::memo::Memo;
 use baton_events::protocol::{ExplainParams, answer};
 use baton_events::record::{SequenceNumber, SessionId, StreamId};
 use baton_events::redact::redact;
 use baton_events::replay::{History, Occurrence, owed};
 use baton_events::session::{Phase, Policy, State, Why};
+use uuid::Uuid;
 
 use super::{Ended, internal};
-use crate::gateway::{Services, answers, resolve};
+use crate::gateway::{Services, answers, memo, resolve};
 use crate::journal::ReadError;
 use crate::watcher::Overview;
 
@@ -23,6 +25,9 @@ pub(in crate::gateway) async fn explain(
     asked: &ExplainParams,
     services: &Arc<Services>,
 ) -> Result<answer::Explain, Ended> {
+    if let Some((uuid, added)) = memo::meant(services, &asked.session) {
+        return of_memo(services, uuid, added, SequenceNumber(asked.after)).await;
+    }
     let id = resolve::session(services, &asked.session).await?;
     let Some(row) = services.table.now().get(&id).cloned() else {
         return Err(resolve::unknown(&services.table.now(), id.as_str()).into());
@@ -32,7 +37,7 @@ pub(in crate::gateway) async fn explain(
     // Events, a note and the transcript are files.
     let read = tokio::task::spawn_blocking(move || {
         let policy = services.settings.now().policy_for(&row.state);
-        let (events, next) = events(&services, &id, after, &policy)?;
+        let (events, next) = events(&services, &StreamId::session(&id), after, &policy)?;
         Ok::<_, ReadError>(answer::Explain {
             notes: notes(&services, &overview, &id, &row.state),
             owed: owed(&row.state, &policy),
@@ -45,16 +50,35 @@ pub(in crate::gateway) async fn explain(
     Ok(read.map_err(|error| internal("the history cannot be read", error))?)
 }
 
+/// The events of what somebody added. Nothing is owed for it: what is recorded is searched.
+async fn of_memo(
+    services: &Arc<Services>,
+    uuid: Uuid,
+    added: Memo,
+    after: SequenceNumber,
+) -> Result<answer::Explain, Ended> {
+    let services = services.clone();
+    let read = tokio::task::spawn_blocking(move || {
+        let policy = services.settings.now().policy.clone();
+        let (events, next) = events(&services, &StreamId::memo(uuid), after, &policy)?;
+        let notes =
+            vec!["it was added, and is no session: it stays as it is until it is deleted or told anew".to_owned()];
+        Ok::<_, ReadError>(answer::Explain { row: memo::row(uuid, &added), events, next, owed: Vec::new(), notes })
+    });
+    let read = read.await.map_err(|error| internal("reading the history broke", error))?;
+    Ok(read.map_err(|error| internal("the history cannot be read", error))?)
+}
+
 /// The events after a sequence, at most so many, and after which to go on.
 fn events(
     services: &Services,
-    id: &SessionId,
+    stream: &StreamId,
     after: SequenceNumber,
     policy: &Policy,
 ) -> Result<(Vec<answer::Happened>, Option<u64>), ReadError> {
-    let (stream, mut history, mut told) = (StreamId::session(id), History::default(), Vec::new());
+    let (mut history, mut told) = (History::default(), Vec::new());
     loop {
-        let records = services.journal.read_stream(&stream, history.sequence, STEP)?;
+        let records = services.journal.read_stream(stream, history.sequence, STEP)?;
         if records.is_empty() {
             return Ok((told, None));
         }
