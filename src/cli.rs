@@ -240,6 +240,7 @@ fn command() -> clap::Command {
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<(Cli, Telling), ExitCode> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let telling = Telling::of(&arguments);
+    let arguments = how::with_flags(arguments);
     let parsed =
         command().try_get_matches_from(arguments).and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
     parsed.map(|typed| (typed, telling)).map_err(|error| telling.misunderstood(&error))
