@@ -8,6 +8,7 @@
 //! What nobody can know is unknown, and no failure. A program whose exit code is hidden by a pipe or shared with others
 //! counts apart from those that ended by themselves. Of fewer than [`TOO_FEW`] outcomes nothing is claimed.
 
+mod below;
 mod blame;
 mod drawing;
 mod fix;
@@ -23,6 +24,7 @@ mod tests;
 mod touched;
 mod trouble;
 
+pub use below::blame_below;
 pub use blame::blame;
 pub use drawing::{Format, draw};
 pub use fix::{Asked, fix};
@@ -87,7 +89,7 @@ pub fn outcomes(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Out
     let troubles = trouble::troubles(&all, episode, at, &mut bounded);
     let retries = retry::retries(&all, &mut bounded);
     let sequences = sequence::sequences(&all, &mut bounded);
-    let files = touched::files(episode, at, &mut bounded);
+    let files = touched::files(episode, &all, at, &mut bounded);
     let decisions = touched::decisions(episode, &mut bounded);
     Outcomes { v: OUTCOMES_VERSION, commands, troubles, retries, sequences, files, decisions, left_out }
 }

@@ -208,3 +208,31 @@ fn what_is_forgotten_is_told_by_nobody() {
     assert_eq!(list(&world.json(&["blame", "src/auth.rs"])["sessions"]).len(), 0);
     assert_eq!(world.json(&["patterns"])["sessions"], 0);
 }
+
+#[test]
+fn a_shell_reads_files_too_and_finding_nothing_is_no_failure() {
+    let world = World::new();
+    let mut shop = world.transcript("-work-shop", &id(1)).in_directory("/srv/shop");
+    shop.prompt("look at the log and mend it");
+    shop.call("c1", "Bash", json!({"command": "sed -n '1,40p' src/log/reader.rs && cat src/log/writer.rs | head -5"}));
+    shop.result("c1", "fn read() {}", false);
+    shop.call("c2", "Bash", json!({"command": "cat > src/log/new.rs <<'EOF'\nfn main() {}\nEOF"}));
+    shop.result("c2", "", false);
+    shop.call("c3", "Edit", json!({"file_path": "/srv/shop/src/log/writer.rs", "old_string": "a", "new_string": "b"}));
+    shop.result("c3", "The file has been updated.", false);
+    shop.call("c4", "Bash", json!({"command": "cargo test --workspace"})).result("c4", "ok", false);
+    shop.call("c5", "Bash", json!({"command": "cargo test --workspace 2>&1 | grep FAILED"}));
+    shop.result("c5", "Exit code 1", true).reply("Nothing fails.");
+    world.close(&id(1));
+    let read = |path: &str| {
+        let told = world.json(&["blame", path]);
+        told["sessions"][0]["read"].as_u64()
+    };
+    assert_eq!((read("src/log/reader.rs"), read("src/log/writer.rs"), read("src/log/new.rs")), (Some(1), Some(1), None));
+    let below = world.json(&["blame", "src/log"]);
+    assert_eq!((&below["path"], &below["sessions"][0]["modified"]), (&json!("src/log/"), &json!(true)), "{below}");
+    assert_eq!(below["sessions"][0]["read"], 2, "{below}");
+    assert_eq!(world.json(&["timeline"])["days"][0]["sessions"][0]["outcome"], "done");
+    let typed = world.json(&["how", "cargo", "test", "--workspace"]);
+    assert_eq!((&typed["command"], &typed["failed"]), (&json!("cargo test --workspace"), &json!(0)), "{typed}");
+}

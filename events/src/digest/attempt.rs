@@ -1,7 +1,7 @@
 //! What was tried: every tool call in order, with how it ended. What nobody can know about it is said to be unknown.
 
 use super::LINE_CHARS;
-use super::command::{Command, Ran};
+use super::command::{self, Command, Ran};
 use super::excerpt::{one_line, without_filter_mark};
 use super::failure::{HARNESS, complaint};
 use super::timeline::{Deed, Timeline};
@@ -40,6 +40,8 @@ pub(crate) enum What<'a> {
         text: String,
         /// Its programs.
         ran: Vec<Ran>,
+        /// The files that it shows, as they are written.
+        shows: Vec<String>,
     },
     /// It changes a file.
     Edit(&'a str),
@@ -79,7 +81,8 @@ fn attempt<'a>(deed: &Deed<'a>, round: usize) -> Attempt<'a> {
                 Ended::Unknown | Ended::Denied | Ended::Interrupted => None,
             };
             let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
-            What::Command { text, ran: command.ran(succeeded) }
+            let shows = if ended == Ended::Ok { command::shows(line) } else { Vec::new() };
+            What::Command { text, ran: command.ran(succeeded), shows }
         }
         (None, Some((path, ..)), _) => What::Edit(path),
         (None, None, Some(path)) => What::Read(path),

@@ -9,7 +9,7 @@ mod words;
 use std::borrow::Cow;
 
 use self::vocabulary::{
-    ASKING, CHECKERS, CHECKING, GIT_LOOKING, IMPLIED, INTERPRETERS, LOOKING, OPENING, PACKAGE_MANAGERS, SETUP,
+    ASKING, CHECKERS, CHECKING, GIT_LOOKING, IMPLIED, INTERPRETERS, LOOKING, OPENING, PACKAGE_MANAGERS, SETUP, SIFTING,
     WITH_SUBCOMMANDS, WRAPPERS,
 };
 use self::words::{Joint, Word};
@@ -38,6 +38,8 @@ pub(super) struct Step<'a> {
     inline: bool,
     /// Whether another program took its output, and with it its exit code.
     piped: bool,
+    /// Whether that program only looks for something in it: that it finds nothing is no failure.
+    sifted: bool,
     /// What binds it to the next step.
     joint: Joint,
 }
@@ -67,6 +69,8 @@ impl<'a> Command<'a> {
                 from_pipe = piped;
                 if let Some(last) = steps.last_mut().filter(|_| !piped) {
                     last.joint = part.joint;
+                    let program = part.words.into_iter().next().map(|word| base_name(word.text()));
+                    last.sifted = !text.contains("pipefail") && program.is_some_and(|name| SIFTING.contains(&&*name));
                 }
                 continue;
             }
@@ -129,10 +133,17 @@ impl<'a> Command<'a> {
         self.steps.iter().any(|step| step.piped)
     }
 
-    /// The steps one of which failed, when the whole failed: those bound by `&&` to the last, or it alone.
+    /// The steps one of which failed, when the whole failed: those bound by `&&` to the last, or it alone. None of those that
+    /// only look, nor whose output was only looked through.
     pub(super) fn suspects(&self) -> Vec<Step<'a>> {
         let first = self.steps[..self.steps.len().saturating_sub(1)].iter().rposition(|step| step.joint != Joint::And);
-        self.steps[first.map_or(0, |at| at + 1)..].iter().filter(|step| !step.only_looks()).cloned().collect()
+        let may_fail = |step: &&Step<'_>| !step.only_looks() && !step.sifted;
+        self.steps[first.map_or(0, |at| at + 1)..].iter().filter(may_fail).cloned().collect()
+    }
+
+    /// Whether the exit code of a line that failed is that of something that only looks.
+    pub(super) fn found_nothing(&self) -> bool {
+        !self.steps.is_empty() && self.suspects().is_empty()
     }
 
     /// The programs that the line runs, each once and in order, by the names that all their spellings share.
@@ -209,6 +220,48 @@ pub(crate) fn programs(line: &str) -> Vec<Program> {
         }
     }
     programs
+}
+
+/// Most files that one line is taken to show.
+const MAX_SHOWN: usize = 16;
+
+/// The files that a line shows with `cat`, `head`, `tail`, `nl`, `bat` or `sed -n`, as they are written; none of a line that
+/// goes elsewhere first, for then nobody knows where they lie.
+pub(super) fn shows(line: &str) -> Vec<String> {
+    let mut shown = Vec::new();
+    let mut from_pipe = false;
+    for part in words::parts(line) {
+        let takes_output = std::mem::replace(&mut from_pipe, part.joint == Joint::Pipe);
+        let mut words = part.words.iter().map(Word::as_str);
+        let program = words.next().unwrap_or_default();
+        if matches!(program, "cd" | "pushd" | "popd" | "for" | "while") {
+            break;
+        }
+        if takes_output || part.redirects {
+            continue;
+        }
+        let words: Vec<&str> = words.collect();
+        let is_sed = program == "sed";
+        if !(matches!(program, "cat" | "head" | "tail" | "nl" | "bat")
+            || (is_sed && words.contains(&"-n") && !words.iter().any(|word| word.starts_with("-i"))))
+        {
+            continue;
+        }
+        // The first word of `sed` that is no flag is its script.
+        let files = words.iter().filter(|word| !word.starts_with(['-', '+'])).skip(usize::from(is_sed));
+        let is_file = |word: &&&str| {
+            word.bytes().any(|byte| byte.is_ascii_alphabetic())
+                && !word.contains(['*', '?', '$', '`', '{', '<', '>', '(', '\n'])
+                && !word.starts_with("/dev/")
+                && !word.starts_with("/proc/")
+        };
+        shown.extend(files.filter(is_file).map(|word| (*word).to_owned()));
+        if shown.len() >= MAX_SHOWN {
+            shown.truncate(MAX_SHOWN);
+            break;
+        }
+    }
+    shown
 }
 
 /// What a part is to the shell.
@@ -296,7 +349,8 @@ impl<'a> Step<'a> {
         let asks = words.iter().any(|word| ASKING.contains(&&**word));
         let inline =
             INTERPRETERS.contains(&&*program) && words.first().is_none_or(|word| matches!(&**word, "-c" | "-e" | "-"));
-        let mut step = Self { program, subcommand: None, arguments: Vec::new(), asks, inline, piped, joint };
+        let mut step =
+            Self { program, subcommand: None, arguments: Vec::new(), asks, inline, piped, sifted: false, joint };
         if WITH_SUBCOMMANDS.contains(&&*step.program) || words.first().is_some_and(|word| CHECKING.contains(&&**word)) {
             step.subcommand = take_subcommand(&step.program, &mut words);
         }

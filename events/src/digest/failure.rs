@@ -247,7 +247,8 @@ fn fail<'a>(
     let (subject, name, of_the_work) = match deed.command() {
         Some(text) => {
             let command = Command::read(text);
-            if command.only_looks() && !command.normal().is_empty() {
+            let said = complaint.is_empty() || deed.result.and_then(|result| result.exit_code) == Some(1);
+            if command.only_looks() && !command.normal().is_empty() || (said && command.found_nothing()) {
                 return;
             }
             let name = one_line(&without_filter_mark(&command.shown()), SHORT_CHARS);

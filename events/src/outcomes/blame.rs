@@ -9,9 +9,9 @@ use crate::protocol::answer::{Blame, BlameCandidate, BlameSession, Place};
 use crate::schema::outcomes::{File, Said};
 
 /// Most decisions of one session.
-const MAX_DECISIONS: usize = 3;
+pub(super) const MAX_DECISIONS: usize = 3;
 /// Most files that are named when several fit.
-const MAX_CANDIDATES: usize = 10;
+pub(super) const MAX_CANDIDATES: usize = 10;
 
 /// How well a file fits what was asked for; the earlier the better.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -163,7 +163,7 @@ pub(super) fn normal(asked: &str) -> String {
     rest.to_owned()
 }
 
-fn is_whole(path: &str) -> bool {
+pub(super) fn is_whole(path: &str) -> bool {
     path.starts_with('/') || path.as_bytes().get(1) == Some(&b':')
 }
 
@@ -194,7 +194,7 @@ fn fit(asked: &str, project: Option<&str>, path: &str) -> Option<Fit> {
 }
 
 /// Whether a word in a text means a file.
-fn is_meant(word: &str, path: &str) -> bool {
+pub(super) fn is_meant(word: &str, path: &str) -> bool {
     let word = word.trim_start_matches("./");
     ends_in(path, word) || (word.len() > path.len() && ends_in(word, path))
 }

@@ -12,7 +12,7 @@ use crate::schema::outcomes::{Command, Ended, Line, Said, Tally, millis};
 pub(super) fn commands(attempts: &[Attempt<'_>], left_out: &mut impl FnMut(usize)) -> Vec<Command> {
     let mut known: BTreeMap<&str, (Command, BTreeMap<&str, Line>)> = BTreeMap::new();
     for attempt in attempts {
-        let What::Command { text, ran } = &attempt.what else { continue };
+        let What::Command { text, ran, .. } = &attempt.what else { continue };
         for program in ran.iter().filter(|program| counts(program)) {
             let (command, lines) = known.entry(&program.name).or_default();
             let run = tally(attempt.ended, program);

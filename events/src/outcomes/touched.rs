@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{MAX_DECISIONS, MAX_FILES};
-use crate::digest::Episode;
+use crate::digest::{Attempt, Episode, What};
 use crate::graph::{Surroundings, file_name};
 use crate::schema::outcomes::{File, Said, millis};
 
@@ -12,8 +12,13 @@ const MAX_WORD_BYTES: usize = 200;
 /// Longest ending of a file's name, in bytes.
 const MAX_ENDING_BYTES: usize = 10;
 
-/// Files by path: what was changed before what was read.
-pub(super) fn files(episode: &Episode, at: &Surroundings<'_>, left_out: &mut impl FnMut(usize)) -> Vec<File> {
+/// Files by path: what was changed before what was read. What a shell command showed was read as well.
+pub(super) fn files(
+    episode: &Episode,
+    attempts: &[Attempt<'_>],
+    at: &Surroundings<'_>,
+    left_out: &mut impl FnMut(usize),
+) -> Vec<File> {
     let cwd = episode.cwd.as_deref();
     let mut files: BTreeMap<String, File> = BTreeMap::new();
     for change in &episode.files_modified {
@@ -23,11 +28,16 @@ pub(super) fn files(episode: &Episode, at: &Surroundings<'_>, left_out: &mut imp
         file.added = file.added.saturating_add(change.added);
         file.removed = file.removed.saturating_add(change.removed);
     }
-    for reading in &episode.files_read {
-        let file = files.entry(file_name(&reading.path, cwd, at)).or_default();
-        file.read = file.read.saturating_add(reading.count);
-        if !file.changed && (file.line == 0 || reading.line < file.line) {
-            file.line = reading.line;
+    let read = episode.files_read.iter().map(|reading| (reading.path.as_str(), reading.count, reading.line));
+    let shown = attempts.iter().flat_map(|attempt| match &attempt.what {
+        What::Command { shows, .. } => shows.iter().map(|path| (path.as_str(), 1, attempt.line)).collect(),
+        _ => Vec::new(),
+    });
+    for (path, count, line) in read.chain(shown.filter(|(path, ..)| path.contains('/') || is_file(path))) {
+        let file = files.entry(file_name(path, cwd, at)).or_default();
+        file.read = file.read.saturating_add(count);
+        if !file.changed && (file.line == 0 || line < file.line) {
+            file.line = line;
         }
     }
     let mut files: Vec<File> =

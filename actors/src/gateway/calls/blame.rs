@@ -16,7 +16,8 @@ const SESSIONS: usize = 400;
 /// Sessions that are listed unless others are asked for.
 const LISTED: usize = 10;
 
-/// A path that lies in the caller's directory is meant as it is there, if any session knows it so.
+/// A path that lies in the caller's directory is meant as it is there, if any session knows it so. One that is no file's is a
+/// directory's.
 pub(in crate::gateway) async fn blame(
     asked: BlameParams,
     services: &Arc<Services>,
@@ -38,6 +39,15 @@ pub(in crate::gateway) async fn blame(
         }
         let mut told = outcomes::blame(&path, &heard.witnesses, own, limit);
         told.more_sessions = told.more_sessions.saturating_add(heard.more);
+        if path.ends_with('/') || (told.sessions.is_empty() && told.candidates.is_empty()) {
+            // Directories are no keys: the newest sessions are looked through.
+            let heard = court.hear(By::All, court.project.as_deref(), SESSIONS)?;
+            let below = outcomes::blame_below(&path, &heard.witnesses, own, limit);
+            if !below.sessions.is_empty() || !below.candidates.is_empty() {
+                let more = below.more_sessions.saturating_add(heard.more);
+                told = answer::Blame { more_sessions: more, ..below };
+            }
+        }
         Ok(court.entitled(told))
     };
     let question = (asked.path.as_str(), asked.project.as_deref(), asked.wait);

@@ -114,10 +114,10 @@ fn told(services: &Services, id: &SessionId, row: &Row) -> answer::Past {
     past
 }
 
-/// `failed`, `open` or `done`.
+/// `failed`, `open` or `done`. It has failed when the last failure was not mended, and the work did not go past it.
 fn outcome(episode: &Episode) -> &'static str {
-    let last_failed =
-        episode.errors.iter().max_by_key(|error| error.line).is_some_and(|error| error.resolution.is_none());
+    let last = episode.errors.iter().max_by_key(|error| error.line).filter(|error| error.resolution.is_none());
+    let last_failed = last.is_some_and(|error| episode.unresolved.iter().any(|open| open.line == error.line));
     match (last_failed, episode.unresolved.is_empty() && episode.next_steps.is_empty()) {
         (true, _) => "failed",
         (false, false) => "open",
@@ -175,7 +175,9 @@ mod tests {
             (vec![error(3, true)], vec![], "done"),
             (vec![error(3, false), error(5, true)], vec![], "done"),
             (vec![], vec![said(9)], "open"),
-            (vec![error(3, true), error(5, false)], vec![said(9)], "failed"),
+            (vec![error(3, true), error(5, false)], vec![said(5), said(9)], "failed"),
+            (vec![error(3, true), error(5, false)], vec![said(9)], "open"),
+            (vec![error(5, false)], vec![], "done"),
         ] {
             let episode = Episode { errors, unresolved: open, ..Episode::default() };
             assert_eq!(outcome(&episode), expected);

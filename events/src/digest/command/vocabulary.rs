@@ -52,13 +52,16 @@ pub(super) const WRAPPERS: [&str; 9] = ["sudo", "env", "time", "nice", "nohup", 
 pub(super) const SETUP: [&str; 14] =
     ["cd", "export", "source", ".", "set", "unset", "echo", "printf", "sleep", "true", "pwd", "pushd", "popd", "mkdir"];
 /// Programs that only look.
-pub(super) const LOOKING: [&str; 30] = [
+pub(super) const LOOKING: [&str; 33] = [
     "ls", "cat", "head", "tail", "find", "grep", "egrep", "rg", "ag", "fd", "tree", "which", "whereis", "type", "wc",
     "file", "stat", "du", "df", "env", "whoami", "date", "uname", "test", "[", "diff", "ps", "id", "less", "jq",
+    "fgrep", "cmp", "comm",
 ];
+/// Programs whose exit code says whether they have found anything in what they are given.
+pub(super) const SIFTING: [&str; 6] = ["grep", "egrep", "fgrep", "rg", "ag", "diff"];
 /// What `git` does when it only looks.
-pub(super) const GIT_LOOKING: [&str; 9] =
-    ["status", "diff", "log", "show", "branch", "rev-parse", "ls-files", "blame", "remote"];
+pub(super) const GIT_LOOKING: [&str; 10] =
+    ["status", "diff", "log", "show", "branch", "rev-parse", "ls-files", "blame", "remote", "grep"];
 /// Programs that check something; their arguments choose a part of it.
 pub(super) const CHECKERS: [&str; 22] = [
     "pytest",

@@ -25,6 +25,8 @@ pub(super) enum Joint {
 /// One program with its words.
 pub(super) struct Part<'a> {
     pub(super) words: Vec<Word<'a>>,
+    /// Whether something of it goes into a file, or comes from one or from the text below.
+    pub(super) redirects: bool,
     pub(super) joint: Joint,
 }
 
@@ -46,7 +48,7 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
     let mut scan = Scan { text: head(text), at: 0 };
     let mut parts: Vec<Part<'_>> = Vec::new();
     let mut words = Vec::new();
-    let mut skip_target = false;
+    let (mut skip_target, mut redirects) = (false, false);
     loop {
         match scan.next() {
             Token::Word(word) => {
@@ -54,11 +56,18 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
                     words.push(word);
                 }
             }
-            Token::Redirection { target_follows } => skip_target = target_follows,
+            Token::Redirection { target_follows, of_errors } => {
+                skip_target = target_follows;
+                redirects |= !of_errors;
+            }
             Token::Joint(joint) => {
                 skip_target = false;
                 if !words.is_empty() {
-                    parts.push(Part { words: std::mem::take(&mut words), joint });
+                    parts.push(Part {
+                        words: std::mem::take(&mut words),
+                        redirects: std::mem::take(&mut redirects),
+                        joint,
+                    });
                 } else if joint == Joint::End
                     && let Some(last) = parts.last_mut()
                 {
@@ -97,7 +106,11 @@ fn head(text: &str) -> &str {
 
 enum Token<'a> {
     Word(Word<'a>),
-    Redirection { target_follows: bool },
+    /// Whether the next word is the file, and whether it is only about what goes to standard error.
+    Redirection {
+        target_follows: bool,
+        of_errors: bool,
+    },
     Joint(Joint),
 }
 
@@ -171,7 +184,8 @@ impl<'a> Scan<'a> {
             self.at = self.after_char(start);
         }
         if redirects {
-            return Token::Redirection { target_follows: self.text[start..self.at].ends_with(['>', '<']) };
+            let text = &self.text[start..self.at];
+            return Token::Redirection { target_follows: text.ends_with(['>', '<']), of_errors: text.starts_with('2') };
         }
         let tail = &self.text[from..self.at];
         Token::Word(Word(match owned {
