@@ -96,6 +96,8 @@ pub struct Episode {
     pub title: String,
     /// Whether the transcript gives the title.
     pub is_titled: bool,
+    /// Whether that title is a prompt that the harness repeats: the last one, and no name of the whole.
+    pub title_is_prompt: bool,
     /// What the session was for: its first typed prompt, after the title when the transcript gives one.
     pub objective: String,
     /// What a person typed, in transcript order, one line each: prompts, and what they said to a tool (the reason of a
@@ -216,6 +218,7 @@ fn of_held(items: &[Item], show: &Show) -> Episode {
     let mut episode = Episode {
         title: timeline.title.clone().unwrap_or_else(|| first_line(purpose)),
         is_titled: timeline.title.is_some(),
+        title_is_prompt: timeline.title_is_prompt,
         objective: match &timeline.title {
             Some(title) if !timeline.title_is_prompt => titled(title, objective),
             _ => objective,

@@ -228,7 +228,10 @@ fn a_shell_reads_files_too_and_finding_nothing_is_no_failure() {
         let told = world.json(&["blame", path]);
         told["sessions"][0]["read"].as_u64()
     };
-    assert_eq!((read("src/log/reader.rs"), read("src/log/writer.rs"), read("src/log/new.rs")), (Some(1), Some(1), None));
+    assert_eq!(
+        (read("src/log/reader.rs"), read("src/log/writer.rs"), read("src/log/new.rs")),
+        (Some(1), Some(1), None)
+    );
     let below = world.json(&["blame", "src/log"]);
     assert_eq!((&below["path"], &below["sessions"][0]["modified"]), (&json!("src/log/"), &json!(true)), "{below}");
     assert_eq!(below["sessions"][0]["read"], 2, "{below}");

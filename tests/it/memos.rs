@@ -470,7 +470,10 @@ fn a_note_is_explained_by_what_was_recorded_of_it() {
     agent.end();
     for asked in [uuid.clone(), format!("memory:{uuid}")] {
         let explained = world.json(&["explain", &asked]);
-        assert_eq!((&explained["session_id"], &explained["source"]), (&json!(format!("memory:{uuid}")), &json!("text")));
+        assert_eq!(
+            (&explained["session_id"], &explained["source"]),
+            (&json!(format!("memory:{uuid}")), &json!("text"))
+        );
         let events = list(&explained["events"]);
         assert_eq!((events.len(), &events[0]["sequence"]), (1, &json!(1)), "{explained}");
         assert!(!explained.to_string().contains("pangolin"), "no word of it is in the log");

@@ -83,7 +83,9 @@ fn session(episode: &Episode, place: &Place<'_>) -> Entry {
     let mut text = one_line(&episode.title, TEXT_CHARS);
     let objective = episode.objective.trim();
     let begins = |long: &str, short: &str| long.to_lowercase().starts_with(&short.trim_end_matches('…').to_lowercase());
-    if text.is_empty() || begins(objective, &text) {
+    // What was typed last says less of the whole than what was typed first.
+    let is_repeated = episode.title_is_prompt && !objective.is_empty();
+    if text.is_empty() || is_repeated || begins(objective, &text) {
         text = one_line(objective, OBJECTIVE_CHARS);
     } else if !objective.is_empty() && !begins(&text, objective) {
         text = format!("{text}: {}", one_line(objective, OBJECTIVE_CHARS));

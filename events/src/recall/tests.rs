@@ -179,3 +179,17 @@ fn what_does_not_hold_any_more_comes_last_and_says_so() {
         [("only quoted", None), ("another session's", None), ("another line's", None), ("reversed", Some(at))];
     assert_eq!(told, expected);
 }
+
+#[test]
+fn a_session_is_told_by_its_purpose_and_not_by_what_was_typed_last() {
+    let (asked, session) = (read("what were we working on"), id("one"));
+    let place = Place { session: &session, rank: 1, at: None, project: None };
+    let told = |title_is_prompt, objective: &str| {
+        let (title, objective) = ("and push it".to_owned(), objective.to_owned());
+        let episode = Episode { title, objective, title_is_prompt, ..Episode::default() };
+        gathered(&episode, &place, &asked)[0].text.clone()
+    };
+    assert_eq!(told(true, "Move the log"), "Move the log");
+    assert_eq!(told(false, "Move the log"), "and push it: Move the log");
+    assert_eq!(told(true, ""), "and push it");
+}

@@ -101,7 +101,8 @@ fn told(services: &Services, id: &SessionId, row: &Row) -> answer::Past {
         ..answer::Past::default()
     };
     if let Some(episode) = episode {
-        let title = if episode.title.is_empty() { &episode.objective } else { &episode.title };
+        let is_name = !episode.title.is_empty() && (!episode.title_is_prompt || episode.objective.is_empty());
+        let title = if is_name { &episode.title } else { &episode.objective };
         past.title = bounded(title);
         past.outcome = outcome(&episode).to_owned();
         past.files_changed = episode.files_modified.len() as u64;
