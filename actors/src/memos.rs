@@ -225,7 +225,7 @@ impl Memos {
                 }
                 Ok(_) => {}
                 Err(error) => {
-                    tracing::warn!(%folder, %error, "words that nothing names not removed; the next start tries again")
+                    tracing::warn!(%folder, %error, "words that nothing names not removed; the next start tries again");
                 }
             }
         }
