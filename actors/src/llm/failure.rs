@@ -24,6 +24,8 @@ pub enum Kind {
     NoKey,
     /// No connection, or one that broke.
     Unreachable,
+    /// It cannot be told who answers: its certificate, or what such are checked by.
+    Untrusted,
     /// No answer in time.
     TimedOut,
     /// The key is not accepted.
@@ -70,6 +72,12 @@ impl Failure {
     pub(super) fn new(kind: Kind, what: impl Into<String>) -> Self {
         let is_of_request = matches!(kind, Kind::Refused | Kind::TooLarge | Kind::Unusable);
         Self { kind, what: what.into(), said: None, is_of_request }
+    }
+
+    /// What kept a connection from coming about, in the system's words.
+    pub(super) fn unconnected(cause: &str) -> Self {
+        let kind = if cause.to_lowercase().contains("certificate") { Kind::Untrusted } else { Kind::Unreachable };
+        Self::new(kind, format!("no connection: {}", shown(cause).unwrap_or_default()))
     }
 
     /// What an endpoint has answered that is no success. `hide` takes the key out of its words.
@@ -120,6 +128,10 @@ impl Failure {
                 "set the variable where Baton is started, then run `baton stop`; the next command starts a daemon that has it"
             }
             Kind::Unreachable => "start the server, or mend base_url in config.json; it is tried again by itself",
+            Kind::Untrusted => {
+                "where the server is your own, name the file of its certificate authority in SSL_CERT_FILE where Baton is \
+                 started, then run `baton stop`; else install the system's ca-certificates"
+            }
             Kind::TimedOut => "a smaller model, or a faster machine; it is tried again by itself",
             Kind::Unauthorised => "check the key in the variable that api_key_env names, and what it may be used for",
             Kind::RateLimited { .. } => "nothing: it goes on when the endpoint allows it",
@@ -166,7 +178,8 @@ fn kind_of(status: StatusCode, retry_after: Option<Duration>, said: &str) -> Kin
         404 | 405 => Kind::NotThere,
         408 | 504 => Kind::TimedOut,
         413 => Kind::TooLarge,
-        429 if says(&["insufficient_quota", "exceeded your current quota", "billing"]) => Kind::QuotaSpent,
+        // A mere limit may name quotas and billing too.
+        429 if says(&["insufficient_quota", "insufficient balance"]) => Kind::QuotaSpent,
         429 => Kind::RateLimited { retry_after },
         300..=399 => Kind::Redirected,
         // Some servers break over what is too long for them.
@@ -279,6 +292,7 @@ mod tests {
             (400, r#"{"detail":"dimensions are not supported"}"#, Kind::Refused, "dimensions"),
             (422, r#"{"detail":[{"loc":["body"],"msg":"field required"}]}"#, Kind::Refused, "422"),
             (429, "Too Many Requests", limited, "Too Many Requests"),
+            (429, "Rate limit reached; a payment method can be added under billing", limited, "Rate limit"),
             (
                 429,
                 r#"{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}"#,
@@ -294,6 +308,19 @@ mod tests {
             assert_eq!(failure.kind(), kind, "{status} {body}");
             assert!(failure.what().contains(said), "{status} {body}: {failure}");
             assert!(!failure.what().contains("the-key") && !failure.next_step().is_empty(), "{failure}");
+        }
+    }
+
+    #[test]
+    fn a_certificate_is_another_matter_than_a_server_that_is_off() {
+        for (cause, kind) in [
+            ("Connection refused (os error 111)", Kind::Unreachable),
+            ("failed to lookup address information: Name or service not known", Kind::Unreachable),
+            ("invalid peer certificate: UnknownIssuer", Kind::Untrusted),
+            ("unexpected error: No CA certificates were loaded from the system", Kind::Untrusted),
+        ] {
+            let failure = Failure::unconnected(cause);
+            assert_eq!((failure.kind(), failure.what()), (kind, format!("no connection: {cause}")));
         }
     }
 

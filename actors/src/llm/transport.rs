@@ -57,7 +57,7 @@ pub(super) fn http(base_url: &BaseUrl) -> Result<Client, Failure> {
         let none = rustls::ClientConfig::builder().with_root_certificates(rustls::RootCertStore::empty());
         builder = builder.tls_backend_preconfigured(none.with_no_client_auth());
     }
-    builder.build().map_err(|error| Failure::new(Kind::Unreachable, format!("TLS cannot be had: {}", cause(&error))))
+    builder.build().map_err(|error| Failure::unconnected(&cause(&error)))
 }
 
 impl tower_service::Service<HttpRequestFactory> for Transport {
@@ -166,7 +166,7 @@ pub(super) fn failure(error: OpenAIError) -> Failure {
 fn broken(error: &reqwest::Error) -> Failure {
     let what = match () {
         () if error.is_connect() && error.is_timeout() => format!("no connection within {} s", CONNECT.as_secs()),
-        () if error.is_connect() => format!("no connection: {}", cause(error)),
+        () if error.is_connect() => return Failure::unconnected(&cause(error)),
         () if error.is_timeout() => return Failure::new(Kind::TimedOut, "no answer in time"),
         () if error.is_builder() => format!("no request could be made: {}", cause(error)),
         () => format!("the connection broke: {}", cause(error)),
