@@ -19,6 +19,7 @@ mod daemons;
 mod damage;
 mod demo;
 mod doctor;
+mod endpoint;
 mod episodes;
 mod explain;
 mod families;
