@@ -7,6 +7,7 @@
 
 mod corpus;
 mod crash;
+mod daemon;
 mod disk;
 mod hook;
 mod house;
@@ -22,6 +23,7 @@ mod process;
 mod read;
 mod recall;
 mod report;
+mod running;
 mod sample;
 mod searching;
 mod table;
@@ -33,6 +35,7 @@ use std::time::Duration;
 
 pub use corpus::{Corpus, Options as CorpusOptions};
 pub use crash::{Crash, Cuts, Options as CrashOptions, attempt as crash, in_own_namespace};
+pub use daemon::{Daemon, Question, Rebuild};
 pub use disk::{Disk, Part as DiskPart};
 pub use hook::{Cost, Handoff, Hook, Options as HookOptions, measure as hook};
 pub use idle::Idle;
@@ -76,11 +79,13 @@ pub enum Part {
     Lazy,
     /// A log that has grown large.
     Log,
+    /// A daemon with a history.
+    Daemon,
 }
 
 impl Part {
     /// All of them, in the order in which they are measured: what leaves the corpus as it is comes first.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Index,
         Self::Disk,
         Self::Idle,
@@ -90,6 +95,7 @@ impl Part {
         Self::Live,
         Self::Lazy,
         Self::Log,
+        Self::Daemon,
     ];
 }
 
@@ -156,8 +162,15 @@ pub fn measure(options: &Options, tell: impl Fn(&str)) -> Result<Report, Error> 
     let wants = |part| options.parts.contains(&part);
     let workspace = Workspace::new()?;
     let mut report = Report::new();
-    if options.parts.iter().any(|part| !matches!(part, Part::Lazy | Part::Log)) {
+    if options.parts.iter().any(|part| !matches!(part, Part::Lazy | Part::Log | Part::Daemon)) {
         over_corpus(options, &workspace, &mut report, &tell)?;
+    }
+    if wants(Part::Daemon) {
+        let claude = workspace.path().join("history-claude");
+        let corpus = corpus(options, &claude, &tell)?;
+        tell("asking a daemon with a history");
+        report.daemon = Some(daemon::measure(&workspace, &claude, &corpus)?);
+        report.corpus = Some(corpus);
     }
     if wants(Part::Lazy) {
         tell("indexing many small transcripts");
@@ -175,6 +188,22 @@ pub fn read(options: &ReadOptions, tell: impl Fn(&str)) -> Result<Read, Error> {
     read::measure(options, &tell)
 }
 
+/// A corpus of its own, at `claude`.
+fn corpus(options: &Options, claude: &Path, tell: &impl Fn(&str)) -> Result<Corpus, Error> {
+    match &options.corpus {
+        Some(from) => {
+            tell("copying the corpus");
+            let corpus = Corpus::read(from)?;
+            workspace::copy(from, claude)?;
+            Ok(corpus)
+        }
+        None => {
+            tell("writing a corpus");
+            Corpus::write(options.new, claude)
+        }
+    }
+}
+
 fn over_corpus(
     options: &Options,
     workspace: &Workspace,
@@ -183,18 +212,7 @@ fn over_corpus(
 ) -> Result<(), Error> {
     let wants = |part| options.parts.contains(&part);
     let claude = workspace.path().join("claude");
-    let corpus = match &options.corpus {
-        Some(from) => {
-            tell("copying the corpus");
-            let corpus = Corpus::read(from)?;
-            workspace::copy(from, &claude)?;
-            corpus
-        }
-        None => {
-            tell("writing a corpus");
-            Corpus::write(options.new, &claude)?
-        }
-    };
+    let corpus = corpus(options, &claude, tell)?;
     tell("indexing it");
     let (mut house, index) = index::measure(&claude, &corpus)?;
     report.index = wants(Part::Index).then_some(index);

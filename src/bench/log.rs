@@ -10,8 +10,6 @@ use std::time::Instant;
 
 use baton_actors::journal::{DiskJournal, Journal, Options};
 use baton_actors::table::TableFold;
-use baton_events::protocol::answer::Status;
-use baton_events::protocol::method;
 use baton_events::record::Timestamp;
 use serde::Serialize;
 
@@ -138,11 +136,6 @@ fn run(environment: &Environment, arguments: &[&str]) -> Result<f64, Error> {
             Err(Error::Untrue(format!("`baton {}` failed: {said}", arguments.join(" "))))
         }
     }
-}
-
-/// How a daemon says it is.
-fn status(client: &mut crate::client::Client) -> Result<Status, Error> {
-    Ok(client.call(method::STATUS, &(), |_| {})?)
 }
 
 impl Log {

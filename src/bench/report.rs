@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Corpus, Disk, Idle, Index, Latency, Lazy, Live, Log, Mcp, Searching, Table};
+use super::{Corpus, Daemon, Disk, Idle, Index, Latency, Lazy, Live, Log, Mcp, Searching, Table};
 
 /// A measurement, or why there is none.
 #[derive(Clone, Debug, Serialize)]
@@ -72,6 +72,9 @@ pub struct Report {
     /// A log that has grown large.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<Log>,
+    /// A daemon with a history.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub daemon: Option<Daemon>,
 }
 
 impl Report {
@@ -91,6 +94,7 @@ impl Report {
             live: None,
             lazy: None,
             log: None,
+            daemon: None,
         }
     }
 
@@ -112,6 +116,7 @@ impl Report {
             self.latency.as_ref().map(Latency::table),
             self.live.as_ref().map(|live| live.table("Live session", Live::table)),
             self.lazy.as_ref().map(Lazy::table),
+            self.daemon.as_ref().map(Daemon::table),
         ];
         let log = self.log.as_ref().map(Log::table).unwrap_or_default();
         tables.into_iter().flatten().chain(log).collect()

@@ -47,6 +47,10 @@ enum What {
     Lazy(Measured),
     /// A log of a million events: durable appends, opening, rebuilding, verifying, replaying; sessions at rest
     Log(Measured),
+    /// A daemon with a history: each kind of question, its memory, and the memory made anew from the log
+    ///
+    /// `--sessions 2000 --megabytes 400` come to some 100,000 documents.
+    Daemon(Measured),
     /// How fast transcripts are read: MB/s of the reader alone and with filter, redaction and hash, tokens kept, memory
     ///
     /// In this process, without a daemon. Counting lines and parsing the same bytes to JSON values are measured beside it, in
@@ -221,6 +225,7 @@ pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
         What::Disk(typed) => (vec![Part::Disk], typed),
         What::Lazy(typed) => (vec![Part::Lazy], typed),
         What::Log(typed) => (vec![Part::Log], typed),
+        What::Daemon(typed) => (vec![Part::Daemon], typed),
     };
     let options = bench::Options {
         parts,

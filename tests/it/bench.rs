@@ -59,6 +59,14 @@ fn what_is_measured_says_how() {
     assert_eq!(measured["lazy"]["transcripts"], 20);
     assert_eq!(measured["lazy"]["search"]["n"], 200);
     assert!(measured["corpus"].is_null(), "no corpus but its own");
+
+    let measured = world.ok(&with_small(&["bench", "daemon", "--json"])).json();
+    let daemon = &measured["daemon"];
+    for kind in ["rare_word", "phrase", "prefix", "filter_tool", "recall", "patterns", "timeline"] {
+        assert!(daemon["questions"][kind]["call"]["n"].as_u64().unwrap() > 0, "{kind}: {measured}");
+    }
+    assert!(daemon["documents"].as_u64().unwrap() > 0, "{measured}");
+    assert!(daemon["rebuild"]["documents_per_second"].as_f64().unwrap() > 0.0, "{measured}");
     nothing_is_left(&world);
 }
 

@@ -1,19 +1,15 @@
 //! A daemon that knows very many sessions, none of which does anything.
 
 use std::collections::BTreeMap;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use baton_events::protocol::{SearchParams, answer::Search, method};
 use serde::Serialize;
 
-use super::super::{Error, Memory, Outcome, Table, io_error, process};
-use super::status;
-use crate::client::Client;
+use super::super::running::Running;
+use super::super::{Error, Memory, Outcome, Table, process};
 use crate::environment::Environment;
 
-/// How long a daemon may take to begin, or to take everything into its memory.
-const PATIENCE: Duration = Duration::from_secs(600);
 /// How long it is left alone before it is watched.
 const SETTLE: Duration = Duration::from_secs(5);
 
@@ -36,20 +32,14 @@ pub(super) fn measure(environment: &Environment, sessions: u64, watch: Duration)
     // The first one brings everything into its memory, and ends in order.
     let first = Running::start(environment)?;
     let mut client = first.client(environment)?;
-    let begun = Instant::now();
-    while status(&mut client)?.memory.lag > 0 {
-        if begun.elapsed() > PATIENCE {
-            return Err(Error::Untrue("the memory did not follow the log".to_owned()));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    Running::followed(&mut client)?;
     drop(client);
     first.end(environment)?;
 
     let since = Instant::now();
     let daemon = Running::start(environment)?;
     let mut client = daemon.client(environment)?;
-    let known = status(&mut client)?;
+    let known = Running::status(&mut client)?;
     let restart_ms = since.elapsed().as_secs_f64() * 1000.0;
     let indexed = known.sessions.get("indexed").copied().unwrap_or(0);
     let params = SearchParams { query: "ledger export".to_owned(), limit: 10, ..SearchParams::default() };
@@ -79,57 +69,6 @@ pub(super) fn measure(environment: &Environment, sessions: u64, watch: Duration)
         wakeups_per_second: woken(&after.switches).saturating_sub(woken(&before.switches)) as f64 / seconds,
         cpu_percent: 100.0 * (after.cpu_seconds - before.cpu_seconds) / seconds,
     }))
-}
-
-/// A daemon that ends with this value, and with the terminal's Ctrl-C.
-struct Running(Child);
-
-impl Running {
-    fn start(environment: &Environment) -> Result<Self, Error> {
-        let program = std::env::current_exe().map_err(io_error("find", std::path::Path::new("baton")))?;
-        let child = Command::new(program)
-            .args(["daemon", "--foreground"])
-            .env("BATON_HOME", &environment.home)
-            .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir)
-            .env("CODEX_HOME", &environment.codex_home)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(io_error("start", std::path::Path::new("baton")))?;
-        Ok(Self(child))
-    }
-
-    fn client(&self, environment: &Environment) -> Result<Client, Error> {
-        let begun = Instant::now();
-        loop {
-            match Client::connect(environment) {
-                Ok(Some(client)) => {
-                    client.be_patient(PATIENCE);
-                    return Ok(client);
-                }
-                Ok(None) | Err(_) if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(1)),
-                Ok(None) => return Err(Error::Untrue("the daemon did not begin".to_owned())),
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
-    fn end(mut self, environment: &Environment) -> Result<(), Error> {
-        if let Some(client) = Client::connect(environment)? {
-            client.stop(environment)?;
-        }
-        let _ = self.0.wait();
-        Ok(())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Of no effect on one that has ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 impl Resting {
