@@ -2,8 +2,11 @@
 //!
 //! The text is made: words of a Zipf vocabulary with some paths and identifiers among them, the same on every run.
 
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
+use baton_actors::llm::imitation::words;
+use baton_actors::memory::vectors::{Meaning, Model, Vectors};
 use baton_actors::memory::{Checkpoint, Entry, GraphQuery, Query, Searcher, Sieve, Store, Titles};
 use baton_events::conversation::{Agent, Role};
 use baton_events::graph::{Assertion, Graph, Label, Mention, Relation, fact_uuid, node_uuid};
@@ -286,6 +289,26 @@ macro_rules! searches {
 }
 
 searches!(rare, common, five_words, sentence);
+
+/// The same sentence, with a vector of 384 numbers for each text: all are compared with it.
+#[divan::bench(args = [20_000, 100_000])]
+fn search_with_vectors(bencher: Bencher<'_, '_>, units: usize) {
+    const DIMENSIONS: usize = 384;
+    let searcher = filled(units);
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let model = Model { name: "words".to_owned(), dimensions: Some(DIMENSIONS) };
+    let table = Vectors::at(folder.path()).select(Some(&model)).expect("a new file").expect("a table");
+    let mut missing = searcher.missing(&table, &|_| false, &HashSet::new());
+    while missing.count() > 0 {
+        let texts = missing.take(1_000, usize::MAX).expect("the memory can be read");
+        let made: Vec<_> = texts.iter().map(|text| (text.key, words::vector(&text.text, DIMENSIONS))).collect();
+        assert!(table.add(&made, table.kept()).expect("the file can be written"));
+    }
+    let query = sentence();
+    let meaning = Meaning::new(table, &words::vector(&query, DIMENSIONS));
+    let query = Query { meaning: meaning.as_ref(), ..Query::new(&query) };
+    bencher.bench_local(|| searcher.search(&query).expect("the index can be read"));
+}
 
 /// Every entity, ranked, and a page of them read.
 #[divan::bench(args = [20_000, 100_000])]

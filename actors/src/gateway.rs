@@ -30,6 +30,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use baton_events::projection::table::SessionTable;
 use baton_events::record::Timestamp;
 use interprocess::local_socket::tokio::Listener;
 use interprocess::local_socket::traits::tokio::Listener as _;
@@ -40,6 +41,7 @@ use crate::chunks::ChunkStore;
 use crate::clock::Clock;
 use crate::configuration::Configuration;
 use crate::current::Current;
+use crate::embedding::Embedder;
 use crate::hooks::Hooks;
 use crate::indexer;
 use crate::journal::Journal;
@@ -49,7 +51,7 @@ use crate::outage::Outage;
 use crate::pace::Pace;
 use crate::remains::Remains;
 use crate::roots::Roots;
-use crate::settings::SettingsReader;
+use crate::settings::{Settings, SettingsReader};
 use crate::slot::Slot;
 use crate::storage::{Measured, Scale};
 use crate::supervisor::{self, Degraded, Progress};
@@ -96,6 +98,8 @@ pub struct Services {
     pub watcher: watcher::Handle,
     /// Searches.
     pub indexer: indexer::Handle,
+    /// Makes vectors, where that is configured.
+    pub embedder: Arc<Embedder>,
     /// Where the configuration had this daemon listen when it was started, if not in its home.
     pub socket_path: Option<PathBuf>,
     /// What hooks say.
@@ -134,6 +138,11 @@ impl Services {
             indexer: self.indexer.clone(),
         }
     }
+}
+
+/// Whether nothing that the memory holds under an id may be shown to anybody.
+pub(crate) fn is_hidden(table: &SessionTable, settings: &Settings, id: &str) -> bool {
+    shown::hidden(table, settings, &[], id)
 }
 
 /// Reaches the gateway.

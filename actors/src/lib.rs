@@ -9,6 +9,7 @@ pub mod clock;
 pub mod configuration;
 pub mod current;
 pub mod durable;
+pub mod embedding;
 pub mod export;
 pub mod files;
 pub mod footprint;

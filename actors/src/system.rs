@@ -11,6 +11,7 @@ use crate::archive;
 use crate::chunks::{self, ChunkStore};
 use crate::clock::Clock;
 use crate::configuration::{self, Configuration};
+use crate::embedding::{Embedder, Surroundings};
 use crate::export::{self, Exporter};
 use crate::gateway::{self, Endpoint, Services};
 use crate::hooks::{self, Hooks};
@@ -19,7 +20,6 @@ use crate::indexer;
 use crate::journal::{self, DiskJournal, Journal, OpenError};
 use crate::limits;
 use crate::lock::{self, HomeLock, LockError};
-use crate::memory::vectors::Vectors;
 use crate::memos::Memos;
 use crate::obstacle::Obstacle;
 use crate::outage::Outage;
@@ -168,7 +168,7 @@ impl System {
             outage: outage.clone(),
             stopping: stop.subscribe(),
         }));
-        let vectors = Arc::new(Vectors::at(&home.join("vectors")));
+        let embedder = Arc::new(Embedder::new(&home.join("vectors")));
         let memos = Memos::new(journal.clone(), table.clone(), chunks.clone(), clock.clone(), outage.clone());
         let services = Services {
             home: home.clone(),
@@ -185,6 +185,7 @@ impl System {
             supervisor: supervisor.clone(),
             watcher: watcher.clone(),
             indexer: indexer.clone(),
+            embedder: embedder.clone(),
             socket_path: socket_path.clone(),
             hooks,
             progress: progress.subscribe(),
@@ -218,7 +219,7 @@ impl System {
             settings: settings.clone(),
             chunks,
             memory: home.join("memory"),
-            vectors: Some(vectors),
+            vectors: Some(embedder.vectors()),
             jobs_at_once: processors,
             pace: pace.clone(),
         };
@@ -250,6 +251,13 @@ impl System {
         tokio::spawn(hooks::watch(Arc::downgrade(&services.hooks), services.stop.subscribe()));
         tokio::spawn(async move { memos.tidy(strays).await });
         tokio::spawn(tombstones::set_again(Arc::new(services.clone())));
+        embedder.start(Surroundings {
+            settings: services.settings.clone(),
+            table: services.table.clone(),
+            indexer: services.indexer.clone(),
+            pace: services.pace.clone(),
+            stop: services.stop.subscribe(),
+        });
         let exporter = Exporter::start(Arc::new(services.clone()));
         tokio::spawn(gateway::handoff::prepare(Arc::new(services.clone())));
         let upkeep = Upkeep::start(services.clone());

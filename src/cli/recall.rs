@@ -94,6 +94,7 @@ fn show(output: &Output, recall: &Recall) {
     for note in &recall.notes {
         print::note(&format!("\n{}.", print::plain(note)));
     }
+    super::search::tell_vectors(recall.freshness.vectors.as_deref());
     if recall.freshness.pending > 0 {
         let pending = print::counted(recall.freshness.pending, "session");
         print::note(&format!("\n{pending} still to be read and may be missing."));

@@ -173,6 +173,7 @@ fn show(output: &Output, query: &str, found: &Search) {
         let (noun, verb) = if fresh.pending == 1 { ("session", "is") } else { ("sessions", "are") };
         print::note(&format!("\n{} {noun} {verb} still being read and may be missing.", fresh.pending));
     }
+    tell_vectors(fresh.vectors.as_deref());
     if fresh.left_out_asking {
         print::note("\nWhat this session itself said last was left out; name its id to search it too.");
     }
@@ -218,6 +219,13 @@ fn heading(output: &Output, hit: &Hit) {
         output.styled(Style::Strong, &title),
         output.styled(Style::Faint, &about)
     ));
+}
+
+/// Why words alone decided, where vectors are configured.
+pub(super) fn tell_vectors(vectors: Option<&str>) {
+    if let Some((_, why)) = vectors.and_then(|told| told.split_once(": ")).filter(|(how, _)| *how != "behind") {
+        print::note(&format!("\nSearched by words alone: {}.", print::plain(why)));
+    }
 }
 
 #[cfg(test)]

@@ -63,5 +63,6 @@ mod tracking;
 mod transcript;
 mod unreadable;
 mod usage;
+mod vectors;
 mod verify;
 mod world;

@@ -61,6 +61,10 @@ pub struct Freshness {
     /// Sessions whose latest content could not be read or stored, the first few: it is missing. `status` says why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
+    /// Where vectors are configured, and for answers that go by what is meant: `used`; `behind: N pending`, used as far as there
+    /// are any; `down: …` or `off: …`, words alone decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<String>,
 }
 
 /// Result of `sessions`.

@@ -17,6 +17,7 @@ use super::search::{Ready, Wanted, asking, find, ready};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, conversation, graph, lazy, resolve, shown};
+use crate::memory::vectors::Meaning;
 use crate::memory::{GraphQuery, Searcher, Sieve};
 use crate::settings::Settings;
 
@@ -58,10 +59,14 @@ pub(in crate::gateway) async fn recall(
     let known = project().and_then(Result::ok);
     let asking = asking(services, &asked.caller, &asked.query);
     let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
-    let Ready { searcher, freshness } = ready(services, out, ask).await?;
+    let question = query::read(&asked.query, services.clock.now());
+    let (ready, meant) = tokio::join!(ready(services, out, ask), services.embedder.meaning(&question));
+    let Ready { searcher, freshness } = ready?;
+    let freshness = answer::Freshness { vectors: meant.told, ..freshness };
     let looking = Looking {
         project: project().transpose()?,
-        question: query::read(&asked.query, services.clock.now()),
+        question,
+        meaning: meant.meaning,
         directory: asked.caller.directory.clone(),
         asking,
         sessions: asked.limit.clamp(1, MOST_SESSIONS) as usize,
@@ -80,6 +85,8 @@ pub(in crate::gateway) async fn recall(
 struct Looking {
     project: Option<String>,
     question: Question,
+    /// What is meant, if that is known.
+    meaning: Option<Meaning>,
     directory: Option<String>,
     asking: Option<SessionId>,
     sessions: usize,
@@ -149,6 +156,7 @@ impl Looking {
         let question = Question { words, ..self.question.clone() };
         let wanted = Wanted {
             question,
+            meaning: None,
             project: self.project.clone(),
             directory: self.directory.clone(),
             asking: self.asking.clone(),
@@ -200,6 +208,7 @@ impl Looking {
         }
         let wanted = Wanted {
             question,
+            meaning: self.meaning.clone(),
             project: self.project.clone(),
             directory: self.directory.clone(),
             asking: self.asking.clone(),

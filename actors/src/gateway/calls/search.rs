@@ -13,6 +13,7 @@ use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::narrowing::{self, Narrowing};
 use crate::gateway::{Services, answers, family, lazy, resolve, shown, titles};
+use crate::memory::vectors::Meaning;
 use crate::memory::{self, Demands, Query, Searcher};
 use crate::obstacle::Obstacle;
 use crate::settings::Settings;
@@ -63,6 +64,7 @@ pub(in crate::gateway) async fn ready(services: &Arc<Services>, out: &Out, ask: 
             .or_else(|| services.settings.now().note()),
         position: position.0,
         failed: failed.map(|(id, _)| id.to_string()).take(resolve::NAMED).collect(),
+        vectors: None,
     };
     Ok(Ready { searcher, freshness })
 }
@@ -101,12 +103,17 @@ pub(in crate::gateway) async fn search(
     let known = project().and_then(Result::ok);
     let asking = asking(services, &asked.caller, &asked.query);
     let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
-    let Ready { searcher, freshness } = ready(services, out, ask).await?;
+    let question = query::read(&asked.query, services.clock.now());
+    // Both at once: neither waits for the other.
+    let (ready, meant) = tokio::join!(ready(services, out, ask), services.embedder.meaning(&question));
+    let Ready { searcher, freshness } = ready?;
+    let freshness = answer::Freshness { vectors: meant.told, ..freshness };
     let project = project().transpose()?;
     let table = services.table.now();
     let settings = services.settings.now();
     let wanted = Wanted {
-        question: query::read(&asked.query, services.clock.now()),
+        question,
+        meaning: meant.meaning,
         project,
         directory: asked.caller.directory,
         asking,
@@ -122,6 +129,8 @@ pub(in crate::gateway) async fn search(
 /// A question, with all that bears on its answer.
 pub(super) struct Wanted {
     pub(super) question: Question,
+    /// What is meant, if that is known.
+    pub(super) meaning: Option<Meaning>,
     /// Only sessions of this project.
     pub(super) project: Option<String>,
     /// Where the caller works: what `.` stands for, and what is favoured where no project is named.
@@ -202,6 +211,7 @@ pub(super) fn find(
         prefixes: &question.prefixes,
         favour: own.as_deref(),
         last: wanted.asking.as_ref(),
+        meaning: wanted.meaning.as_ref(),
         ..Query::new(&question.words)
     };
     let mut hits = searcher.search(&query).map_err(broke)?;

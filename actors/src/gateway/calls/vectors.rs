@@ -4,7 +4,7 @@ use baton_events::protocol::answer;
 use baton_events::redact::redact;
 
 use crate::gateway::Services;
-use crate::llm::{Failure, KeyVariable};
+use crate::llm::KeyVariable;
 
 /// Without a word to the endpoint: what is known by now.
 pub(super) fn vectors(services: &Services) -> answer::Vectors {
@@ -20,13 +20,17 @@ pub(super) fn vectors(services: &Services) -> answer::Vectors {
     };
     let endpoint = embedding.endpoint;
     let failure = endpoint.key.as_ref().and_then(KeyVariable::problem);
+    let progress = services.embedder.progress();
+    let problem = failure.map(|failure| (failure.what(), failure.next_step().to_owned()));
+    let (problem, next_step) = problem.or_else(|| progress.problem.clone()).unzip();
     answer::Vectors {
-        state: if failure.is_some() { "waiting" } else { "ready" }.to_owned(),
+        state: if problem.is_some() { "waiting" } else { progress.state() }.to_owned(),
         model: Some(redact(&endpoint.model).into_owned()),
         base_url: Some(endpoint.base_url.to_string()),
         api_key_env: endpoint.key.map(|variable| variable.name().to_owned()),
-        problem: failure.as_ref().map(Failure::what),
-        next_step: failure.map(|failure| failure.next_step().to_owned()),
-        ..answer::Vectors::default()
+        done: progress.done,
+        pending: progress.pending,
+        problem,
+        next_step,
     }
 }

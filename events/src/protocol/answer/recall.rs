@@ -37,6 +37,9 @@ pub struct Brief {
     pub pending: u64,
     /// Position in the log that the answer covers.
     pub position: u64,
+    /// As for a search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<String>,
 }
 
 /// One line of what is known.
@@ -121,6 +124,7 @@ pub struct Past {
 
 impl From<&Freshness> for Brief {
     fn from(fresh: &Freshness) -> Self {
-        Self { indexed_now: fresh.indexed_now, pending: fresh.pending, position: fresh.position }
+        let vectors = fresh.vectors.clone();
+        Self { indexed_now: fresh.indexed_now, pending: fresh.pending, position: fresh.position, vectors }
     }
 }

@@ -1,0 +1,210 @@
+//! Who asks a model for vectors: for those of what was said, in the background, and for that of each question.
+//!
+//! Off unless somebody configures a model; then nothing is opened, read or connected to. Only stored text is sent, which is
+//! filtered and redacted, and of sessions that may be shown. Nothing waits for it: a question whose vector does not come at
+//! once is answered by its words, and says so.
+
+mod asked;
+mod filling;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use std::time::Duration;
+
+use baton_events::query::Question;
+use tokio::sync::watch;
+
+use crate::indexer;
+use crate::llm::{Client, Failure};
+use crate::memory::vectors::{Error, Meaning, Model, Table, Vectors, key, passage};
+use crate::pace::Pace;
+use crate::settings::{Embedding, SettingsReader};
+use crate::table::TableReader;
+use asked::Asked;
+
+/// How long a question's vector is waited for: more would be felt.
+const ASKING: Duration = Duration::from_millis(300);
+
+/// What filling needs beside the model.
+#[derive(Clone)]
+pub(crate) struct Surroundings {
+    pub(crate) settings: SettingsReader,
+    pub(crate) table: TableReader,
+    pub(crate) indexer: indexer::Handle,
+    pub(crate) pace: Pace,
+    pub(crate) stop: watch::Receiver<bool>,
+}
+
+/// Makes vectors, if it is configured. Shared by whoever asks.
+pub struct Embedder {
+    vectors: Arc<Vectors>,
+    in_use: RwLock<Option<Arc<InUse>>>,
+    progress: Mutex<Progress>,
+    asked: Mutex<Asked>,
+}
+
+/// A model, and the vectors that it has made.
+pub(crate) struct InUse {
+    client: Client,
+    table: Arc<Table>,
+}
+
+/// How far filling is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Texts that have a vector.
+    pub done: u64,
+    /// Texts that have yet to get one.
+    pub pending: u64,
+    /// Whether it is known what is pending.
+    pub is_known: bool,
+    /// Why they do not get it now, and what to do about it.
+    pub problem: Option<(String, String)>,
+}
+
+impl Progress {
+    /// `ready`, `filling` or `waiting`, as `status` says it.
+    pub fn state(&self) -> &'static str {
+        match (&self.problem, self.is_known && self.pending == 0) {
+            (Some(_), _) => "waiting",
+            (None, true) => "ready",
+            (None, false) => "filling",
+        }
+    }
+}
+
+/// A question's vector, or why there is none.
+#[derive(Clone, Default)]
+pub struct Meant {
+    /// What the memory is asked with.
+    pub meaning: Option<Meaning>,
+    /// What the answer says of it: `used`, `behind: …`, `down: …`, `off: …`; nothing where none are configured.
+    pub told: Option<String>,
+}
+
+impl Embedder {
+    /// With vectors in a folder, which need not be there.
+    pub fn new(folder: &Path) -> Self {
+        Self {
+            vectors: Arc::new(Vectors::at(folder)),
+            in_use: RwLock::default(),
+            progress: Mutex::default(),
+            asked: Mutex::default(),
+        }
+    }
+
+    /// Where vectors lie, configured or not.
+    pub fn vectors(&self) -> Arc<Vectors> {
+        self.vectors.clone()
+    }
+
+    /// Fills in the background from now on, as the settings say, until the daemon stops.
+    pub(crate) fn start(self: &Arc<Self>, surroundings: Surroundings) {
+        tokio::spawn(filling::run(self.clone(), surroundings));
+    }
+
+    /// How far filling is; nothing is where it is off.
+    pub fn progress(&self) -> Progress {
+        let mut progress = self.lock_progress().clone();
+        if let Some(in_use) = self.in_use().filter(|_| progress.problem.is_none()) {
+            progress.problem = in_use.client.health().map(|down| told(&down.failure));
+        }
+        progress
+    }
+
+    /// The vector of a question, if it is there within a moment.
+    pub async fn meaning(&self, question: &Question) -> Meant {
+        let told = |told: String| Meant { meaning: None, told: Some(told) };
+        let Some(in_use) = self.in_use() else {
+            let problem = self.lock_progress().problem.clone();
+            return Meant { meaning: None, told: problem.map(|(what, _)| format!("down: {what}")) };
+        };
+        if question.has_secret {
+            return told("off: a secret is in the question, which is sent to nobody".to_owned());
+        }
+        let Some(text) = passage(&question.words) else { return Meant::default() };
+        let pending = self.lock_progress().pending;
+        if in_use.table.count() == 0 {
+            return match in_use.client.health() {
+                Some(down) => told(format!("down: {}", down.failure.what())),
+                None => told(behind(pending)),
+            };
+        }
+        let text = baton_events::redact::redact(text);
+        let key = key(&text);
+        let known = self.lock_asked().get(key);
+        let vector = match known {
+            Some(vector) => vector,
+            None => match in_use.client.embed(&[text.into_owned()], ASKING).await {
+                Ok(embedded) => match embedded.vectors.into_iter().next() {
+                    Some(vector) => self.lock_asked().put(key, vector),
+                    None => return told("down: the endpoint gives no vector".to_owned()),
+                },
+                Err(failure) => return told(format!("down: {}", failure.what())),
+            },
+        };
+        match Meaning::new(in_use.table.clone(), &vector) {
+            Some(meaning) if pending > 0 => Meant { meaning: Some(meaning), told: Some(behind(pending)) },
+            Some(meaning) => Meant { meaning: Some(meaning), told: Some("used".to_owned()) },
+            None => told("down: the endpoint gives vectors of another length than before".to_owned()),
+        }
+    }
+
+    /// Uses a model from now on, or none. Blocks.
+    fn take_up(&self, embedding: Option<&Embedding>) -> Result<Option<Arc<InUse>>, Refused> {
+        self.put(None);
+        let model = embedding
+            .map(|embedding| Model { name: embedding.endpoint.model.clone(), dimensions: embedding.dimensions });
+        let table = match (&model, self.vectors.current()) {
+            (None, None) => None,
+            _ => self.vectors.select(model.as_ref())?,
+        };
+        let in_use = match (embedding, table) {
+            (Some(embedding), Some(table)) => {
+                let client = Client::new(&embedding.endpoint, embedding.dimensions)?;
+                Some(Arc::new(InUse { client, table }))
+            }
+            _ => None,
+        };
+        self.put(in_use.clone());
+        Ok(in_use)
+    }
+
+    fn put(&self, in_use: Option<Arc<InUse>>) {
+        *self.in_use.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = in_use;
+        *self.lock_progress() = Progress::default();
+        *self.lock_asked() = Asked::default();
+    }
+
+    fn in_use(&self) -> Option<Arc<InUse>> {
+        self.in_use.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+
+    fn lock_progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn lock_asked(&self) -> MutexGuard<'_, Asked> {
+        self.asked.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// Why a model cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum Refused {
+    #[error(transparent)]
+    Files(#[from] Error),
+    #[error(transparent)]
+    Client(#[from] Failure),
+}
+
+fn behind(pending: u64) -> String {
+    format!("behind: {pending} pending")
+}
+
+/// A failure with its next step.
+fn told(failure: &Failure) -> (String, String) {
+    (failure.what(), failure.next_step().to_owned())
+}

@@ -1,0 +1,53 @@
+//! Vectors of the last questions: a question that is asked again costs nothing.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::memory::vectors::Key;
+
+/// Questions that are remembered: 256 of 1,536 numbers take 1.5 MB.
+const QUESTIONS: usize = 256;
+
+/// The last questions, the latest last.
+#[derive(Default)]
+pub(super) struct Asked(VecDeque<(Key, Arc<[f32]>)>);
+
+impl Asked {
+    /// The vector of a question that is remembered.
+    pub(super) fn get(&mut self, key: Key) -> Option<Arc<[f32]>> {
+        let at = self.0.iter().position(|(known, _)| *known == key)?;
+        let found = self.0.remove(at)?;
+        let vector = found.1.clone();
+        self.0.push_back(found);
+        Some(vector)
+    }
+
+    /// Remembers one, and forgets the one that was not asked for the longest time.
+    pub(super) fn put(&mut self, key: Key, vector: Vec<f32>) -> Arc<[f32]> {
+        let vector: Arc<[f32]> = vector.into();
+        self.0.retain(|(known, _)| *known != key);
+        if self.0.len() == QUESTIONS {
+            self.0.pop_front();
+        }
+        self.0.push_back((key, vector.clone()));
+        vector
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_questions_are_remembered() {
+        let mut asked = Asked::default();
+        for key in 0..QUESTIONS as u64 {
+            asked.put(key, vec![key as f32]);
+        }
+        assert_eq!(asked.get(0).as_deref(), Some(&[0.0][..]));
+        asked.put(1_000, vec![7.0]);
+        assert_eq!(asked.get(1), None, "not asked for the longest time");
+        assert_eq!(asked.put(0, vec![5.0])[0], 5.0);
+        assert_eq!((asked.get(0).as_deref(), asked.0.len()), (Some(&[5.0][..]), QUESTIONS));
+    }
+}
