@@ -45,10 +45,13 @@ pub use lazy::Lazy;
 pub use live::Live;
 pub use log::{Appends, Log, Resting};
 pub use mcp::Mcp;
-pub use memory::{Asked, Options as ScaleOptions, Scale, measure as scale};
+pub use memory::{Asked, Options as ScaleOptions, Scale, WithVectors, measure as scale};
 pub use process::Memory;
 pub use read::{Giant, Huge, Kept, Options as ReadOptions, Read, Speed, Tail};
-pub use recall::{Figures, Level as RecallLevel, Options as RecallOptions, Ranking, Recall, measure as recall};
+pub use recall::{
+    Endpoint as RecallEndpoint, Figures, Level as RecallLevel, Meant as RecallMeant, Options as RecallOptions, Ranking,
+    Recall, measure as recall,
+};
 pub use report::{Outcome, Report};
 pub use sample::Spread;
 pub use searching::{Query, Searching};

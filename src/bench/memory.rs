@@ -1,5 +1,7 @@
 //! The searchable memory alone, at any size: how fast it is filled and asked, and what it takes.
 
+mod vectors;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -19,6 +21,7 @@ use super::sample::Sample;
 use super::table::megabytes;
 use super::workspace::Workspace;
 use super::{Corpus, Error, Spread, Table, io_error};
+pub use vectors::WithVectors;
 
 /// Sessions between two commits, as a backfill has them.
 const GROUP: u64 = 64;
@@ -32,6 +35,8 @@ pub struct Options {
     pub documents: u64,
     /// Another seed, other texts.
     pub seed: u64,
+    /// Components of the vectors with which everything is asked once more; none: without.
+    pub vectors: Option<usize>,
 }
 
 /// A memory of some size.
@@ -57,6 +62,9 @@ pub struct Scale {
     /// Of this process, after the questions: generator and index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
+    /// The same with vectors, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub with_vectors: Option<WithVectors>,
 }
 
 /// One kind of query.
@@ -102,10 +110,15 @@ pub fn measure(options: Options, tell: &dyn Fn(&str)) -> Result<Scale, Error> {
     tell("asking");
     let searcher = store.searcher();
     let mut queries = BTreeMap::new();
-    for (name, kind) in words.kinds() {
-        queries.insert(name, ask(&searcher, &kind)?);
+    let kinds = words.kinds();
+    for (name, kind) in &kinds {
+        queries.insert(*name, ask(&searcher, kind)?);
     }
     let index_bytes = size(&folder)?;
+    let memory = memory(std::process::id());
+    let beside = workspace.path().join("vectors");
+    let with = |dimensions| vectors::measure(&searcher, &kinds, dimensions, &beside, tell);
+    let with_vectors = options.vectors.map(with).transpose()?;
     Ok(Scale {
         how: "Sessions of 66 generated turns, put as a backfill puts them; then each kind of query 300 times, every time \
               other words of its kind, ten sessions asked for. Entities and facts are left out.",
@@ -116,7 +129,8 @@ pub fn measure(options: Options, tell: &dyn Fn(&str)) -> Result<Scale, Error> {
         index_bytes,
         index_bytes_per_1000_sessions: index_bytes * 1000 / sessions,
         queries,
-        memory: memory(std::process::id()),
+        memory,
+        with_vectors,
     })
 }
 
@@ -234,6 +248,9 @@ impl Scale {
         }
         if let Some(memory) = self.memory {
             table.row("memory of this process", memory.text());
+        }
+        if let Some(with_vectors) = &self.with_vectors {
+            with_vectors.rows(&mut table);
         }
         table
     }

@@ -1,6 +1,7 @@
 //! Whether what is there is found: sessions and questions of a set, through the whole pipeline.
 
 mod figures;
+mod meant;
 mod set;
 mod written;
 
@@ -17,7 +18,8 @@ use set::{Question, Set};
 use written::Written;
 
 use super::workspace::Workspace;
-use super::{Error, House, Table};
+use super::{Error, House, Table, io_error};
+pub use meant::{Endpoint, Meant};
 
 /// How questions are asked.
 #[derive(Clone, Debug)]
@@ -28,6 +30,8 @@ pub struct Options {
     pub limit: u32,
     /// Turns of each session in an answer.
     pub turns: u32,
+    /// Who makes vectors with which everything is asked once more; none: without.
+    pub vectors: Option<Endpoint>,
 }
 
 /// How well a set's questions are answered.
@@ -49,6 +53,9 @@ pub struct Recall {
     pub turn_level: Level,
     /// What came of each question.
     pub rankings: Vec<Ranking>,
+    /// The same with vectors, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub with_vectors: Option<Meant>,
 }
 
 /// Figures of one level.
@@ -90,7 +97,44 @@ pub fn measure(options: &Options, tell: &dyn Fn(&str)) -> Result<Recall, Error> 
     tell("indexing them");
     let mut house = House::open(&claude)?;
     house.index_all("anything", written.count())?;
-    let mut tally = Tally::default();
+    let (tally, _) = ask(&mut house, options, &set, &written, tell)?;
+    let with_vectors = match &options.vectors {
+        None => None,
+        Some(endpoint) => {
+            let filled = meant::fill(&mut house, endpoint, tell)?;
+            let (tally, by_words_alone) = ask(&mut house, options, &set, &written, tell)?;
+            Some(Meant {
+                model: filled.model.clone(),
+                texts: filled.texts,
+                filling_seconds: filled.seconds,
+                by_words_alone,
+                session_level: tally.sessions.level(),
+                turn_level: tally.turns.level(),
+            })
+        }
+    };
+    Ok(Recall {
+        how: "Every session written as a transcript, read, indexed and asked for by a daemon of this program. In percent.",
+        sessions: set.sessions.len(),
+        turns: set.sessions.iter().map(|session| session.turns.len()).sum(),
+        limit: options.limit,
+        turns_each: options.turns,
+        session_level: tally.sessions.level(),
+        turn_level: tally.turns.level(),
+        rankings: tally.rankings,
+        with_vectors,
+    })
+}
+
+/// Asks all questions, and counts those whose vector did not come in time.
+fn ask(
+    house: &mut House,
+    options: &Options,
+    set: &Set,
+    written: &Written,
+    tell: &dyn Fn(&str),
+) -> Result<(Tally, usize), Error> {
+    let (mut tally, mut by_words_alone) = (Tally::default(), 0);
     for (number, question) in set.questions.iter().enumerate() {
         if number % 100 == 0 {
             tell(&format!("asking: {number} of {} questions", set.questions.len()));
@@ -102,18 +146,10 @@ pub fn measure(options: &Options, tell: &dyn Fn(&str)) -> Result<Recall, Error> 
             ..SearchParams::default()
         };
         let found: Search = house.client.call(method::SEARCH, &params, |_| {})?;
-        tally.add(&set, &written, question, &found.hits);
+        by_words_alone += usize::from(found.freshness.vectors.is_some_and(|told| told != "used"));
+        tally.add(set, written, question, &found.hits);
     }
-    Ok(Recall {
-        how: "Every session written as a transcript, read, indexed and asked for by a daemon of this program. In percent.",
-        sessions: set.sessions.len(),
-        turns: set.sessions.iter().map(|session| session.turns.len()).sum(),
-        limit: options.limit,
-        turns_each: options.turns,
-        session_level: tally.sessions.level(),
-        turn_level: tally.turns.level(),
-        rankings: tally.rankings,
-    })
+    Ok((tally, by_words_alone))
 }
 
 /// What was found so far.
@@ -188,6 +224,16 @@ impl Recall {
             }
             table
         };
-        vec![set, level("Sessions", &self.session_level), level("Turns", &self.turn_level)]
+        let mut tables = vec![set, level("Sessions", &self.session_level), level("Turns", &self.turn_level)];
+        if let Some(meant) = &self.with_vectors {
+            let how = format!(
+                "{} texts in {:.1} s; {} questions by words alone",
+                meant.texts, meant.filling_seconds, meant.by_words_alone
+            );
+            tables.push(Table::new(&format!("With vectors of {}", meant.model), &how));
+            tables.push(level("Sessions, with vectors", &meant.session_level));
+            tables.push(level("Turns, with vectors", &meant.turn_level));
+        }
+        tables
     }
 }

@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use super::Error;
 use crate::bench::{
-    self, Corpus, CorpusOptions, CrashOptions, HookOptions, Part, ReadOptions, RecallOptions, ScaleOptions, Table,
+    self, Corpus, CorpusOptions, CrashOptions, HookOptions, Part, ReadOptions, RecallEndpoint, RecallOptions,
+    ScaleOptions, Table,
 };
 use crate::print::{self, Output, Style};
 
@@ -108,6 +109,12 @@ struct MemoryTyped {
     /// Another number, other texts
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Give each text a vector too, and ask everything once more
+    #[arg(long)]
+    vectors: bool,
+    /// Numbers of each vector
+    #[arg(long, value_name = "N", default_value_t = 384, value_parser = clap::value_parser!(u16).range(1..=16_384), requires = "vectors")]
+    dimensions: u16,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -124,6 +131,19 @@ struct RecallTyped {
     /// Turns of each session to ask for
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=20))]
     turns: u32,
+    /// Give each text a vector too, and ask everything once more; without --endpoint words that mean the same are told to be
+    /// so by a list
+    #[arg(long)]
+    vectors: bool,
+    /// Whose vectors: an address as in memory.embedding.base_url. The set's texts are sent there
+    #[arg(long, value_name = "URL", requires_all = ["vectors", "model"])]
+    endpoint: Option<String>,
+    /// The model, as in memory.embedding.model
+    #[arg(long, value_name = "NAME", requires = "endpoint")]
+    model: Option<String>,
+    /// The environment variable that holds its key
+    #[arg(long, value_name = "NAME", requires = "endpoint")]
+    api_key_env: Option<String>,
     /// Print one JSON object, with the ranking of each question
     #[arg(long)]
     json: bool,
@@ -258,12 +278,26 @@ fn read(typed: &ReadTyped) -> Result<ExitCode, Error> {
 }
 
 fn memory(typed: &MemoryTyped) -> Result<ExitCode, Error> {
-    let scale = bench::scale(ScaleOptions { documents: typed.documents, seed: typed.seed }, &tell)?;
+    let scale = bench::scale(
+        ScaleOptions {
+            documents: typed.documents,
+            seed: typed.seed,
+            vectors: typed.vectors.then_some(usize::from(typed.dimensions)),
+        },
+        &tell,
+    )?;
     show(&scale, &[scale.table()], typed.json)
 }
 
 fn recall(typed: &RecallTyped) -> Result<ExitCode, Error> {
-    let options = RecallOptions { data: typed.data.clone(), limit: typed.limit, turns: typed.turns };
+    let vectors = match (&typed.endpoint, &typed.model) {
+        (Some(base_url), Some(model)) => {
+            let (base_url, model, key) = (base_url.clone(), model.clone(), typed.api_key_env.clone());
+            Some(RecallEndpoint::Other { base_url, model, key })
+        }
+        _ => typed.vectors.then_some(RecallEndpoint::Own),
+    };
+    let options = RecallOptions { data: typed.data.clone(), limit: typed.limit, turns: typed.turns, vectors };
     let recall = bench::recall(&options, &tell)?;
     show(&recall, &recall.tables(), typed.json)
 }
