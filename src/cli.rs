@@ -37,6 +37,7 @@ mod sync;
 mod timeline;
 mod unindexed;
 mod uninstall;
+mod worded;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -238,9 +239,8 @@ fn command() -> clap::Command {
 /// What was typed, and how errors are to be told. Where it is not understood, or help is asked for, that has been said
 /// and the exit code is all that is left.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<(Cli, Telling), ExitCode> {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let arguments: Vec<OsString> = worded::sorted(arguments.into_iter().collect());
     let telling = Telling::of(&arguments);
-    let arguments = how::with_flags(arguments);
     let parsed =
         command().try_get_matches_from(arguments).and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
     parsed.map(|typed| (typed, telling)).map_err(|error| telling.misunderstood(&error))

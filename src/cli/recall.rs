@@ -55,7 +55,7 @@ pub(super) struct Typed {
 }
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let query = typed.query.join(" ");
+    let query = super::worded::joined(&typed.query);
     if query.trim().is_empty() {
         return Err(Error::Usage("the question is empty; say what you want to know".to_owned()));
     }

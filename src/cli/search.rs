@@ -26,7 +26,7 @@ occur, those with all of them and the rarest first; forms of a word, parts of na
 paths and error codes are found too. Any text is a question; these say more:
   \"refresh token\"     the words in this order, in one passage
   migrat*             every word that begins so, up to 50; src/au* every name
-  -tokio              no passage with this word; -\"thread pool\" likewise. Flags as --no-verify and -n are words
+  -tokio              no passage with this word; -\"thread pool\" likewise. Any flag but those below, as --no-verify, is a word
   file:src/auth.rs    sessions that read or changed it: a path, the end or a part of one, or a pattern as *.toml
   tool:Bash           sessions that used it; branch:main sessions that worked on it; both by their name or a part of it
   project:shop  agent:codex  state:active       sessions of these; file, tool and branch can be named twice: any of them
@@ -47,7 +47,8 @@ Examples:
   baton search advisory lock -n 3      three sessions
   baton search '\"lock file\" after:7d'  a phrase, said in the last week
   baton search file:Cargo.toml         the latest sessions that had to do with it
-  baton search --json -- --no-verify   words that begin with a dash
+  baton search lock -sqlite -\"thread pool\"   without this word, without this phrase
+  baton search -- -n                   a flag of this command as a word
   baton show ID --line N               what was said at one of the places";
 
 #[derive(Debug, Args)]
@@ -110,7 +111,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
 
 /// What to look for, if that was said.
 fn words(typed: &[String]) -> Result<String, Error> {
-    let query = typed.join(" ");
+    let query = super::worded::joined(typed);
     match query.trim().is_empty() {
         true => Err(Error::Usage(format!("the query is empty; {WHAT_TO_TYPE}"))),
         false => Ok(query),

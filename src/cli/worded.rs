@@ -1,0 +1,162 @@
+//! Commands that are told in words: a dash may begin any of these (`-sqlite`, `--release`), and what is an option of ours
+//! stands before the words, among them or behind them.
+
+use std::ffi::{OsStr, OsString};
+
+/// A command of which everything that is no option of it is a word.
+struct Worded {
+    name: &'static str,
+    /// Options without a value.
+    switches: &'static [&'static str],
+    /// Options with one, by their long and their short name.
+    valued: &'static [(&'static str, &'static str)],
+    /// Whether the words are another program's command line, of which `-p` is mostly a package or a port.
+    quotes: bool,
+}
+
+const HELP: [&str; 2] = ["--help", "-h"];
+const SWITCHES: &[&str] = &["--json", "--no-wait"];
+const VALUED: &[(&str, &str)] = &[("--project", "-p"), ("--limit", "-n")];
+
+const COMMANDS: [Worded; 4] = [
+    Worded { name: "search", switches: SWITCHES, valued: VALUED, quotes: false },
+    Worded {
+        name: "recall",
+        switches: SWITCHES,
+        valued: &[("--project", "-p"), ("--limit", "-n"), ("--budget", "--budget")],
+        quotes: false,
+    },
+    Worded { name: "how", switches: SWITCHES, valued: VALUED, quotes: true },
+    Worded { name: "fix", switches: SWITCHES, valued: VALUED, quotes: false },
+];
+
+/// The command line with the options of such a command before its words, and `--` between. Any other is as it was.
+pub(super) fn sorted(arguments: Vec<OsString>) -> Vec<OsString> {
+    let asked = arguments.get(1).and_then(|name| COMMANDS.iter().find(|command| name == command.name));
+    let Some(command) = asked else { return arguments };
+    let mut given = arguments.into_iter();
+    let mut sorted: Vec<OsString> = given.by_ref().take(2).collect();
+    let mut words: Vec<OsString> = Vec::new();
+    while let Some(argument) = given.next() {
+        if argument == "--" {
+            words.extend(given);
+            break;
+        }
+        match command.option(&argument, &words) {
+            Some(Part::Switch) => sorted.push(argument),
+            Some(Part::Valued) => {
+                sorted.push(argument);
+                sorted.extend(given.next());
+            }
+            Some(Part::Whole(parts)) => sorted.extend(parts),
+            None => words.push(argument),
+        }
+    }
+    if !words.is_empty() {
+        sorted.push("--".into());
+        sorted.append(&mut words);
+    }
+    sorted
+}
+
+/// What an option takes of the command line.
+enum Part {
+    Switch,
+    /// The next argument is its value.
+    Valued,
+    /// It holds its value.
+    Whole(Vec<OsString>),
+}
+
+impl Worded {
+    fn option(&self, argument: &OsStr, words: &[OsString]) -> Option<Part> {
+        let argument = argument.to_str().filter(|text| text.starts_with('-'))?;
+        if self.switches.contains(&argument) || (HELP.contains(&argument) && words.is_empty()) {
+            return Some(Part::Switch);
+        }
+        let is_project = argument.starts_with("-p");
+        // A line in quotes is whole: what follows it is ours.
+        let is_theirs = self.quotes && !words.iter().any(|word| word.to_string_lossy().contains(char::is_whitespace));
+        if is_project && is_theirs && !words.is_empty() {
+            return None;
+        }
+        if self.valued.iter().any(|(long, short)| argument == *long || argument == *short) {
+            return Some(Part::Valued);
+        }
+        let whole = |(long, short): &(&str, &str)| {
+            if argument.strip_prefix(long).is_some_and(|rest| rest.starts_with('=')) {
+                return Some(vec![argument.into()]);
+            }
+            // A number right behind the letter; other letters are a word that is not wanted.
+            let value = argument.strip_prefix(short).filter(|_| !short.starts_with("--"))?;
+            let value = value.strip_prefix('=').or_else(|| is_number(value).then_some(value))?;
+            Some(vec![OsString::from(short), OsString::from(value)])
+        };
+        self.valued.iter().find_map(whole).map(Part::Whole)
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The words as one text. What the shell has taken out of its quotes behind a dash, it gets back: `-"a phrase"`.
+pub(super) fn joined(words: &[String]) -> String {
+    let several = words.len() > 1;
+    let quoted = |word: &String| match word.strip_prefix('-') {
+        Some(phrase) if several && phrase.contains(char::is_whitespace) && !phrase.contains(['"', ':']) => {
+            format!("-\"{phrase}\"")
+        }
+        _ => word.clone(),
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_told_from_words() {
+        let check = |typed: &str, expected: &str| {
+            // A blank that the shell does not split at is written as `_`.
+            let words: Vec<OsString> =
+                format!("baton {typed}").split(' ').map(|word| word.replace('_', " ").into()).collect();
+            let sorted: Vec<String> =
+                sorted(words).iter().skip(1).map(|word| word.to_string_lossy().replace(' ', "_")).collect();
+            assert_eq!(sorted.join(" "), expected, "{typed}");
+        };
+        check("search lock -sqlite", "search -- lock -sqlite");
+        check("search lock -sqlite --json -n 3", "search --json -n 3 -- lock -sqlite");
+        check("search -n3 -p . lock", "search -n 3 -p . -- lock");
+        check("search lock -file:store.py -project:tide-tables", "search -- lock -file:store.py -project:tide-tables");
+        check("search -npm -php --no-verify", "search -- -npm -php --no-verify");
+        check("search --limit=3 x --project=a", "search --limit=3 --project=a -- x");
+        check("search -- -n 3 --json", "search -- -n 3 --json");
+        check("search --help", "search --help");
+        check("search lock -h", "search -- lock -h");
+        check("search lock -n", "search -n -- lock");
+        check("recall what --budget 300 -sqlite", "recall --budget 300 -- what -sqlite");
+        check("how cargo test --release -p auth --json", "how --json -- cargo test --release -p auth");
+        check("how pytest -x -n 3", "how -n 3 -- pytest -x");
+        check("how cargo_test -p ledger -n 2", "how -p ledger -n 2 -- cargo_test");
+        check("how -p ledger cargo -V", "how -p ledger -- cargo -V");
+        check("how cargo test --test it --project ledger", "how --project ledger -- cargo test --test it");
+        check("fix error: unexpected argument --foo", "fix -- error: unexpected argument --foo");
+        check("fix - --json", "fix --json -- -");
+        check("blame src/a.rs -p x", "blame src/a.rs -p x");
+        check("search", "search");
+    }
+
+    #[test]
+    fn a_phrase_gets_its_quotes_back() {
+        let check = |words: &[&str], expected: &str| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(joined(&words), expected);
+        };
+        check(&["lock", "-advisory lock"], "lock -\"advisory lock\"");
+        check(&["lock", "-\"advisory lock\""], "lock -\"advisory lock\"");
+        check(&["-sqlite lock"], "-sqlite lock");
+        check(&["a b", "-c"], "a b -c");
+    }
+}
