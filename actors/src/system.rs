@@ -1,6 +1,7 @@
 //! The whole daemon as one value: everything wired on one screen, and taken down in the opposite order.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use baton_events::record::Timestamp;
@@ -241,7 +242,7 @@ impl System {
             watcher: (watcher, watching),
             gateway: (gateway.clone(), services.clone(), endpoint),
         };
-        let strays = memos.strays();
+        let strays = if was_cut(&home) { BTreeSet::new() } else { memos.strays() };
         let options = supervisor::Options { sessions, table, progress, degraded, children };
         let (actor, ended) = Actor::spawn(None, SupervisorActor, (options, supervisor))
             .await
@@ -315,7 +316,7 @@ async fn end_with(supervisor: tokio::task::JoinHandle<()>, stop: watch::Sender<b
 }
 
 /// Opens the log, which tells what it found and repaired, and says what a person should know of it.
-async fn open_log(home: &std::path::Path, now: Timestamp) -> Result<Log, StartError> {
+async fn open_log(home: &Path, now: Timestamp) -> Result<Log, StartError> {
     let (fold, table) = TableFold::new();
     let options = journal::Options::new(home.join("log"), now);
     let opened = tokio::task::spawn_blocking(move || DiskJournal::open(options, Box::new(fold))).await;
@@ -337,6 +338,13 @@ async fn open_log(home: &std::path::Path, now: Timestamp) -> Result<Log, StartEr
         problem = Some(told);
     }
     Ok(Log { journal: Arc::new(journal), table, problem })
+}
+
+/// Whether a repair has cut events off. They may have named what nothing names now, and are still there to be looked at: so
+/// is that, as long as they are.
+fn was_cut(home: &Path) -> bool {
+    let entries = std::fs::read_dir(home.join("log")).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name()).any(|name| name.to_str().is_some_and(|name| name.starts_with("cut-")))
 }
 
 #[cfg(test)]
