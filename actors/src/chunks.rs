@@ -198,6 +198,29 @@ impl ChunkStore {
         Ok(removed)
     }
 
+    /// Removes the folder of a memo that nobody knows: one that holds nothing but words of memos.
+    pub fn discard_words(&self, name: &str) -> Result<Removed, Error> {
+        if name.contains(['/', '\\']) || matches!(name, "" | "." | "..") {
+            return Ok(Removed::default());
+        }
+        let folder = self.folder.join(name);
+        let is_words = |path: &Path| {
+            let is_note = path.file_name().and_then(|name| name.to_str()).is_some_and(note::is_note);
+            let is_small = || fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= note::NOTE_MAX_BYTES);
+            let text = || fs::read_to_string(path).unwrap_or_default();
+            is_note && is_small() && baton_events::schema::memo::decode_words(&text()).is_ok()
+        };
+        let entries = fs::read_dir(&folder).map_err(io_error("list", &folder))?;
+        let mut paths = entries.flatten().map(|entry| entry.path()).peekable();
+        if paths.peek().is_none() || !paths.all(|path| is_words(&path)) {
+            return Ok(Removed::default());
+        }
+        let removed = self.remove(&folder, |_| true)?;
+        fs::remove_dir(&folder).map_err(io_error("remove", &folder))?;
+        durable::sync_folder(&self.folder).map_err(io_error("sync", &self.folder))?;
+        Ok(removed)
+    }
+
     /// Removes all files of a session that none of `keep` names but notes, leftovers of interrupted writes included. If one of
     /// `keep` cannot be read, nothing is removed. No append of that session may be under way.
     pub fn collect(&self, session: &SessionId, keep: &[ManifestId]) -> Result<Removed, Error> {

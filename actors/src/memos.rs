@@ -9,7 +9,7 @@ use std::sync::Arc;
 use baton_events::envelope::NewRecord;
 use baton_events::home;
 use baton_events::memo::{self, Command, Event, MEMOS_MAX, Memo, Source, Words};
-use baton_events::record::{CommandId, Metadata, Position, SequenceNumber, StreamId, Timestamp};
+use baton_events::record::{CommandId, Metadata, Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::schema::{self, session::Encoded};
 use tokio::sync::Mutex;
 use uuid::Uuid;
@@ -81,6 +81,9 @@ pub enum Error {
     /// A rule of the home.
     #[error(transparent)]
     Home(#[from] home::Rejection),
+    /// What was deleted of its words is nowhere any more.
+    #[error("it was deleted with its words, which are nowhere any more; add_memory tells it anew")]
+    Gone,
     /// There are as many as there may be.
     #[error("{MEMOS_MAX} notes are the most that a home keeps, deleted ones included")]
     TooMany,
@@ -132,9 +135,20 @@ impl Memos {
         if is_new && self.table.now().memos_len() >= MEMOS_MAX {
             return Err(Error::TooMany);
         }
-        self.blocking(move |chunks| chunks.put_note(&memo::key(uuid), &text)).await?;
         let encoded = events.iter().map(schema::memo::encode).collect();
-        let position = self.append(StreamId::memo(uuid), encoded, cause).await?;
+        let put = self.blocking(move |chunks| chunks.put_note(&memo::key(uuid), &text)).await;
+        let appended = match put {
+            Ok(_) => self.append(StreamId::memo(uuid), encoded, cause).await,
+            Err(error) => Err(error),
+        };
+        let position = match appended {
+            Ok(position) => position,
+            Err(error) => {
+                // Nothing names what was written for it, unless it stood there before.
+                self.sweep(uuid).await;
+                return Err(error);
+            }
+        };
         tracing::info!(memo = %uuid, hash = %hash.short(), bytes, source = source.as_str(), ?done, "memo kept");
         self.sweep(uuid).await;
         Ok(Kept { uuid, done, position })
@@ -159,6 +173,30 @@ impl Memos {
     /// Clears groups, or all where none is named, of what they hold by now. The position covers it.
     pub async fn clear(&self, groups: &[String], cause: Option<CommandId>) -> Result<Position, Error> {
         self.home(cause, |state, now| home::clear(state, groups, now)).await
+    }
+
+    /// Has what was cleared of a group, or of all groups, found again.
+    pub async fn restore_group(&self, group: Option<&str>, cause: Option<CommandId>) -> Result<Position, Error> {
+        self.home(cause, |state, _| Ok(home::restore(state, group))).await
+    }
+
+    /// Has a memo found again that was cleared with its group, as if it was told again now. One that was deleted has no words
+    /// any more.
+    pub async fn restore(&self, uuid: Uuid, cause: Option<CommandId>) -> Result<Kept, Error> {
+        let _one = self.one.lock().await;
+        let (known, is_shown) = self.known(uuid);
+        let position = self.table.now().position();
+        match known.memo {
+            None if known.created_at.is_some() => Err(Error::Gone),
+            None => Err(memo::Rejection::Unknown.into()),
+            Some(_) if is_shown => Ok(Kept { uuid, done: Done::Unchanged, position }),
+            Some(memo) => {
+                let encoded = vec![schema::memo::encode(&Event::Replaced(memo))];
+                let position = self.append(StreamId::memo(uuid), encoded, cause).await?;
+                tracing::info!(memo = %uuid, reason = "asked for", "memo found again");
+                Ok(Kept { uuid, done: Done::Added, position })
+            }
+        }
     }
 
     /// Has a fact found no more.
@@ -241,6 +279,29 @@ impl Memos {
         for uuid in owed {
             let _one = self.one.lock().await;
             self.sweep(uuid).await;
+        }
+        self.collect(folders).await;
+    }
+
+    /// Removes folders in which nothing lies but words of memos, and whose memo is in no event: a daemon ended between the two.
+    async fn collect(&self, folders: BTreeSet<String>) {
+        // Nobody is between words and event.
+        let _one = self.one.lock().await;
+        let table = self.table.now();
+        let name =
+            |id: &SessionId| self.chunks.folder_of(id).file_name().map(|name| name.to_string_lossy().into_owned());
+        let sessions = table.iter().filter_map(|(id, _)| name(id));
+        let known: BTreeSet<String> =
+            sessions.chain(table.memos().filter_map(|(uuid, _)| name(&memo::key(uuid)))).collect();
+        for folder in folders.into_iter().filter(|folder| !known.contains(folder)) {
+            let named = folder.clone();
+            match self.blocking(move |chunks| chunks.discard_words(&folder)).await {
+                Ok(removed) if removed.files > 0 => {
+                    tracing::info!(folder = %named, "words that no event names removed");
+                }
+                Ok(_) => {}
+                Err(error) => tracing::warn!(folder = %named, %error, "words that no event names not removed"),
+            }
         }
     }
 

@@ -377,6 +377,9 @@ impl State {
             Event::EpisodeDeleted { .. } => {
                 tracing::info!(%session, reason = "asked for", hash = %hash_of(before), %old, "episode deleted");
             }
+            Event::EpisodeRestored { .. } => {
+                tracing::info!(%session, reason = "asked for", hash = %hash_of(before), %old, "episode found again");
+            }
             Event::IndexingStarted { reason, .. } => {
                 if let Some(attempts) = failed {
                     tracing::info!(%session, %reason, attempts, hash = %hash_of(before), %old, "index retried");

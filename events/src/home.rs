@@ -33,6 +33,11 @@ pub enum Event {
         /// Up to which position of the log.
         up_to: Position,
     },
+    /// What was cleared of a group, or of all, is found and shown again; what was deleted one by one is not.
+    GroupRestored {
+        /// The group; `None` for all, those included that were cleared one by one.
+        group: Option<String>,
+    },
     /// A fact is found no more, whoever supports it.
     FactDeleted {
         /// Which.
@@ -67,6 +72,8 @@ impl fmt::Display for Event {
             Self::GroupCleared { group: None, up_to } => {
                 write!(f, "all groups cleared: what they held at position {up_to} is found no more")
             }
+            Self::GroupRestored { group: Some(group) } => write!(f, "group {group} is found again"),
+            Self::GroupRestored { group: None } => f.write_str("all groups are found again"),
             Self::FactDeleted { fact } => write!(f, "fact {fact} deleted"),
             Self::FactRestored { fact } => write!(f, "fact {fact} told anew"),
         }
@@ -130,6 +137,16 @@ pub fn clear(state: &State, groups: &[String], up_to: Position) -> Result<Vec<Ev
     Ok(wanted.into_iter().map(|group| Event::GroupCleared { group: Some(group.clone()), up_to }).collect())
 }
 
+/// What follows when somebody wants back what was cleared of a group, or of all where none is named; nothing where it was
+/// not cleared.
+pub fn restore(state: &State, group: Option<&str>) -> Vec<Event> {
+    let is_cleared = match group {
+        Some(group) => state.cleared.contains_key(group),
+        None => state.cleared_all > Position(0) || !state.cleared.is_empty(),
+    };
+    is_cleared.then(|| Event::GroupRestored { group: group.map(str::to_owned) }).into_iter().collect()
+}
+
 /// What follows when a fact is deleted.
 pub fn delete_fact(state: &State, fact: Uuid) -> Result<Vec<Event>, Rejection> {
     match (state.deleted_facts.contains(&fact), state.deleted_facts.len() < DELETED_FACTS_MAX) {
@@ -151,7 +168,12 @@ impl State {
         since <= self.cleared_all.max(of_group.copied().unwrap_or_default())
     }
 
-    /// Whether anything was ever deleted in it: a home in which nothing was is told by its sessions alone.
+    /// Whether what came at a position was cleared with all groups since.
+    pub fn clears_all(&self, since: Position) -> bool {
+        since <= self.cleared_all
+    }
+
+    /// Whether anything is deleted in it: a home in which nothing is is told by its sessions alone.
     pub fn deletes(&self) -> bool {
         self.cleared_all > Position(0) || !self.cleared.is_empty() || !self.deleted_facts.is_empty()
     }
@@ -169,6 +191,11 @@ pub fn evolve(mut state: State, event: Event) -> State {
             state.cleared_all = up_to.max(state.cleared_all);
             let all = state.cleared_all;
             state.cleared.retain(|_, known| *known > all);
+        }
+        Event::GroupRestored { group: Some(group) } => drop(state.cleared.remove(&group)),
+        Event::GroupRestored { group: None } => {
+            state.cleared_all = Position(0);
+            state.cleared.clear();
         }
         Event::FactDeleted { fact } => drop(state.deleted_facts.insert(fact)),
         Event::FactRestored { fact } => drop(state.deleted_facts.remove(&fact)),
@@ -222,6 +249,19 @@ mod tests {
         state = told(state.clone(), clear(&state, &groups(&["b", "b"]), Position(9)));
         assert_eq!([Some("a"), Some("b")].map(|group| clears(&state, group, 9)), [false, true]);
         assert!(state.deletes() && !State::default().deletes());
+    }
+
+    #[test]
+    fn what_was_cleared_comes_back() {
+        let mut state = State::default();
+        assert_eq!((restore(&state, None), restore(&state, Some("a"))), (vec![], vec![]));
+        state = told(state.clone(), clear(&state, &groups(&["a", "b"]), Position(5)));
+        state = told(state.clone(), Ok(restore(&state, Some("a"))));
+        assert_eq!([Some("a"), Some("b")].map(|group| state.clears(group, Position(1))), [false, true]);
+        state = told(state.clone(), clear(&state, &[], Position(7)));
+        assert_eq!(restore(&state, Some("a")), [], "it was cleared with all");
+        state = told(state.clone(), Ok(restore(&state, None)));
+        assert_eq!(state, State::default());
     }
 
     #[test]

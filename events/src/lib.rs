@@ -41,6 +41,7 @@ pub mod prices;
 pub mod projection;
 pub mod protocol;
 pub mod query;
+mod quotation;
 pub mod recall;
 pub mod record;
 pub mod redact;

@@ -4,6 +4,7 @@
 //! Decided and folded like a session, only smaller: a memo is kept, kept again with other words, or deleted. Its events
 //! carry no word of it: the [`Words`] lie in a file beside the log, named by the hash in the event and durable before it.
 
+mod turn;
 mod words;
 
 use std::fmt;
@@ -14,6 +15,7 @@ use crate::hash::ContentHash;
 use crate::record::{SessionId, Timestamp};
 use crate::session::NAMESPACE;
 
+pub use turn::{Turn, turns};
 pub use words::{BODY_MAX_BYTES, DESCRIPTION_MAX_CHARS, NAME_MAX_CHARS, Triplet, Unfit, Words};
 
 /// Most memos of a home, deleted ones included: each is a row in memory.

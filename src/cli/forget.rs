@@ -20,27 +20,32 @@ const HELP: &str = "\
 Deletes everything that is stored of the sessions, of their subagents, and of forks and copies that hold the same records \
 (`--only` leaves these alone): conversations, notes, episodes, what searches find. When it returns, no file of Baton's home holds \
 their text. A tombstone stays, so that their transcripts are never read again, whatever becomes of them; `--undo` lifts it, and \
-reads what is there anew. Of a project also what was added to it with add_memory goes, and that for good.
+reads what is there anew. A note goes by its uuid, and with a project all that were added to it: that for good.
+
+What an agent has deleted with delete_episode, delete_entity_edge or clear_graph is only found no more: nothing of it was removed, \
+and --undo has it found again, by id, by uuid of a fact, by project, or --all.
 
 The agent's own transcripts are not touched, nor are exports and backups that were made before.
 
 On a terminal it lists what goes and asks; elsewhere it needs --yes. To call it again goes on with what was interrupted.
 
 JSON: {\"status\",\"sessions\":[{\"session_id\",\"state\",\"project\",\"file_path\",\"last_activity\",\"message_count\"}],\
-\"also\":[{\"session_id\",\"why\",\"shared\"}],\"files\",\"bytes\",\"estimated\",\"kept_elsewhere\",\"transcripts\":[…],\"message\"}.
+\"also\":[{\"session_id\",\"why\",\"shared\"}],\"notes\",\"note_ids\",\"found_again\",\"files\",\"bytes\",\"estimated\",\"kept_elsewhere\",\"transcripts\":[…],\"message\"}.
 
 Examples:
   baton forget a94e0d17                       one session, after a look at what goes with it
   baton forget --project ledger --dry-run     what there is of a project
   baton forget --before 90d --yes             everything in which nothing was said for 90 days
   baton forget --before 2026-10-01            everything older than that day
-  baton forget --undo a94e0d17                remember it again";
+  baton forget --undo a94e0d17                remember it again, or find it again if it was deleted
+  baton forget --undo --project ledger        find again what was cleared of a project
+  baton forget 6ba71b0e                       a note, by its uuid";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(super) struct Typed {
-    /// Ids of sessions, or the beginnings of them
-    #[arg(value_name = "SESSION", conflicts_with_all = ["project", "before"], required_unless_present_any = ["project", "before"])]
+    /// Ids of sessions or notes, or the beginnings of them
+    #[arg(value_name = "SESSION", conflicts_with_all = ["project", "before", "all"], required_unless_present_any = ["project", "before", "all"])]
     sessions: Vec<String>,
     /// All sessions of a project: a directory, or a name that fits one project
     #[arg(long, short, value_name = "P")]
@@ -54,9 +59,12 @@ pub(super) struct Typed {
     /// Do it without asking
     #[arg(long, short)]
     yes: bool,
-    /// Remember them again: lift the tombstones and read what is there anew
+    /// Remember them again: lift the tombstones and read what is there anew; find again what was deleted or cleared
     #[arg(long, conflicts_with = "only")]
     undo: bool,
+    /// With --undo: everything that was forgotten, deleted or cleared
+    #[arg(long, requires = "undo", conflicts_with_all = ["project", "before"])]
+    all: bool,
     /// List what goes; change nothing
     #[arg(long)]
     dry_run: bool,
@@ -73,6 +81,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         only: typed.only,
         dry_run: true,
         undo: typed.undo,
+        all: typed.all,
         notes_of: None,
     };
     let output = Output::new();
@@ -98,18 +107,26 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         let noun = if count == 1 { "this session" } else { "these sessions" };
         let notes = match would.notes {
             0 => String::new(),
-            notes => format!(", and what was added to the project ({notes}) for good"),
+            notes => format!("and what was added ({notes}) for good"),
         };
-        if !install::ask(&format!("Forget {noun} ({count}){notes}?"), &output) {
+        let question = match (count, notes.as_str()) {
+            (0, _) => format!("Delete what was added ({}) for good?", would.notes),
+            (_, "") => format!("Forget {noun} ({count})?"),
+            (_, notes) => format!("Forget {noun} ({count}), {notes}?"),
+        };
+        if !install::ask(&question, &output) {
             print::note("Nothing was changed.");
             return Ok(ExitCode::FAILURE);
         }
         // Exactly those that were shown, and what holds the same text.
-        let shown: Vec<String> = would.sessions.iter().map(|row| row.session_id.clone()).collect();
+        let mut shown: Vec<String> = would.sessions.iter().map(|row| row.session_id.clone()).collect();
+        if !shown.is_empty() {
+            shown.extend(would.note_ids.iter().cloned());
+        }
         let agreed = match shown.is_empty() {
             true => ForgetParams { dry_run: false, ..params },
             false => {
-                let notes_of = params.project.filter(|_| would.notes > 0);
+                let notes_of = params.project.filter(|_| would.notes > would.note_ids.len() as u64);
                 let before = params.before.filter(|_| notes_of.is_some());
                 ForgetParams { sessions: shown, notes_of, before, project: None, dry_run: false, ..params }
             }

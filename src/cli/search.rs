@@ -201,7 +201,8 @@ fn passage(output: &Output, hit: &Hit) {
 fn heading(output: &Output, hit: &Hit) {
     let project = hit.project.as_deref().map_or("", |path| path.rsplit(['/', '\\']).next().unwrap_or(path));
     let day = hit.timestamp.as_deref().map_or("", |at| at.get(..10).unwrap_or(at));
-    let id: String = hit.session_id.chars().take(if hit.parent_session_id.is_some() { 16 } else { 8 }).collect();
+    let id = hit.session_id.strip_prefix("memory:").unwrap_or(&hit.session_id);
+    let id: String = id.chars().take(if hit.parent_session_id.is_some() { 16 } else { 8 }).collect();
     let of = hit
         .parent_session_id
         .as_deref()

@@ -38,7 +38,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(super) struct Typed {
-    /// A session's id, or the beginning of one
+    /// The id of a session or of a note, or the beginning of one
     session: String,
     /// What was said, message by message
     #[arg(long)]
@@ -74,7 +74,9 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let shown: Show = super::read(&result)?;
     output.line(&output.styled(Style::Strong, &shown.row.session_id));
     let mut facts = facts(&shown.row);
-    facts.extend(shown.episode.iter().flat_map(|episode| numbers(&episode.metadata)));
+    // What was added was no work, and no model is asked for it.
+    let is_session = shown.row.source.is_none();
+    facts.extend(shown.episode.iter().filter(|_| is_session).flat_map(|episode| numbers(&episode.metadata)));
     facts.extend(shown.usage.iter().flat_map(usage::lines));
     facts.extend(relations(&shown.relations));
     for (name, value) in facts {
@@ -85,6 +87,11 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         Some(episode) => output.line(print::plain(&episode.content).trim_end()),
         None if shown.row.why.as_deref() == Some("empty") => output.line("Nothing was said in it."),
         None if shown.row.state == "forgotten" => {}
+        None if shown.row.episode_deleted => output.line(&print::plain(&format!(
+            "Its episode was deleted, or cleared with its group: it is not found until it says something else. `baton forget \
+             --undo {}` has it found again; `baton explain` tells when it was deleted.",
+            shown.row.session_id
+        ))),
         None => output.line("No episode yet: `baton close` or any search indexes it."),
     }
     Ok(ExitCode::SUCCESS)
@@ -111,7 +118,8 @@ fn facts(row: &Row) -> Vec<(&'static str, String)> {
         ("agent", row.agent.clone()),
         ("transcript", row.file_path.clone()),
         ("subagent of", row.parent_session_id.clone()),
-        ("messages", Some(row.message_count.to_string())),
+        ("messages", row.source.is_none().then(|| row.message_count.to_string())),
+        ("note", row.source.clone()),
         ("last activity", row.last_activity.clone()),
         ("closed", closed),
         ("indexed", row.last_indexed_at.clone()),

@@ -61,6 +61,9 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     if let Some(count) = status.older_filter.filter(|count| *count > 0) {
         fact("filter", older_filter(count));
     }
+    if let Some(count) = status.hidden.filter(|count| *count > 0) {
+        fact("deleted", format!("{count} deleted or cleared, and found again by `baton forget --undo`"));
+    }
     fact(
         "files",
         match status.looking {

@@ -48,6 +48,7 @@ mod recall;
 mod record;
 mod reindex;
 mod repair;
+mod restored;
 mod roots;
 mod screen;
 mod secrets;

@@ -449,6 +449,7 @@ impl World {
             (6, _) => ("forget", Command::Forget),
             (7..=9, _) => self.handover(),
             (10, Some(episode)) => ("delete the episode", Command::DeleteEpisode { episode }),
+            (11, Some(episode)) => ("show the episode", Command::RestoreEpisode { episode, is_cleared: false }),
             _ => ("restore", Command::Restore { file_exists: exists }),
         };
         let id = self.command_id();

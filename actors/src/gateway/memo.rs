@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use baton_events::digest::{self, Metadata, Show};
 use baton_events::memo::{self, Memo, Words};
+use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer;
 use baton_events::redact::redact;
 use baton_events::schema;
@@ -12,6 +13,11 @@ use uuid::Uuid;
 use super::{Services, answers, shown};
 use crate::chunks;
 use crate::indexer;
+
+/// What begins the key of a memo.
+const KEY: &str = "memory:";
+/// Fewest characters of a uuid that name a memo without its key: they are named beside sessions.
+const START_CHARS: usize = 4;
 
 /// Why what was added cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -24,10 +30,33 @@ pub(super) enum Error {
     Words(String),
 }
 
-/// What somebody means who writes its uuid, alone or as hits give it, if it may be shown.
+/// The memo, deleted or not, that somebody means who writes its uuid, alone or as hits give it, or the beginning of one that
+/// no session's id begins with.
+pub(super) fn named(table: &SessionTable, text: &str) -> Option<Uuid> {
+    let bare = text.strip_prefix(KEY).unwrap_or(text);
+    if let Ok(uuid) = Uuid::try_parse(bare) {
+        return table.memo_row(uuid).map(|_| uuid);
+    }
+    let is_key = bare.len() < text.len();
+    let is_start =
+        bare.len() >= if is_key { 1 } else { START_CHARS } && bare.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+    if !is_start || (!is_key && table.iter().any(|(id, _)| id.as_str().starts_with(bare))) {
+        return None;
+    }
+    let bare = bare.to_ascii_lowercase();
+    let begins = |uuid: &Uuid| uuid.hyphenated().to_string().starts_with(&bare);
+    // One that stands is meant before those that are deleted.
+    let one = |is_wanted: &dyn Fn(&Uuid) -> bool| {
+        let mut fits = table.memos().map(|(uuid, _)| uuid).filter(|uuid| begins(uuid) && is_wanted(uuid));
+        fits.next().filter(|_| fits.next().is_none())
+    };
+    one(&|uuid| table.memo(*uuid).is_some()).or_else(|| one(&|_| true))
+}
+
+/// What somebody means who names it, if it may be shown.
 pub(super) fn meant(services: &Services, text: &str) -> Option<(Uuid, Memo)> {
-    let uuid = memo::of_key(text).or_else(|| Uuid::try_parse(text).ok())?;
     let (table, settings) = (services.table.now(), services.settings.now());
+    let uuid = named(&table, text)?;
     let (_, memo) = table.memo(uuid)?;
     (!shown::is_memo_hidden(&settings, &[], memo)).then(|| (uuid, memo.clone()))
 }

@@ -177,6 +177,11 @@ pub(super) fn stop_of(services: &Services, id: &SessionId) -> Option<Stop> {
     services.settings.now().stop_of(&table.get(id)?.state)
 }
 
+/// The one known session that a text names, as [`session`] finds it, without looking for others.
+pub(super) fn among(table: &SessionTable, text: &str) -> Option<SessionId> {
+    by_text(table, text).ok().flatten()
+}
+
 fn by_text(table: &SessionTable, text: &str) -> Result<Option<SessionId>, Failure> {
     if let Some(id) = SessionId::new(text)
         && table.get(&id).is_some()

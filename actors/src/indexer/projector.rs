@@ -384,7 +384,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 Some(current) => self.put_shown(&session, &row, current),
                 None => Ok(()),
             },
-            (Event::EpisodeDeleted { .. }, Some(row)) => match &row.state.episode {
+            (Event::EpisodeDeleted { .. } | Event::EpisodeRestored { .. }, Some(row)) => match &row.state.episode {
                 Some(current) => self.put_shown(&session, &row, current),
                 None => Ok(()),
             },

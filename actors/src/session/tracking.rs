@@ -42,6 +42,13 @@ pub enum Switch {
         /// Which.
         episode: Uuid,
     },
+    /// Have it found again.
+    RestoreEpisode {
+        /// Which.
+        episode: Uuid,
+        /// Whether its group was cleared since.
+        is_cleared: bool,
+    },
     /// Lift its tombstone, and read it from the start.
     Restore {
         /// Its transcript, if it is there.
@@ -140,7 +147,10 @@ impl State {
             Switch::Track { seen, force, group } => self.track(seen, force, group).await,
             Switch::Untrack { seen } => self.untrack(seen).await,
             Switch::Forget { seen } => self.forget(seen).await,
-            Switch::DeleteEpisode { episode } => self.delete_episode(episode).await,
+            Switch::DeleteEpisode { episode } => self.about_episode(Command::DeleteEpisode { episode }).await,
+            Switch::RestoreEpisode { episode, is_cleared } => {
+                self.about_episode(Command::RestoreEpisode { episode, is_cleared }).await
+            }
             Switch::Restore { seen } => self.restore(seen).await,
         };
         let (answer, result) = match switched {
@@ -188,9 +198,9 @@ impl State {
         Ok(Switched::Done { already })
     }
 
-    async fn delete_episode(&mut self, episode: Uuid) -> Result<Switched, AppendError> {
+    async fn about_episode(&mut self, wish: Command) -> Result<Switched, AppendError> {
         let before = self.aggregate().version();
-        if let Err(rejection) = self.submit(&Command::DeleteEpisode { episode }, None).await? {
+        if let Err(rejection) = self.submit(&wish, None).await? {
             return Ok(Switched::Refused(rejection));
         }
         Ok(Switched::Done { already: self.aggregate().version() == before })

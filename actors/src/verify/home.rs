@@ -101,7 +101,7 @@ fn compare(
 /// Whether anything from a position on may change what the memory holds.
 fn concerns_the_memory(journal: &DiskJournal, mut from: Position) -> Result<bool, String> {
     let concerns = |record: &StoredRecord| {
-        if record.stream.memo_uuid().is_some() || record.kind == "group_cleared" {
+        if record.stream.memo_uuid().is_some() || matches!(record.kind.as_str(), "group_cleared" | "group_restored") {
             return true;
         }
         let event = stream::decode(record).map(|recorded| recorded.event);
@@ -113,6 +113,7 @@ fn concerns_the_memory(journal: &DiskJournal, mut from: Position) -> Result<bool
                 | Event::ParentFound { .. }
                 | Event::Moved { .. }
                 | Event::EpisodeDeleted { .. }
+                | Event::EpisodeRestored { .. }
                 | Event::Restored { .. })
         )
     };

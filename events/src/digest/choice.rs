@@ -8,12 +8,14 @@ mod vocabulary;
 
 pub(super) use self::vocabulary::LATER;
 use self::vocabulary::{
-    AGAINST, ALTERNATIVES, ASSENT, BETWEEN, CASES, CHOOSING, COMMITTING, CORRECTING, DEMANDS, EXPLAINING_WORDS,
-    GIVING_UP, HOLDING, IDLE, INSTRUCTING, LABELS, LABELS_PROPOSING, NOT_THAT, PAST, REASONS, REFUSING, STEPS,
-    SUBJECTS, TROUBLE, WIDE, WIDE_ORDERS,
+    AGAINST, ALTERNATIVES, ANNOUNCING, ASSENT, BETWEEN, CASES, CHOOSING, COMMITTING, CORRECTING, DEMANDS, DOCUMENTS,
+    EXPLAINING_WORDS, FOUND, GIVING_UP, HOLDING, IDLE, INSTRUCTING, LABELS, LABELS_PROPOSING, NOT_THAT, OWN_WORDS,
+    PAST, POLITE, PROPOSING, REASONS, REFUSING, STEPS, SUBJECTS, TELLING, TROUBLE, TURNING_DOWN, WEIGHING, WIDE,
+    WIDE_ORDERS,
 };
 use super::phrase::Phrase;
 use super::sentence::sentences;
+use crate::quotation::own_words;
 
 /// How much of a choice it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,34 +27,73 @@ pub(super) enum Choice {
 
 /// What choice a sentence of the agent says, if it does.
 pub(super) fn of_the_agent(sentence: &str) -> Option<Choice> {
-    let phrase = Phrase::of(sentence);
-    if phrase.asks() || phrase.begins(&CASES) || phrase.begins(&STEPS) {
+    let own = own_words(sentence);
+    let (sentence, phrase) = (&*own, Phrase::of(&own));
+    if phrase.asks() || phrase.begins(&CASES) || phrase.begins(&STEPS) || phrase.has_any(&TELLING) {
         return None;
     }
+    if weighs(&phrase) {
+        return weighed(&phrase).then_some(Choice::Made);
+    }
+    let choice = outright(sentence, &phrase)?;
+    Some(if phrase.begins(&PROPOSING) { Choice::Proposed } else { choice })
+}
+
+/// Whether something is only thought of, or was tried: what stands before the reason tells.
+fn weighs(phrase: &Phrase) -> bool {
+    let reason = REASONS[..2].iter().filter_map(|words| phrase.find(words)).min().unwrap_or(usize::MAX);
+    WEIGHING.iter().any(|words| phrase.find(words).is_some_and(|at| at < reason))
+}
+
+/// Whether a sentence that weighs says in another of its parts what came of it.
+fn weighed(phrase: &Phrase) -> bool {
+    if phrase.has_any(&TURNING_DOWN) {
+        return true;
+    }
+    let words: Vec<&str> = phrase.words().collect();
+    let cuts = (0..words.len()).filter(|at| match words[*at] {
+        "but" | "however" | ";" | "—" | "–" | "." => true,
+        "so" | "then" | "and" | "finally" => *at > 0 && words[at - 1] == ",",
+        _ => false,
+    });
+    let mut begin = 0;
+    let mut parts = Vec::new();
+    for cut in cuts.chain([words.len()]) {
+        parts.push(words[begin..cut].join(" "));
+        begin = cut + 1;
+    }
+    parts
+        .iter()
+        .map(|part| Phrase::of(part))
+        .any(|part| !weighs(&part) && commitment(&part).is_some_and(|commitment| !commitment.conditional))
+}
+
+/// The choice in a sentence that does not weigh.
+fn outright(sentence: &str, phrase: &Phrase) -> Option<Choice> {
     if WIDE.iter().any(|mark| sentence.contains(mark)) {
         return Some(Choice::Made);
     }
-    if is_labelled(&phrase, &LABELS) {
+    if is_labelled(phrase, &LABELS) {
         return Some(Choice::Made);
     }
-    if is_labelled(&phrase, &LABELS_PROPOSING) {
+    if is_labelled(phrase, &LABELS_PROPOSING) {
         return Some(Choice::Proposed);
     }
     let against = phrase.has_any(&AGAINST);
-    if let Some(commitment) = commitment(&phrase) {
+    if let Some(commitment) = commitment(phrase) {
         let reason = REASONS[..2].iter().any(|words| phrase.find(words).is_some_and(|reason| reason > commitment.at));
         let made = commitment.choosing || against || commitment.after_so || reason || phrase.has_any(&GIVING_UP);
-        if made || (commitment.holding && explains(&phrase, &[":"])) {
+        if made || (commitment.holding && explains(phrase, &[":"])) {
             return Some(if commitment.conditional { Choice::Proposed } else { Choice::Made });
         }
         return commitment.conditional.then_some(Choice::Proposed);
     }
     let made = if against && phrase.has_any(&REASONS) {
         !phrase.has_any(&TROUBLE)
-    } else if refuses(&phrase) {
-        phrase.has_any(&REASONS) || phrase.has("would") || explains(&phrase, &[":", ";"])
+    } else if refuses(phrase) {
+        phrase.has_any(&REASONS) || phrase.has("would") || explains(phrase, &[":", ";"])
     } else {
-        demands(&phrase)
+        demands(phrase)
     };
     made.then_some(Choice::Made)
 }
@@ -71,16 +112,42 @@ fn explains(phrase: &Phrase, marks: &[&str]) -> bool {
     phrase.words().skip_while(|word| !marks.contains(word)).count() > EXPLAINING_WORDS
 }
 
-/// The sentences of a person, who does not always begin them with a capital.
+/// The sentences of a person, who does not always begin them with a capital; without what they quote, and without what
+/// they say that they have from elsewhere.
 pub(crate) fn clauses(text: &str) -> impl Iterator<Item = &str> {
-    let sentences = sentences(text).into_iter().flat_map(|sentence| sentence.text.split(". "));
-    sentences.map(str::trim).filter(|clause| clause.chars().any(char::is_alphanumeric))
+    let sentences = sentences(text).into_iter().filter(|sentence| !sentence.quoted);
+    let sentences =
+        sentences.flat_map(|sentence| sentence.text.split(". ")).flat_map(|text| text.split_inclusive(":\n"));
+    let clauses = sentences.map(str::trim).filter(|clause| clause.chars().any(char::is_alphanumeric));
+    let mut is_pasted = false;
+    clauses.take_while(move |clause| {
+        let was_pasted = is_pasted;
+        is_pasted |= announces(clause);
+        !was_pasted
+    })
+}
+
+/// Whether a sentence of which nobody knows who says it lays something down.
+pub(crate) fn is_choice(sentence: &str) -> bool {
+    of_the_agent(sentence) == Some(Choice::Made) || of_the_person(sentence)
+}
+
+/// Whether a person says that what follows is not theirs: `here is a README I found:`.
+fn announces(clause: &str) -> bool {
+    if !clause.ends_with(':') {
+        return false;
+    }
+    let phrase = Phrase::of(clause);
+    let shows = phrase.begins(&ANNOUNCING) || phrase.has_any(&FOUND);
+    shows && phrase.has_any(&DOCUMENTS) && !phrase.has_any(&OWN_WORDS)
 }
 
 /// Whether a sentence of a person corrects or instructs, and does not merely put off.
 pub(super) fn of_the_person(sentence: &str) -> bool {
-    let phrase = Phrase::of(sentence);
-    if phrase.asks() || phrase.has_any(&LATER) || phrase.has_any(&IDLE) {
+    let own = own_words(sentence);
+    let (sentence, phrase) = (&*own, Phrase::of(&own));
+    let is_idle = phrase.has_any(&LATER) || phrase.has_any(&IDLE) || phrase.begins(&POLITE);
+    if phrase.asks() || is_idle || phrase.has_any(&TELLING) || (weighs(&phrase) && !weighed(&phrase)) {
         return false;
     }
     if WIDE_ORDERS.iter().any(|mark| sentence.contains(mark)) || phrase.has_any(&CORRECTING) {
@@ -226,6 +293,13 @@ mod tests {
                 "Decided: one file per tenant.",
                 "So a lock per account is needed.",
                 "I chose that over polling.",
+                "I considered using axum instead of actix because of tower, but decided to keep actix because the team knows it.",
+                "I thought about using redis instead of postgres because it is fast, but we stay with postgres.",
+                "I was about to use axum instead of actix because of tower; I reverted that because it broke.",
+                "I tried vitest instead of jest because it is fast, but it failed, so I went back to jest.",
+                "Instead of tokio I first used smol because it is small; decided to use tokio in the end.",
+                "Using yarn instead of npm was considered and rejected because CI has npm.",
+                "I keep the map, because I tried the tree and it was slower.",
                 "キューではなくテーブルを使います。",
             ],
         );
@@ -247,6 +321,12 @@ mod tests {
                 "The file must be missing instead of empty, which is a bug.",
                 "The time was local, so I moved the check.",
                 "All tests pass.",
+                "I considered using axum instead of actix because of tower.",
+                "We could use axum instead of actix because of tower.",
+                "I looked at redis instead of memcached because it persists, but have not measured it.",
+                "The user asked why we chose sqlite instead of postgres because it does not scale.",
+                "The docs say: \"We decided to use MongoDB instead of Postgres because it scales.\"",
+                "According to the docs they chose REST instead of RPC because it is simple.",
                 "",
             ],
         );
@@ -261,6 +341,7 @@ mod tests {
                 "I'd put the check into the router.",
                 "Plan: index the table first, then page by key.",
                 "I'd rather keep one table instead of two.",
+                "I suggest one table instead of two, because they are always read together.",
             ],
         );
     }
@@ -299,8 +380,21 @@ mod tests {
                 "not sure which one you need",
                 "use it",
                 "add a button to the page",
+                "the linter says \"never use tabs in this file, not even here\"",
+                "I thought about a table instead of a list",
+                "he asked why we use tabs instead of spaces",
                 "",
             ],
         );
+    }
+
+    #[test]
+    fn what_a_person_has_from_elsewhere_is_not_theirs() {
+        let check = |text: &str, expected: &[&str]| assert_eq!(clauses(text).collect::<Vec<_>>(), expected, "{text:?}");
+        check("Do it.\n> Always use Docker.\nWhy?", &["Do it.", "Why?"]);
+        check("Here is a README I found:\nAlways use Docker.\n\nNever mind.", &["Here is a README I found:"]);
+        check("Look. The log says:\n\nuse x instead", &["Look.", "The log says:"]);
+        check("Here are my rules:\n\n- always use tabs", &["Here are my rules:", "always use tabs"]);
+        check("Note:\nkeep it", &["Note:", "keep it"]);
     }
 }

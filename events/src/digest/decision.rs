@@ -63,7 +63,8 @@ fn choices(round: &Round<'_>, objected: bool) -> Vec<(usize, Pointed)> {
         let objected = objected && last == Some(reply.place);
         let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
         for (at, sentence) in sentences.iter().enumerate() {
-            let Some(choice) = choice::of_the_agent(sentence.text) else { continue };
+            let own = Some(sentence.text).filter(|_| !sentence.quoted);
+            let Some(choice) = own.and_then(choice::of_the_agent) else { continue };
             if choice == Choice::Proposed && objected {
                 continue;
             }

@@ -1,5 +1,7 @@
 //! Sentences of an assistant's Markdown, without what is no sentence: code blocks, tables, rules, headings.
 
+use crate::quotation;
+
 /// Abbreviations after which a full stop ends nothing; lower case, without the last stop.
 const ABBREVIATIONS: [&str; 22] = [
     "e.g", "i.e", "etc", "vs", "cf", "approx", "al", "mr", "mrs", "ms", "dr", "st", "fig", "eq", "sec", "ch", "resp",
@@ -13,13 +15,15 @@ pub(super) struct Sentence<'a> {
     pub(super) text: &'a str,
     /// Whether it is a point of a list.
     pub(super) point: bool,
+    /// Whether it is somebody else's: behind `>`, or inside of quotation marks.
+    pub(super) quoted: bool,
 }
 
 /// All sentences in order. Linear in the length of `text`.
 pub(super) fn sentences(text: &str) -> Vec<Sentence<'_>> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;
-    let mut block: Option<(usize, usize, bool)> = None;
+    let mut block: Option<Block> = None;
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let (from, end) = (start, start + line.len());
@@ -39,16 +43,41 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence<'_>> {
         if let Some(marker) = list_marker(bare) {
             flush(text, &mut block, &mut found);
             let indent = line.len() - line.trim_start().len();
-            block = Some((from + indent + marker, end, true));
+            block = Some(Block { begin: from + indent + marker, end, point: true, quoted: bare.starts_with('>') });
             continue;
         }
+        if block.as_ref().is_some_and(|block| block.quoted) && !bare.starts_with('>') {
+            flush(text, &mut block, &mut found);
+        }
         block = Some(match block {
-            Some((begin, _, point)) => (begin, end, point),
-            None => (from, end, false),
+            Some(block) => Block { end, ..block },
+            None => Block { begin: from, end, point: false, quoted: bare.starts_with('>') },
         });
     }
     flush(text, &mut block, &mut found);
+    mark_quoted(text, &mut found);
     found
+}
+
+/// Lines that belong together, in bytes.
+struct Block {
+    begin: usize,
+    end: usize,
+    point: bool,
+    quoted: bool,
+}
+
+/// Marks what lies inside of quotation marks as a whole.
+fn mark_quoted(text: &str, found: &mut [Sentence<'_>]) {
+    let passages = quotation::passages(text);
+    let mut passages = passages.iter().peekable();
+    for sentence in found {
+        let begin = sentence.text.as_ptr().addr() - text.as_ptr().addr();
+        while passages.next_if(|passage| passage.end <= begin).is_some() {}
+        // Its closing stop may stand behind the mark.
+        let last = begin + sentence.text.trim_end_matches(['.', '!', '?', ' ']).len();
+        sentence.quoted |= passages.peek().is_some_and(|passage| passage.start <= begin && last <= passage.end);
+    }
 }
 
 /// Without the marks of emphasis.
@@ -81,18 +110,18 @@ pub(super) fn list_marker(line: &str) -> Option<usize> {
     Some(line.len() - body.len())
 }
 
-fn flush<'a>(text: &'a str, block: &mut Option<(usize, usize, bool)>, found: &mut Vec<Sentence<'a>>) {
-    if let Some((from, end, point)) = block.take() {
-        split(&text[from..end], point, found);
+fn flush<'a>(text: &'a str, block: &mut Option<Block>, found: &mut Vec<Sentence<'a>>) {
+    if let Some(Block { begin, end, point, quoted }) = block.take() {
+        split(&text[begin..end], point, quoted, found);
     }
 }
 
 /// Splits one paragraph or point.
-fn split<'a>(block: &'a str, point: bool, found: &mut Vec<Sentence<'a>>) {
+fn split<'a>(block: &'a str, point: bool, quoted: bool, found: &mut Vec<Sentence<'a>>) {
     let mut push = |text: &'a str| {
         let text = text.trim();
         if text.chars().any(char::is_alphanumeric) {
-            found.push(Sentence { text, point });
+            found.push(Sentence { text, point, quoted });
         }
     };
     let mut start = 0;
@@ -192,6 +221,26 @@ mod tests {
         check("**Summary:**\nText.", &["Text."]);
         check("- one. Two\n- [x] three\n1. four\n12) five", &["one.", "Two", "three", "four", "five"]);
         check("-not a list. 2.5 is a number", &["-not a list.", "2.5 is a number"]);
+    }
+
+    #[test]
+    fn what_is_quoted_is_marked() {
+        let text = "It says: \"We use a. We keep b. We drop c.\" I do.\n> Theirs. Too.\nstill\n\nMine.\n\"All of it is theirs.\"";
+        let marks: Vec<_> = sentences(text).iter().map(|s| (s.text, s.quoted)).collect();
+        assert_eq!(
+            marks,
+            [
+                ("It says: \"We use a.", false),
+                ("We keep b.", true),
+                ("We drop c.\"", true),
+                ("I do.", false),
+                ("Theirs.", true),
+                ("Too.", true),
+                ("still", false),
+                ("Mine.", false),
+                ("\"All of it is theirs.\"", true),
+            ]
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! From items and digest to entities and facts.
 
 mod commits;
-mod decisions;
+pub(super) mod decisions;
 mod lineage;
 mod moves;
 

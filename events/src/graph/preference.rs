@@ -3,6 +3,7 @@
 use super::claim::Claim;
 use super::stance::{self, Claims};
 use super::wording::{Word, at, clauses, stands};
+use crate::quotation::{own_words, without_blocks};
 
 /// A longer prompt holds something pasted, in bytes.
 const MAX_PROMPT_BYTES: usize = 6_000;
@@ -75,6 +76,36 @@ const HABITS: [&str; 34] = [
     "use",
     "write",
 ];
+/// More of them, of oneself: `we always rebase`.
+const OWN: [&str; 14] = [
+    "deploy",
+    "lint",
+    "merge",
+    "rebase",
+    "release",
+    "review",
+    "sign",
+    "start",
+    "tag",
+    "translate",
+    "update",
+    "want",
+    "wrap",
+    "log",
+];
+/// What says that somebody else says it.
+const SAYING: [&str; 5] = [
+    "says|say|said|states|reads|writes|wrote",
+    "according to",
+    "readme|docs|documentation|article|linter|manual|guide|blog :",
+    "here is|are",
+    "they|he|she told|tells",
+];
+/// Of whom a note says what they want.
+const WHO: [&str; 8] = ["the user", "user", "the team", "our team", "everybody", "everyone", "the owner", "they"];
+/// What asks before something is done.
+const ASKING: [&str; 3] =
+    ["without asking|permission|approval|confirmation", "without being asked|told", "unless asked|told"];
 /// Adjectives one of which excludes the others, as in `short answers`.
 const OPPOSITES: [&[&str]; 6] = [
     &["short", "shorter", "brief", "concise", "terse", "compact"],
@@ -98,20 +129,48 @@ pub(super) fn rules(group: &str, prompt: &str) -> Vec<Rule> {
     if prompt.len() > MAX_PROMPT_BYTES {
         return Vec::new();
     }
-    let sentences = crate::digest::clauses(prompt).filter(|sentence| is_rule(sentence));
+    let prompt = without_blocks(prompt);
+    let sentences = crate::digest::clauses(&prompt).filter(|sentence| is_rule(sentence));
     sentences.take(MAX_RULES).map(|sentence| Rule { text: name(sentence), claims: claims(group, sentence) }).collect()
+}
+
+/// The rule in a sentence of a note, which may tell it of its writer or of the user: `The user prefers tabs`.
+pub(super) fn stated(group: &str, sentence: &str) -> Option<Rule> {
+    let said = told_of(sentence).unwrap_or(sentence);
+    let is_stated = sentence.len() <= MAX_SENTENCE_BYTES && (is_rule(said) || (said != sentence && wants(said)));
+    is_stated.then(|| Rule { text: name(sentence), claims: claims(group, said) })
+}
+
+/// What is said of the user or the team, in a sentence about them.
+fn told_of(sentence: &str) -> Option<&str> {
+    let rest = sentence.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let low = rest.to_lowercase();
+    let who = WHO.iter().find(|who| low.strip_prefix(**who).is_some_and(|rest| rest.starts_with(' ')))?;
+    rest.get(who.len()..).map(str::trim_start)
+}
+
+/// Whether it is a wish: `prefers tabs`, `always runs the tests`.
+fn wants(said: &str) -> bool {
+    clauses(&own_words(said)).first().is_some_and(|clause| {
+        let marked = ["prefers|prefer|likes|like|hates|hate|dislikes|dislike|wants|want", "always|never"];
+        let verb = marked.iter().find_map(|pattern| stands(clause, 0, pattern));
+        verb.is_some_and(|what| !matches!(at(clause, what), "" | "it" | "this" | "that" | "." | "to"))
+            && !clause.iter().any(|word| word.low == "?")
+    })
 }
 
 /// Whether a sentence lays down a rule.
 pub(super) fn is_rule(sentence: &str) -> bool {
-    if sentence.len() > MAX_SENTENCE_BYTES || sentence.contains("```") {
+    if sentence.len() > MAX_SENTENCE_BYTES {
         return false;
     }
-    let clauses = clauses(sentence);
+    let clauses = clauses(&own_words(sentence));
     let asks = clauses.iter().flatten().any(|word| word.low == "?");
-    !asks
-        && (clauses.iter().any(|clause| is_lasting(clause))
-            || clauses.iter().flat_map(|clause| parts(clause)).any(lays_down))
+    let tells =
+        |clause: &[Word]| (0..clause.len()).any(|place| SAYING.iter().any(|it| stands(clause, place, it).is_some()));
+    // What stands behind `the docs say:` is theirs.
+    let own = clauses.iter().take_while(|clause| !tells(clause));
+    !asks && own.into_iter().any(|clause| is_lasting(clause) || parts(clause).any(lays_down))
 }
 
 /// Whether it says that something be done from now on.
@@ -138,9 +197,12 @@ fn lays_down(part: &[Word]) -> bool {
         return false;
     }
     let starts = |pattern: &str| stands(begin, 0, pattern);
+    // Of oneself one tells more than rules: `I always forget this`.
+    if let Some(verb) = starts("i|we always|never") {
+        return acts(begin, verb) && (HABITS.binary_search(&at(begin, verb)).is_ok() || OWN.contains(&at(begin, verb)));
+    }
     if let Some(verb) = starts("always|never")
         .or_else(|| starts("you|we should|must always|never"))
-        .or_else(|| starts("i|we always|never"))
         .or_else(|| starts("i want you to always|never"))
         .or_else(|| starts("make sure to|you always|never"))
         .or_else(|| starts("remember to always|never"))
@@ -246,7 +308,7 @@ fn claims(group: &str, sentence: &str) -> Claims {
     }
     for clause in clauses(sentence) {
         for part in parts(&clause) {
-            let claim = act(group, bare(part)).into_iter().chain(taste(group, part));
+            let claim = act(group, bare(part)).into_iter().chain(leave(group, bare(part))).chain(taste(group, part));
             add(claim.fold(Claims::default(), |mut claims, claim| {
                 claims.rests.push(claim);
                 claims.settles.push(claim);
@@ -280,9 +342,23 @@ fn act(group: &str, part: &[Word]) -> Option<Claim> {
     telling.then(|| Claim::new(group, "act", &words.join(" "), &format!("{yes}{numbers}")))
 }
 
+/// `Never commit without asking` excludes `always commit after each step`.
+fn leave(group: &str, part: &[Word]) -> Option<Claim> {
+    let verb = at(part, 1);
+    HABITS.binary_search(&verb).ok()?;
+    let claim = |value| Some(Claim::new(group, "leave", verb, value));
+    match at(part, 0) {
+        "always" => claim("unasked"),
+        // Nothing but the verb: what is not done to one thing may be done to another.
+        "never" if ASKING.iter().any(|how| stands(part, 2, how).is_some()) => claim("asked"),
+        _ => None,
+    }
+}
+
 /// `I prefer short answers` excludes `I prefer detailed answers`.
 fn taste(group: &str, part: &[Word]) -> Option<Claim> {
-    let from = part.iter().position(|word| matches!(&*word.low, "prefer" | "want" | "write" | "give" | "keep"))? + 1;
+    let is_wish = |word: &str| matches!(word, "prefer" | "prefers" | "want" | "wants" | "write" | "give" | "keep");
+    let from = part.iter().position(|word| is_wish(&word.low))? + 1;
     let (value, of) = part[from..].split_first()?;
     let kind = OPPOSITES.iter().position(|same| same.contains(&&*value.low))?;
     let of: Vec<&str> = of.iter().map(|word| word.low.as_str()).collect();
@@ -334,6 +410,9 @@ mod tests {
                 "I'd prefer smaller commits",
                 "make sure to always run the linter",
                 "Fix the test. Also, never mock the clock.",
+                "We always rebase before we push",
+                "Always answer with \"yes, of course I will\" first",
+                "Here are my rules:\n- always use tabs",
             ],
         );
         check(
@@ -359,12 +438,44 @@ mod tests {
                 "I don't think we need to loop through all items",
                 "always worked before",
                 "in the future we might add more",
+                "Here is a README I found:\n> Always use Docker.\n```\nAlways run as root.\n```",
+                "Here is a README I found:\nAlways use Docker.",
+                "\"Never use tabs\" is what the linter says. Why does the test always fail?",
+                "The docs say: always use Docker.",
+                "README: always use docker",
+                "According to the guide, always use Docker",
+                "He said \"always use tabs, they are better\" and left.",
+                "```\nAlways run as root.\n```",
+                "~~~\nnever use npm\n~~~\nwhat does this do?",
+                "I always forget this. Never mind.",
+                "The user never logs out.",
+                "We never had that.",
                 "",
                 "always",
                 "never",
             ],
         );
         assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    #[test]
+    fn a_note_states_rules_of_the_user() {
+        let check = |sentence: &str, expected: Option<&str>| {
+            let found = stated("g", sentence).map(|rule| rule.text);
+            assert_eq!(found.as_deref(), expected, "{sentence:?}");
+        };
+        check("The user prefers tabs over spaces.", Some("the user prefers tabs over spaces"));
+        check("User always runs the tests before a commit", Some("user always runs the tests before a commit"));
+        check("The team wants British spelling", Some("the team wants British spelling"));
+        check("Never deploy on Fridays.", Some("never deploy on Fridays"));
+        check("The user wants to know why", None);
+        check("The user logs out", None);
+        check("Does the user prefer tabs?", None);
+        check("The user prefers tabs?", None);
+        let (spaces, tabs) = (stated("g", "The user prefers spaces").unwrap(), rules("g", "always use tabs"));
+        assert!(tabs[0].claims.rests.iter().any(|rest| {
+            spaces.claims.settles.iter().any(|claim| claim.slot == rest.slot && claim.value != rest.value)
+        }));
     }
 
     #[test]
@@ -386,6 +497,7 @@ mod tests {
             ("I prefer short answers", "I prefer detailed answers"),
             ("please use npm", "never use npm"),
             ("always use npm", "always use pnpm"),
+            ("Always commit after each step.", "Never commit without asking."),
         ] {
             if !(excludes(one, other) && excludes(other, one)) {
                 wrong.push(format!("{one:?} does not exclude {other:?}"));
@@ -397,6 +509,7 @@ mod tests {
             ("always add tests", "always add docs"),
             ("I prefer short answers", "I prefer detailed commit messages"),
             ("always use tabs", "always use tabs"),
+            ("always push to a branch", "never push to main without asking"),
         ] {
             if excludes(one, other) {
                 wrong.push(format!("{one:?} excludes {other:?}"));

@@ -1,13 +1,18 @@
 //! What a sentence settles between things: what is chosen, what is turned down, and for what.
 //!
 //! Few patterns, each of which says little else: that a decision is not seen to be reversed costs less than one that is
-//! said to be and is not. Sentences that put a case (`if`, `would`, `might`) or ask settle nothing.
+//! said to be and is not. Sentences that put a case (`if`, `would`, `might`) or ask settle nothing, nor does what is only
+//! weighed (`considered`, `was about to`), told of somebody who asks, or quoted. A sentence with a `but` is read in parts,
+//! and what a later part takes back was never settled.
 
 mod vocabulary;
 
-use self::vocabulary::{CASES, CHANGING, CHOOSING, EVERYWHERE, NEGATING, RIVALS, SCOPES};
+use self::vocabulary::{
+    BARE, CASES, CHANGING, CHOOSING, EVERYWHERE, NEGATING, RIVALS, SCOPES, TAKING_BACK, TELLING, TURNING, WEIGHING,
+};
 use super::claim::Claim;
 use super::wording::{Thing, Word, at, clauses, singular, stands, thing};
+use crate::quotation::own_words;
 
 /// Most sentences of a text from which something is taken.
 const MAX_STANCES: usize = 4;
@@ -27,6 +32,10 @@ pub(super) struct Stance {
     pub(super) scope: Option<String>,
     /// Whether the scope is what it is for.
     purpose: bool,
+    /// Whether it is said of what there is (`keep the mutex`), and not between several.
+    being: bool,
+    /// Whether nobody else is spoken of: `we use port 80`, not `the debugger uses port 80`.
+    bare: bool,
 }
 
 /// The claims of an assertion.
@@ -38,20 +47,53 @@ pub(super) struct Claims {
 
 /// What the sentences of a text settle, in order.
 pub(super) fn stances(text: &str) -> Vec<Stance> {
-    clauses(text).iter().filter_map(|clause| stance(clause)).take(MAX_STANCES).collect()
+    let mut found = Vec::new();
+    for clause in clauses(&own_words(text)) {
+        if clause.last().is_some_and(|word| word.low == "?") {
+            continue;
+        }
+        for part in parts(&clause) {
+            if has_any(part, &TAKING_BACK) {
+                found.clear();
+            }
+            found.extend(stance(part));
+        }
+    }
+    found.truncate(MAX_STANCES);
+    found
 }
 
-/// What one clause settles.
+/// A clause cut where it turns, each part without its reason.
+fn parts(clause: &[Word]) -> impl Iterator<Item = &[Word]> {
+    let turns = |place: usize| match at(clause, place) {
+        "so" | "then" | "and" => place > 0 && at(clause, place - 1) == "," && at(clause, place + 1) != "not",
+        word => TURNING.contains(&word),
+    };
+    let cuts: Vec<usize> = (1..clause.len()).filter(|place| turns(*place)).chain([clause.len()]).collect();
+    cuts.into_iter().scan(0, |begin, cut| {
+        let part = &clause[*begin..cut];
+        *begin = cut;
+        Some(without_reason(part))
+    })
+}
+
+fn has_any(words: &[Word], patterns: &[&str]) -> bool {
+    patterns.iter().any(|pattern| (0..words.len()).any(|place| stands(words, place, pattern).is_some()))
+}
+
+/// What one part of a clause settles.
 fn stance(words: &[Word]) -> Option<Stance> {
-    if words.last().is_some_and(|word| word.low == "?") {
+    if words.iter().any(|word| CASES.contains(&&*word.low)) || has_any(words, &WEIGHING) || has_any(words, &TELLING) {
         return None;
     }
-    let words = without_reason(words);
-    if words.iter().any(|word| CASES.contains(&&*word.low)) {
-        return None;
-    }
-    let mut found = (0..words.len())
-        .find_map(|place| against(words, place).or_else(|| changing(words, place)).or_else(|| chosen(words, place)))?;
+    let (place, mut found) = (0..words.len()).find_map(|place| {
+        let found = against(words, place)
+            .or_else(|| changing(words, place))
+            .or_else(|| dropping(words, place))
+            .or_else(|| chosen(words, place))?;
+        Some((place, found))
+    })?;
+    found.bare = words[..place].iter().all(|word| BARE.contains(&&*word.low));
     let scoped = |place: usize| {
         SCOPES.contains(&at(words, place))
             && !EVERYWHERE.iter().any(|phrase| {
@@ -100,7 +142,7 @@ fn against(words: &[Word], place: usize) -> Option<Stance> {
                 (scope, purpose)
             }
         };
-        return Some(Stance { chosen: Some(chosen), rejected: Some(rejected), scope, purpose });
+        return Some(Stance { chosen: Some(chosen), rejected: Some(rejected), scope, purpose, ..Stance::default() });
     }
     // `Instead of Y, we use X`.
     let behind =
@@ -109,7 +151,7 @@ fn against(words: &[Word], place: usize) -> Option<Stance> {
     let verb = (after..words.len().min(after + VERB_REACH)).find_map(|place| choosing(words, place))?;
     let (chosen, after) = thing(words, verb)?;
     let (scope, purpose, _) = scope(words, after);
-    Some(Stance { chosen: Some(chosen), rejected: Some(rejected), scope, purpose })
+    Some(Stance { chosen: Some(chosen), rejected: Some(rejected), scope, purpose, ..Stance::default() })
 }
 
 /// `switched from Y to X`, `replaced Y with X`, `no longer use Y`, `decided against Y`, `back to X`.
@@ -118,7 +160,7 @@ fn changing(words: &[Word], place: usize) -> Option<Stance> {
     if stands(words, place, "back to").is_some() && place > 0 && CHANGING.contains(&at(words, place - 1)) {
         let (chosen, after) = thing(words, place + 2)?;
         let (scope, purpose, _) = scope(words, after);
-        return Some(Stance { chosen: Some(chosen), rejected: None, scope, purpose });
+        return Some(Stance { chosen: Some(chosen), scope, purpose, ..Stance::default() });
     }
     if CHANGING.contains(&word) && !is_negated(words, place) {
         // `switched the log from Y to X`: what is switched is what it is for.
@@ -137,7 +179,7 @@ fn changing(words: &[Word], place: usize) -> Option<Stance> {
             Some(of) => (Some(purposeful(&of.name)), true),
             None => (scope, purpose),
         };
-        return Some(Stance { chosen: Some(chosen), rejected: Some(rejected), scope, purpose });
+        return Some(Stance { chosen: Some(chosen), rejected: Some(rejected), scope, purpose, ..Stance::default() });
     }
     if matches!(word, "replace" | "replaced" | "replacing" | "replaces" | "swap" | "swapped" | "drop" | "dropped")
         && !is_negated(words, place)
@@ -148,7 +190,7 @@ fn changing(words: &[Word], place: usize) -> Option<Stance> {
             .or_else(|| stands(words, end, "for").filter(|_| word != "replace" && word != "replaced"))?;
         let (chosen, after) = thing(words, behind)?;
         let (scope, purpose, _) = scope(words, after);
-        return Some(Stance { chosen: Some(chosen), rejected: Some(rejected), scope, purpose });
+        return Some(Stance { chosen: Some(chosen), rejected: Some(rejected), scope, purpose, ..Stance::default() });
     }
     let behind = stands(words, place, "no longer use|uses|using|need|want")
         .or_else(|| {
@@ -165,7 +207,21 @@ fn changing(words: &[Word], place: usize) -> Option<Stance> {
         .or_else(|| stands(words, place, "rejected|reject"))?;
     let (rejected, after) = thing(words, behind)?;
     let (scope, purpose, _) = scope(words, after);
-    Some(Stance { chosen: None, rejected: Some(rejected), scope, purpose })
+    Some(Stance { rejected: Some(rejected), scope, purpose, ..Stance::default() })
+}
+
+/// `drop X`, `decided to remove X`, `we don't need X`: what there is, is to be no more.
+fn dropping(words: &[Word], place: usize) -> Option<Stance> {
+    let decided = || words[..place].iter().any(|word| matches!(&*word.low, "decide" | "decided"));
+    let behind = stands(words, place, "drop|dropped")
+        .or_else(|| stands(words, place, "remove|delete").filter(|_| decided()))
+        .or_else(|| stands(words, place, "don't|won't need").filter(|_| decided()))?;
+    if is_negated(words, place) {
+        return None;
+    }
+    let (rejected, after) = thing(words, behind)?;
+    let (scope, purpose, _) = scope(words, after);
+    Some(Stance { rejected: Some(rejected), scope, purpose, being: true, ..Stance::default() })
 }
 
 /// `use X for Z`, `go with X`; after a negation it is turned down.
@@ -173,9 +229,11 @@ fn chosen(words: &[Word], place: usize) -> Option<Stance> {
     let behind = choosing(words, place)?;
     let (found, after) = thing(words, behind)?;
     let (scope, purpose, _) = scope(words, after);
+    let being = stands(words, place, "keep|kept|keeping|keeps").is_some();
+    let stance = Stance { scope, purpose, being, ..Stance::default() };
     Some(match is_negated(words, place) {
-        true => Stance { chosen: None, rejected: Some(found), scope, purpose },
-        false => Stance { chosen: Some(found), rejected: None, scope, purpose },
+        true => Stance { rejected: Some(found), ..stance },
+        false => Stance { chosen: Some(found), ..stance },
     })
 }
 
@@ -192,7 +250,8 @@ fn is_negated(words: &[Word], place: usize) -> bool {
 fn scope(words: &[Word], from: usize) -> (Option<String>, bool, usize) {
     let word = at(words, from);
     let purpose = matches!(word, "for" | "as");
-    if !purpose && !matches!(word, "in" | "on" | "within" | "inside") {
+    let is_last = || stands(words, from, "in the end").is_some();
+    if (!purpose && !matches!(word, "in" | "on" | "within" | "inside")) || is_last() {
         return (None, false, from);
     }
     match thing(words, from + 1) {
@@ -275,6 +334,14 @@ impl Stance {
         if let Some((rivals, name)) = chosen.and_then(|thing| rivals(&thing.name)) {
             claim("one of", rivals, name);
         }
+        if self.being
+            && let Some(thing) = chosen.or(rejected).filter(|thing| thing.definite && !thing.named)
+        {
+            claim("be", &thing.name, if chosen.is_some() { "yes" } else { "no" });
+        }
+        if let Some((of, number)) = chosen.filter(|_| self.bare).and_then(|thing| numbered(&thing.name)) {
+            claim("number", of, number);
+        }
         if let (Some(chosen), Some(scope), true) = (chosen.filter(|thing| thing.named), within, self.purpose)
             && !scope.is_empty()
         {
@@ -293,6 +360,14 @@ impl Stance {
 /// The few sets of things of which one is used at a time everywhere, and which of them this is.
 fn rivals(name: &str) -> Option<(&'static str, &'static str)> {
     RIVALS.iter().find_map(|(set, names)| Some((*set, *names.iter().find(|known| **known == name)?)))
+}
+
+/// `port 8080` as what has a number, and the number.
+fn numbered(name: &str) -> Option<(&str, &str)> {
+    let (of, number) = name.rsplit_once(' ')?;
+    let is_number = number.starts_with(|c: char| c.is_ascii_digit())
+        && number.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'_'));
+    (is_number && of.chars().all(char::is_alphabetic)).then_some((of, number))
 }
 
 #[cfg(test)]

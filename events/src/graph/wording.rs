@@ -29,6 +29,8 @@ pub(super) struct Thing {
     pub(super) name: String,
     /// Whether it is the name of one thing (`SQLite`, `tokio`) and not a kind of things (`a queue`).
     pub(super) named: bool,
+    /// Whether it is a known one: `the queue`.
+    pub(super) definite: bool,
 }
 
 /// A text cut into clauses, at stops, colons, semicolons and line ends. Marks of clauses are kept as their last word.
@@ -126,10 +128,11 @@ pub(super) fn stands(words: &[Word], place: usize, pattern: &str) -> Option<usiz
 /// many words to be a name.
 pub(super) fn thing(words: &[Word], from: usize) -> Option<(Thing, usize)> {
     let mut place = from;
-    let mut determined = false;
+    let (mut determined, mut definite) = (false, false);
     while let Some(word) = words.get(place).filter(|word| !word.code) {
         if DETERMINERS.contains(&&*word.low) {
             determined = true;
+            definite |= matches!(&*word.low, "the" | "our");
         } else if !FILLERS.contains(&&*word.low) {
             break;
         }
@@ -155,7 +158,7 @@ pub(super) fn thing(words: &[Word], from: usize) -> Option<(Thing, usize)> {
         [one] => (one.code || (!determined && (one.proper || is_name(&one.low)))) && !is_common(&one.low),
         _ => found.iter().all(|word| word.proper) && !is_path(&first.low),
     };
-    Some((Thing { named: named && !is_path(&name), name }, place))
+    Some((Thing { named: named && !is_path(&name), name, definite }, place))
 }
 
 /// Whether a word ends the name of a thing.

@@ -69,7 +69,12 @@ impl SessionTable {
         let came = (before.episode.clone(), before.group_id().map(str::to_owned));
         let state = evolve(before, event);
         let stays = match (&came.0, &state.episode) {
-            (Some(before), Some(after)) => after.is_of_the_content_of(before) && came.1.as_deref() == state.group_id(),
+            _ if matches!(event, Event::EpisodeRestored { .. }) => false,
+            (Some(before), Some(after)) => {
+                // What was cleared with all groups is cleared in whatever group it comes to.
+                let is_there = || came.1.as_deref() == state.group_id() || self.home.state.clears_all(since);
+                after.is_of_the_content_of(before) && is_there()
+            }
             _ => false,
         };
         let row = Row { version: sequence, state, since: if stays { since } else { position } };
@@ -330,6 +335,11 @@ mod tests {
                     let event = home::Event::GroupCleared { group: group.map(str::to_owned), up_to: Position(at - 1) };
                     table.apply_home(Position(at), SequenceNumber(of_home), event);
                 }
+                Told::Back(group) => {
+                    of_home += 1;
+                    let event = home::Event::GroupRestored { group: group.map(str::to_owned) };
+                    table.apply_home(Position(at), SequenceNumber(of_home), event);
+                }
             }
             let row = table.get(&id("a")).unwrap();
             assert_eq!(table.shown(row).is_some(), *shown, "after {at}: {told:?}");
@@ -341,6 +351,7 @@ mod tests {
     enum Told {
         Session(Event),
         Clear(Option<&'static str>),
+        Back(Option<&'static str>),
     }
 
     #[test]
@@ -373,12 +384,44 @@ mod tests {
             (Told::Session(indexed(1, 1, 10)), false),
             (Told::Session(indexed(2, 2, 10)), false),
             (Told::Session(indexed(3, 2, 20)), true),
-            (Told::Clear(None), false),
+            (Told::Clear(Some("/p")), false),
             (Told::Session(Event::WentIdle), false),
             // Who puts it into another group wants it there.
             (Told::Session(moved("g")), true),
             (Told::Clear(Some("/p")), true),
             (Told::Clear(Some("g")), false),
+        ]);
+    }
+
+    #[test]
+    fn what_was_deleted_or_cleared_comes_back() {
+        let of = |hash: u8| episode_uuid(&id("a"), &ContentHash([hash; 32]));
+        let restored = |hash| Told::Session(Event::EpisodeRestored { episode: of(hash) });
+        check_shown(&[
+            (Told::Session(located("/p")), false),
+            (Told::Session(indexed(1, 1, 10)), true),
+            (Told::Session(Event::EpisodeDeleted { episode: of(1) }), false),
+            (restored(1), true),
+            (Told::Clear(Some("/p")), false),
+            (restored(1), true),
+            (Told::Clear(None), false),
+            (Told::Session(Event::EpisodeDeleted { episode: of(1) }), false),
+            (Told::Back(None), false),
+            (restored(2), false),
+            (restored(1), true),
+            (Told::Clear(Some("/p")), false),
+            (Told::Back(Some("/p")), true),
+        ]);
+    }
+
+    #[test]
+    fn what_was_cleared_with_all_stays_so_in_another_group() {
+        check_shown(&[
+            (Told::Session(located("/p")), false),
+            (Told::Session(indexed(1, 1, 10)), true),
+            (Told::Clear(None), false),
+            (Told::Session(Event::GroupAssigned { group: "g".to_owned() }), false),
+            (Told::Session(indexed(3, 2, 20)), true),
         ]);
     }
 

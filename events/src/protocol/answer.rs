@@ -246,6 +246,9 @@ pub struct Status {
     /// Sessions whose episode an older filter made, and `baton reindex` would make anew.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub older_filter: Option<u64>,
+    /// Episodes, notes and facts that were deleted or cleared and that `baton forget --undo` has found again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<u64>,
 }
 
 /// A directory that is watched.

@@ -18,8 +18,10 @@ pub struct ForgetParams {
     pub only: bool,
     /// Say what would go, and change nothing.
     pub dry_run: bool,
-    /// Lift the tombstones instead.
+    /// Lift the tombstones instead, and what was deleted or cleared.
     pub undo: bool,
+    /// With `undo`: everything.
+    pub all: bool,
     /// Besides the sessions that are named: what was added to this project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes_of: Option<String>,

@@ -16,7 +16,7 @@ const UNITS: [(&[&str], i64); 5] = [
 const MAX_BYTES: usize = 40;
 
 /// The moment that a text names: the beginning of a year (`2026`), month (`2026-03`) or day (`2026-03-14`), in UTC as all
-/// times are shown; a time in RFC 3339; `today` and `yesterday`: the beginning of that day; `7d`, `12h`, `2w`, `3m`,
+/// times are shown; a time in RFC 3339, also without seconds, with a blank for its `T`, and without a zone, which is UTC; `today` and `yesterday`: the beginning of that day; `7d`, `12h`, `2w`, `3m`,
 /// `1y`, `10 days`: so long before `now`. `None` for everything else.
 pub fn moment(text: &str, now: Timestamp) -> Option<Timestamp> {
     let text = text.trim();
@@ -31,7 +31,17 @@ pub fn moment(text: &str, now: Timestamp) -> Option<Timestamp> {
         "yesterday" => return Some(today.plus_ms(-DAY_MS)),
         _ => {}
     }
-    date(&lower).or_else(|| ago(&lower, now)).or_else(|| Timestamp::parse(&text.to_ascii_uppercase()))
+    date(&lower).or_else(|| ago(&lower, now)).or_else(|| time(text))
+}
+
+/// RFC 3339, and what ISO 8601 allows besides: a blank for the `T`, no seconds, no zone, which is UTC.
+fn time(text: &str) -> Option<Timestamp> {
+    let (day, rest) = text.split_once(['T', 't', ' '])?;
+    let digits = rest.find(|c: char| !matches!(c, '0'..='9' | ':' | '.')).unwrap_or(rest.len());
+    let (clock, zone) = rest.split_at(digits);
+    let seconds = if clock.len() == 5 { ":00" } else { "" };
+    let zone = if zone.is_empty() { "Z" } else { zone.trim_start() };
+    Timestamp::parse(&format!("{day}T{clock}{seconds}{}", zone.to_ascii_uppercase()))
 }
 
 /// `2026`, `2026-03`, `2026-03-14`, also with slashes.

@@ -58,7 +58,8 @@ pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<Stri
         Event::Signalled { signal } => signalled(before, signal),
         Event::HandoffOffered { .. } => "the last session of this project that came to something".to_owned(),
         Event::HandoffClaimed { .. } => "a prompt was typed in it".to_owned(),
-        Event::EpisodeDeleted { .. } => "asked for: `delete_episode`".to_owned(),
+        Event::EpisodeDeleted { .. } => "asked for: `delete_episode`; `baton forget --undo` lifts that".to_owned(),
+        Event::EpisodeRestored { .. } => "a person asked for it: `baton forget --undo`".to_owned(),
     })
 }
 

@@ -9,7 +9,8 @@ use crate::home::{Event, NamedRoot};
 use crate::record::Position;
 
 /// Every event type of the home.
-pub const KINDS: [&str; 4] = [RootAddedV1::KIND, GroupClearedV1::KIND, FactDeletedV1::KIND, FactRestoredV1::KIND];
+pub const KINDS: [&str; 5] =
+    [RootAddedV1::KIND, GroupClearedV1::KIND, GroupRestoredV1::KIND, FactDeletedV1::KIND, FactRestoredV1::KIND];
 
 #[derive(Serialize, Deserialize)]
 struct RootAddedV1 {
@@ -22,6 +23,12 @@ struct GroupClearedV1 {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     group: Option<String>,
     up_to: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct GroupRestoredV1 {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -53,6 +60,7 @@ macro_rules! first_versions {
 first_versions! {
     RootAddedV1 = "root_added",
     GroupClearedV1 = "group_cleared",
+    GroupRestoredV1 = "group_restored",
     FactDeletedV1 = "fact_deleted",
     FactRestoredV1 = "fact_restored",
 }
@@ -64,6 +72,7 @@ pub fn encode(event: &Event) -> Encoded {
             written(&RootAddedV1 { config_dir: root.config_dir.clone(), named_by: root.named_by.clone() })
         }
         Event::GroupCleared { group, up_to } => written(&GroupClearedV1 { group: group.clone(), up_to: up_to.0 }),
+        Event::GroupRestored { group } => written(&GroupRestoredV1 { group: group.clone() }),
         Event::FactDeleted { fact } => written(&FactDeletedV1 { fact: fact.to_string() }),
         Event::FactRestored { fact } => written(&FactRestoredV1 { fact: fact.to_string() }),
     }
@@ -84,6 +93,10 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
         GroupClearedV1::KIND => {
             let GroupClearedV1 { group, up_to } = read(v, data)?;
             Ok(Event::GroupCleared { group, up_to: Position(up_to) })
+        }
+        GroupRestoredV1::KIND => {
+            let GroupRestoredV1 { group } = read(v, data)?;
+            Ok(Event::GroupRestored { group })
         }
         FactDeletedV1::KIND => {
             let shape: FactDeletedV1 = read(v, data)?;

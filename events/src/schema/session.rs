@@ -17,10 +17,10 @@ use crate::session::{
 };
 
 use shape::{
-    AbandonedV1, CloseRequestedV1, DiscoveredV1, EndedV1, EpisodeDeletedV1, ForgottenV1, GroupAssignedV1,
-    HandoffClaimedV1, HandoffOfferedV1, IndexSkippedV1, IndexedV1, IndexingFailedV1, IndexingStartedV1, LocatedV1,
-    MovedV1, ParentFoundV1, RecordsAppendedV3, RestoredV1, ResumedV1, RewrittenV1, Shape, SignalledV1,
-    TrackingForcedV1, TrackingResumedV1, TrackingStoppedV1, WentIdleV1, read,
+    AbandonedV1, CloseRequestedV1, DiscoveredV1, EndedV1, EpisodeDeletedV1, EpisodeRestoredV1, ForgottenV1,
+    GroupAssignedV1, HandoffClaimedV1, HandoffOfferedV1, IndexSkippedV1, IndexedV1, IndexingFailedV1,
+    IndexingStartedV1, LocatedV1, MovedV1, ParentFoundV1, RecordsAppendedV3, RestoredV1, ResumedV1, RewrittenV1, Shape,
+    SignalledV1, TrackingForcedV1, TrackingResumedV1, TrackingStoppedV1, WentIdleV1, read,
 };
 
 /// Why a stored event could not be read.
@@ -55,7 +55,7 @@ pub enum Error {
 }
 
 /// Every event type, in the order of [`Event`].
-pub const KINDS: [&str; 25] = [
+pub const KINDS: [&str; 26] = [
     DiscoveredV1::KIND,
     MovedV1::KIND,
     LocatedV1::KIND,
@@ -81,6 +81,7 @@ pub const KINDS: [&str; 25] = [
     HandoffOfferedV1::KIND,
     HandoffClaimedV1::KIND,
     EpisodeDeletedV1::KIND,
+    EpisodeRestoredV1::KIND,
 ];
 
 /// An event as it is written: its type, the version of its shape, and its data as JSON.
@@ -197,6 +198,7 @@ pub fn encode(event: &Event) -> Encoded {
         }
         Event::HandoffClaimed { episode } => write(&HandoffClaimedV1 { episode: episode.to_string() }),
         Event::EpisodeDeleted { episode } => write(&EpisodeDeletedV1 { episode: episode.to_string() }),
+        Event::EpisodeRestored { episode } => write(&EpisodeRestoredV1 { episode: episode.to_string() }),
     }
 }
 
@@ -319,6 +321,10 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
         EpisodeDeletedV1::KIND => {
             let shape: EpisodeDeletedV1 = read(v, data)?;
             Event::EpisodeDeleted { episode: Fields::of::<EpisodeDeletedV1>(v).uuid(&shape.episode)? }
+        }
+        EpisodeRestoredV1::KIND => {
+            let shape: EpisodeRestoredV1 = read(v, data)?;
+            Event::EpisodeRestored { episode: Fields::of::<EpisodeRestoredV1>(v).uuid(&shape.episode)? }
         }
         other => return Err(Error::UnknownType { kind: other.to_owned() }),
     })

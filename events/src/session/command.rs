@@ -77,6 +77,13 @@ pub enum Command {
         /// Which. Another one than the current is none.
         episode: Uuid,
     },
+    /// Find and show this episode again.
+    RestoreEpisode {
+        /// Which. Another one than the current is none.
+        episode: Uuid,
+        /// Whether its group was cleared since, which a session does not know.
+        is_cleared: bool,
+    },
 }
 
 /// See [`Command::Discover`].

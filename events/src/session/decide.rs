@@ -81,6 +81,13 @@ pub fn decide(
             Some(_) if state.deleted == Some(*episode) => Ok(Vec::new()),
             Some(_) => Ok(vec![Event::EpisodeDeleted { episode: *episode }]),
         },
+        Command::RestoreEpisode { episode, is_cleared } => match &state.episode {
+            Some(current) if current.uuid == *episode => {
+                let is_hidden = *is_cleared || state.deleted == Some(*episode);
+                Ok(is_hidden.then_some(Event::EpisodeRestored { episode: *episode }).into_iter().collect())
+            }
+            _ => Err(Rejection::WrongEpisode),
+        },
     }
 }
 
@@ -105,6 +112,7 @@ fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
                 | Command::Untrack
                 | Command::Forget
                 | Command::DeleteEpisode { .. }
+                | Command::RestoreEpisode { .. }
                 | Command::Assign { .. }
                 | Command::Wake { .. }
         ),

@@ -180,6 +180,12 @@ pub enum Event {
         /// Which.
         episode: Uuid,
     },
+    /// The episode is found and shown again: a deletion of it is lifted, and it counts as come into its group now, whatever
+    /// was cleared before.
+    EpisodeRestored {
+        /// Which.
+        episode: Uuid,
+    },
 }
 
 /// The file behind a path: survives a rename, not a replacement. Zeros where the platform tells nothing.

@@ -387,6 +387,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         Event::EpisodeDeleted { episode } => {
             state.deleted = state.episode.as_ref().map(|current| current.uuid).filter(|current| current == episode);
         }
+        Event::EpisodeRestored { episode } => state.deleted = state.deleted.filter(|deleted| deleted != episode),
     }
     state
 }

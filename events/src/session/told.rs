@@ -84,6 +84,7 @@ impl fmt::Display for Event {
             Self::HandoffOffered { episode, from, .. } => write!(f, "was told of episode {episode} of session {from}"),
             Self::HandoffClaimed { episode } => write!(f, "has taken over from episode {episode}"),
             Self::EpisodeDeleted { episode } => write!(f, "episode {episode} deleted, until its content changes"),
+            Self::EpisodeRestored { episode } => write!(f, "episode {episode} is found again"),
         }
     }
 }
@@ -260,6 +261,7 @@ mod tests {
                 Event::EpisodeDeleted { episode: nil },
                 "episode 00000000-0000-0000-0000-000000000000 deleted, until its content changes",
             ),
+            (Event::EpisodeRestored { episode: nil }, "episode 00000000-0000-0000-0000-000000000000 is found again"),
         ];
         for (event, expected) in cases {
             assert_eq!(event.to_string(), expected, "{event:?}");

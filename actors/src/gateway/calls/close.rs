@@ -86,7 +86,11 @@ pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Service
     let row = services.table.now().get(&id).cloned();
     if answer.episode_uuid.is_some() && row.is_some_and(|row| services.table.now().is_deleted(&row)) {
         answer.episode_uuid = None;
-        answer.message.push_str("; that episode was deleted, and is not found until the session says something else");
+        let back = format!(
+            "; that episode was deleted, and is not found until the session says something else; `baton forget --undo {id}` \
+             lifts that"
+        );
+        answer.message.push_str(&back);
     }
     Ok(answer)
 }

@@ -9,9 +9,10 @@ use baton_events::session::Rejection;
 use uuid::Uuid;
 
 use super::memory::{cause, findable, refused, session_of, uuid};
+use super::search::{Ready, ready};
 use super::{Ended, internal};
-use crate::gateway::connection::failure;
-use crate::gateway::{Services, resolve};
+use crate::gateway::connection::{Out, failure};
+use crate::gateway::{Services, lazy, resolve};
 use crate::limits;
 use crate::session::{Switch, Switched};
 use crate::slot::CallError;
@@ -44,7 +45,8 @@ pub(in crate::gateway) async fn episode(asked: UuidParams, services: &Arc<Servic
     let after = findable(services, position).await.unwrap_or_default();
     let message = format!(
         "Episode with UUID {uuid} deleted successfully: session {session} is found no more until it says something else{after}. \
-         Its conversation stays stored; `baton forget {session}` removes that too"
+         Its conversation stays stored: `baton forget --undo {session}`, a person's command, has it found again, `baton forget \
+         {session}` removes it"
     );
     Ok(answer::Taken { message })
 }
@@ -57,7 +59,11 @@ fn unknown(services: &Services, uuid: Uuid) -> Failure {
     let table = services.table.now();
     let newer = table.iter().find(|(_, row)| row.state.deleted == Some(uuid));
     let message = match newer {
-        Some((session, _)) => format!("episode {uuid} of session {session} is deleted already"),
+        Some((session, _)) => {
+            format!(
+                "episode {uuid} of session {session} is deleted already; `baton forget --undo {session}` lifts that"
+            )
+        }
         None => {
             format!("no episode {uuid} is known; get_episodes lists what there is, a replaced one has another uuid")
         }
@@ -69,7 +75,12 @@ fn unknown(services: &Services, uuid: Uuid) -> Failure {
 pub(in crate::gateway) async fn clear(
     asked: ClearGraphParams,
     services: &Arc<Services>,
+    out: &Out,
 ) -> Result<(answer::ClearGraph, bool), Ended> {
+    // What was written by now is meant, read or not.
+    let known = resolve::only_group(services, &asked.groups);
+    let ask = lazy::Ask { project: known.as_deref(), all: true, asking: None };
+    let Ready { freshness, .. } = ready(services, out, ask).await?;
     let (table, settings) = (services.table.now(), services.settings.now());
     let groups = resolve::groups(&table, &settings, &asked.groups)?;
     let (sessions, notes) = held(&table, &groups);
@@ -81,19 +92,41 @@ pub(in crate::gateway) async fn clear(
         }
     };
     let what = format!("{sessions} episodes of sessions and {notes} notes and facts that were added");
+    let unread = unread(&freshness);
     let group_ids = groups.iter().map(|group| redact(group).into_owned()).collect();
     if !asked.confirm {
         let message = format!(
-            "Nothing was cleared. {named}: {what} would be found no more, until sessions say something else; call again with \
-             confirm=true to do it. Conversations would stay stored: `baton forget --project` removes those"
+            "Nothing was cleared. {named}: {what} would be found no more, until sessions say something else{unread}; call again \
+             with confirm=true to do it. Conversations would stay stored: `baton forget --project` removes those"
         );
         return Ok((answer::ClearGraph { message, group_ids, sessions, notes, cleared: false }, false));
     }
     let cleared = services.memos.clear(&groups, cause(asked.command_id.as_deref())).await;
     let position = cleared.map_err(|error| refused(&error))?;
     let after = findable(services, position).await.unwrap_or_default();
-    let message = format!("Graph data cleared successfully for {named}: {what}{after}");
+    let back = match groups.as_slice() {
+        [group] => format!("--project={}", redact(group)),
+        _ => "--all".to_owned(),
+    };
+    let message = format!(
+        "Graph data cleared successfully for {named}: {what}{after}{unread}. Conversations and notes stay stored: `baton forget \
+         --undo {back}`, a person's command, has all of it found again"
+    );
     Ok((answer::ClearGraph { message, group_ids, sessions, notes, cleared: true }, true))
+}
+
+/// What may come back because it was still being read.
+fn unread(freshness: &answer::Freshness) -> String {
+    let failed = freshness.failed.len() as u64;
+    match freshness.pending + failed {
+        0 => String::new(),
+        several => {
+            let first: Vec<&str> =
+                freshness.pending_sessions.iter().chain(&freshness.failed).map(String::as_str).collect();
+            let named = if first.is_empty() { String::new() } else { format!(" ({})", first.join(", ")) };
+            format!("; {several} sessions that are still to be read{named} are not among them")
+        }
+    }
 }
 
 /// How many episodes and memos these groups hold that are shown; no groups: all.

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::memory::{cause, findable, group_of, refused, session_of, uuid};
 use super::{Ended, internal};
 use crate::gateway::connection::failure;
-use crate::gateway::{Services, graph as told, page};
+use crate::gateway::{Services, graph as told, page, resolve};
 use crate::memory::{Fact, Searcher};
 use crate::memos::{Done, Wanted};
 
@@ -27,7 +27,7 @@ pub(in crate::gateway) async fn add(
     let words = Words::triplet(&asked.source_node_name, &asked.edge_name, &asked.fact, &asked.target_node_name);
     let words = words.map_err(|unfit| failure(code::INVALID_PARAMS, unfit.to_string()))?;
     let group = group_of(services, asked.group_id.as_deref(), &asked.caller).await?;
-    let stated = graph::memo(&words, &group, services.clock.now());
+    let stated = graph::memo(&words, Source::Triplet, &group, services.clock.now());
     let Some(said) = stated.assertions.first().cloned() else {
         return Err(failure(code::INVALID_PARAMS, "the names say nothing that can be kept").into());
     };
@@ -67,9 +67,12 @@ pub(in crate::gateway) async fn get(asked: UuidParams, services: &Arc<Services>)
     fact.map(told::fact).ok_or_else(|| unknown(uuid).into())
 }
 
-/// Has a fact found no more.
+/// Has a fact found no more, and the triplets that state nothing else with it.
 pub(in crate::gateway) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Taken, Ended> {
     let uuid = uuid(&asked.uuid)?;
+    let cause = cause(asked.command_id.as_deref());
+    let looking = services.clone();
+    let by = look(services, move |searcher| searcher.supporters(uuid, &told::hider(&looking))).await?;
     let is_deleted = services.table.now().home().state.deleted_facts.contains(&uuid);
     if !is_deleted {
         let looking = services.clone();
@@ -77,11 +80,42 @@ pub(in crate::gateway) async fn delete(asked: UuidParams, services: &Arc<Service
         if fact.is_none() {
             return Err(unknown(uuid).into());
         }
-        let cause = cause(asked.command_id.as_deref());
-        services.memos.delete_fact(uuid, cause).await.map_err(|error| refused(&error))?;
     }
+    let mut notes = Vec::new();
+    let mut after = String::new();
+    let mut lasting = by.iter().any(|id| memo::of_key(id.as_str()).is_none());
+    for memo in by.iter().filter_map(|id| memo::of_key(id.as_str())) {
+        let source = services.table.now().memo(memo).map(|(_, memo)| memo.source);
+        match source {
+            Some(Source::Triplet) => {
+                let deleted = services.memos.delete(memo, cause.clone()).await.map_err(|error| refused(&error))?;
+                after = findable(services, deleted.position).await.unwrap_or_default();
+            }
+            Some(_) => {
+                lasting = true;
+                notes.push(memo.to_string());
+            }
+            None => {}
+        }
+    }
+    // Last: until it is recorded a call finds by whom it is supported.
+    services.memos.delete_fact(uuid, cause).await.map_err(|error| refused(&error))?;
+    let still = match notes.as_slice() {
+        [] => String::new(),
+        notes => format!(
+            ". What supports it stays: of notes delete_episode deletes all, {}",
+            notes[..notes.len().min(resolve::NAMED)].join(", ")
+        ),
+    };
+    // A triplet went with its words.
+    let back = match lasting {
+        true => format!(", and a person's `baton forget --undo {uuid}` has it found again"),
+        false => String::new(),
+    };
     Ok(answer::Taken {
-        message: format!("Entity edge with UUID {uuid} deleted successfully; add_triplet tells it anew"),
+        message: format!(
+            "Entity edge with UUID {uuid} deleted successfully; add_triplet tells it anew{back}{after}{still}"
+        ),
     })
 }
 

@@ -112,6 +112,22 @@ fn notes(services: &Services, overview: &Overview, id: &SessionId, state: &State
             original.map(|of| format!("it is a copy of a forgotten session, {of}, and was forgotten for that")),
         );
     }
+    let table = services.table.now();
+    if let Some(row) = table.get(id).filter(|row| row.state.phase != Phase::Forgotten && table.is_deleted(row)) {
+        let what =
+            match row.state.deleted.is_some() && row.state.deleted == row.state.episode.as_ref().map(|it| it.uuid) {
+                true => "its episode was deleted (`delete_episode`)".to_owned(),
+                false => {
+                    let home = &table.home().state;
+                    let of_group = row.state.group_id().and_then(|group| home.cleared.get(group));
+                    let at = of_group.copied().unwrap_or_default().max(home.cleared_all);
+                    format!("what its group held at position {at} of the log was cleared (`clear_graph`)")
+                }
+            };
+        notes.push(format!(
+            "{what}: it is not found until it says something else; `baton forget --undo {id}` has it found again"
+        ));
+    }
     if state.forced {
         notes.push("it is tracked whatever the switches say, until its tracking is stopped".to_owned());
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use baton_events::graph::Relation;
 use baton_events::protocol::{During, FactsParams, Failure, NodesParams, answer, code, method};
+use baton_events::query;
 use baton_events::record::Timestamp;
 
 use super::Ended;
@@ -21,27 +22,37 @@ pub(in crate::gateway) async fn facts(
     services: &Arc<Services>,
     out: &Out,
 ) -> Result<answer::Facts, Ended> {
-    let wanted = wanted(&asked)?;
+    let wanted = wanted(&asked, services.clock.now())?;
+    let unknown: Vec<String> = wanted.names.iter().filter(|name| Relation::parse(name).is_none()).cloned().collect();
     let FactsParams { query, groups, limit, center, relations, wait, cursor, caller, .. } = asked;
     // As texts they bind a cursor to its question.
     let asked = NodesParams { query, groups, limit, center, labels: relations, wait, cursor, caller };
     let found = found(method::FACTS, asked, wanted, services, out, Searcher::facts, graph::fact).await?;
     let Found { entries: facts, freshness, next_cursor } = found;
-    let message = if facts.is_empty() { "No relevant facts found" } else { "Facts retrieved successfully" };
-    Ok(answer::Facts { message: message.to_owned(), facts, freshness, next_cursor })
+    let message = match (facts.is_empty(), unknown.is_empty()) {
+        (false, _) => "Facts retrieved successfully".to_owned(),
+        (true, true) => "No relevant facts found".to_owned(),
+        (true, false) => format!(
+            "No relevant facts found: {} is a name that only add_triplet gives; Baton's own are {}",
+            unknown.join(", "),
+            Relation::ALL.map(Relation::as_str).join(", ")
+        ),
+    };
+    Ok(answer::Facts { message, facts, freshness, next_cursor })
 }
 
 /// What the filters leave.
-fn wanted(asked: &FactsParams) -> Result<Wanted, Failure> {
+fn wanted(asked: &FactsParams, now: Timestamp) -> Result<Wanted, Failure> {
     let mut wanted = Wanted {
-        valid: window("valid_at", &asked.valid)?,
-        invalid: window("invalid_at", &asked.invalid)?,
+        valid: window("valid_at", &asked.valid, now)?,
+        invalid: window("invalid_at", &asked.invalid, now)?,
         ..Wanted::default()
     };
     for name in asked.relations.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
+        // An agent may have given facts names of its own, and one of ours too.
+        wanted.relations.extend(Relation::parse(name));
         match Relation::parse(name) {
-            Some(relation) => wanted.relations.push(relation),
-            // An agent may have given facts names of its own.
+            Some(relation) => wanted.names.push(relation.as_str().to_owned()),
             None if name.chars().count() <= NAME_CHARS && !name.contains(char::is_control) => {
                 wanted.names.push(name.to_owned());
             }
@@ -55,12 +66,12 @@ fn wanted(asked: &FactsParams) -> Result<Wanted, Failure> {
     Ok(wanted)
 }
 
-fn window(name: &str, during: &During) -> Result<Window, Failure> {
+fn window(name: &str, during: &During, now: Timestamp) -> Result<Window, Failure> {
     let read = |end: &str, text: &Option<String>| {
         let Some(text) = text.as_deref().map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
-        time(text).map(Some).ok_or_else(|| {
+        query::moment(text, now).map(Some).ok_or_else(|| {
             let message = format!(
-                "{name}_{end}: {text:?} is no time; give one like 2026-03-14T09:26:53Z, or a date like 2026-03-14"
+                "{name}_{end}: {text:?} is no time; give one like 2026-03-14T09:26:53Z, a date like 2026-03-14, or 7d"
             );
             failure(code::INVALID_PARAMS, message)
         })
@@ -68,32 +79,9 @@ fn window(name: &str, during: &During) -> Result<Window, Failure> {
     Ok(Window { after: read("after", &during.after)?, before: read("before", &during.before)? })
 }
 
-/// A time of ISO 8601: without a zone it is UTC, a date is its midnight.
-fn time(text: &str) -> Option<Timestamp> {
-    let date = text.len() == 10;
-    let text = text.replacen(' ', "T", 1);
-    Timestamp::parse(&text)
-        .or_else(|| Timestamp::parse(&format!("{text}Z")).filter(|_| !date))
-        .or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z")).filter(|_| date))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_time_is_read_as_people_write_it() {
-        let check = |text: &str, expected: Option<&str>| {
-            assert_eq!(time(text).map(|at| at.to_string()).as_deref(), expected, "{text:?}");
-        };
-        check("2026-03-14T09:26:53Z", Some("2026-03-14T09:26:53.000Z"));
-        check("2026-03-14T10:26:53+01:00", Some("2026-03-14T09:26:53.000Z"));
-        check("2026-03-14T09:26:53", Some("2026-03-14T09:26:53.000Z"));
-        check("2026-03-14 09:26:53", Some("2026-03-14T09:26:53.000Z"));
-        check("2026-03-14", Some("2026-03-14T00:00:00.000Z"));
-        check("14.3.2026", None);
-        check("yesterday", None);
-    }
 
     #[test]
     fn filters_are_understood_or_refused() {
@@ -102,10 +90,12 @@ mod tests {
             invalid: During { after: Some(after.to_owned()), before: None },
             ..FactsParams::default()
         };
+        let now = Timestamp::parse("2026-03-14T12:00:00Z").unwrap();
+        let wanted = |asked: &FactsParams| wanted(asked, now);
         let found = wanted(&asked(&["decided", "MY_OWN"], "2026-03-14")).unwrap();
         assert_eq!(
             (found.relations.as_slice(), found.names.as_slice()),
-            (&[Relation::Decided][..], &["MY_OWN".to_owned()][..])
+            (&[Relation::Decided][..], &["DECIDED".to_owned(), "MY_OWN".to_owned()][..])
         );
         assert!(found.valid.is_open() && found.invalid.after.is_some());
         let refused = wanted(&asked(&[], "soon")).unwrap_err();

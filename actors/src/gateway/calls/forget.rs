@@ -7,12 +7,14 @@
 mod aside;
 mod chosen;
 mod family;
+mod hidden;
 mod notes;
 mod remains;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use baton_events::memo;
 use baton_events::protocol::{ForgetParams, Progress, answer};
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
@@ -30,6 +32,7 @@ use crate::gateway::{Services, resolve};
 use crate::limits;
 use crate::session::{Switch, Switched};
 use chosen::{Chosen, Target};
+use hidden::Hidden;
 
 /// Transcripts that an answer names.
 const TRANSCRIPTS: usize = 100;
@@ -42,20 +45,44 @@ pub(in crate::gateway) async fn forget(
     services: &Arc<Services>,
     out: &Out,
 ) -> Result<answer::Forget, Ended> {
+    let mut asked = asked;
+    let (mut hidden, mut notes) = (Hidden::default(), Vec::new());
+    let mut note_ids = Vec::new();
+    let is_named = !asked.sessions.is_empty();
     let chosen = match asked.undo {
-        true => chosen::forgotten(&asked, services).await?,
-        false => chosen::to_be_forgotten(&asked, services, out).await?,
+        true => {
+            (hidden, asked.sessions) = hidden::chosen(&asked, services)?;
+            match is_named && asked.sessions.is_empty() {
+                true => Chosen::default(),
+                false => chosen::forgotten(&asked, services).await?,
+            }
+        }
+        false => {
+            (notes, asked.sessions) = notes::named(services, &asked);
+            note_ids = notes.iter().map(|uuid| memo::key(*uuid).to_string()).collect();
+            match is_named && asked.sessions.is_empty() {
+                true => Chosen::default(),
+                false => chosen::to_be_forgotten(&asked, services, out).await?,
+            }
+        }
     };
-    let notes = notes::of_project(services, &asked);
-    let mut told = told(services, &chosen).await;
+    notes.extend(notes::of_project(services, &asked));
+    let back = chosen.sessions.len();
+    let shown = Chosen {
+        sessions: chosen.sessions.iter().cloned().chain(hidden.sessions.iter().cloned().map(Target::of)).collect(),
+        ..chosen.clone()
+    };
+    let mut told = told(services, &shown).await;
     told.notes = notes.len() as u64;
+    told.note_ids = note_ids;
+    told.found_again = hidden.count() as u64;
     told.dry_run = asked.dry_run;
     if asked.dry_run {
         if !asked.undo {
             let stored = stored(services, &chosen).await?;
             (told.files, told.bytes, told.estimated) = (stored.files, stored.bytes, true);
         }
-        told.message = would(&told, asked.undo);
+        told.message = if asked.undo { would_restore(&told, back) } else { would(&told) };
         return Ok(told);
     }
     let work = Arc::new(Work::default());
@@ -64,7 +91,11 @@ pub(in crate::gateway) async fn forget(
     // On its own: whoever goes away does not stop it half-way.
     let carried_out = tokio::spawn(async move {
         match asked.undo {
-            true => restore(&services_then, targets, &working).await,
+            true => {
+                let mut done = restore(&services_then, targets, hidden.count(), &working).await;
+                hidden::restore(&services_then, hidden, &working, &mut done).await;
+                done
+            }
             false => {
                 let unkept = if asked.only { None } else { remains::keep(&services_then, &targets).await.err() };
                 let mut done = carry_out(&services_then, targets, notes, &working).await;
@@ -80,7 +111,7 @@ pub(in crate::gateway) async fn forget(
     told.bytes = done.removed.bytes;
     told.status = if done.problems.is_empty() { "success" } else { "error" }.to_owned();
     told.message = match asked.undo {
-        true => restored_message(&told, &done),
+        true => restored_message(&told, back, &done),
         false => forgotten_message(&told, &done),
     };
     Ok(told)
@@ -178,9 +209,12 @@ async fn carry_out(services: &Arc<Services>, targets: Vec<Target>, notes: Vec<Uu
     done
 }
 
-async fn restore(services: &Arc<Services>, targets: Vec<Target>, work: &Work) -> Done {
+async fn restore(services: &Arc<Services>, targets: Vec<Target>, more: usize, work: &Work) -> Done {
     let mut done = Done::default();
-    work.begin(targets.len());
+    work.begin(targets.len() + more);
+    if targets.is_empty() {
+        return done;
+    }
     let ids: Vec<SessionId> = targets.iter().map(|target| target.id.clone()).collect();
     // Parents before their subagents, which would be forgotten with them again.
     for target in targets {
@@ -298,21 +332,36 @@ fn sessions(count: usize) -> String {
     if count == 1 { "1 session".to_owned() } else { format!("{count} sessions") }
 }
 
-fn would(told: &answer::Forget, undo: bool) -> String {
-    let count = format!("{}{}", sessions(told.sessions.len() + told.also.len()), notes::told(told.notes));
-    match (told.sessions.is_empty() && told.notes == 0, undo) {
-        (true, false) => "nothing fits: there is nothing to forget".to_owned(),
-        (true, true) => "nothing fits: no such session is forgotten".to_owned(),
-        (false, false) => {
-            let (files, bytes) = (told.files, told.bytes);
-            let noun = if files == 1 { "file" } else { "files" };
-            format!(
-                "{count} would be forgotten, with {files} {noun} of conversations and notes ({bytes} bytes as they are now) and \
-                 what searches find; nothing was changed"
-            )
-        }
-        (false, true) => format!("{count} would be no longer forgotten; nothing was changed"),
+fn would(told: &answer::Forget) -> String {
+    let count = match told.sessions.len() + told.also.len() {
+        0 if told.notes == 0 => return "nothing fits: there is nothing to forget".to_owned(),
+        0 => notes::counted(told.notes),
+        several => format!("{}{}", sessions(several), notes::told(told.notes)),
+    };
+    let (files, bytes) = (told.files, told.bytes);
+    let noun = if files == 1 { "file" } else { "files" };
+    format!(
+        "{count} would be forgotten, with {files} {noun} of conversations and notes ({bytes} bytes as they are now) and what \
+         searches find; nothing was changed"
+    )
+}
+
+/// What an undo would do. `back`: of the sessions, those that are forgotten.
+fn would_restore(told: &answer::Forget, back: usize) -> String {
+    match parts(back, told.found_again, "would be no longer forgotten", "would be found again") {
+        told if told.is_empty() => "nothing fits: nothing such is forgotten, deleted or cleared".to_owned(),
+        told => format!("{told}; nothing was changed"),
     }
+}
+
+fn parts(back: usize, found_again: u64, forgotten: &str, hidden: &str) -> String {
+    let back = (back > 0).then(|| format!("{} {forgotten}", sessions(back)));
+    let again = (found_again > 0).then(|| {
+        let noun =
+            if found_again == 1 { "thing that was deleted or cleared" } else { "things that were deleted or cleared" };
+        format!("{found_again} {noun} {hidden}")
+    });
+    back.into_iter().chain(again).collect::<Vec<_>>().join("; ")
 }
 
 fn forgotten_message(told: &answer::Forget, done: &Done) -> String {
@@ -320,7 +369,13 @@ fn forgotten_message(told: &answer::Forget, done: &Done) -> String {
         return redact(&format!("not everything is done: {}", listed(&done.problems))).into_owned();
     }
     if told.sessions.is_empty() && told.notes == 0 {
-        return would(told, false);
+        return would(told);
+    }
+    if told.sessions.is_empty() {
+        return format!(
+            "{} deleted for good: no file of Baton's home has that text any more",
+            notes::counted(told.notes)
+        );
     }
     let lasting = if told.notes == 0 { "" } else { ", but for what was added, which is gone for good" };
     let count = told.sessions.len() + told.also.len();
@@ -337,24 +392,25 @@ fn forgotten_message(told: &answer::Forget, done: &Done) -> String {
     )
 }
 
-fn restored_message(told: &answer::Forget, done: &Done) -> String {
+/// What came of an undo. `back`: of the sessions, those that were forgotten.
+fn restored_message(told: &answer::Forget, back: usize, done: &Done) -> String {
     if !done.problems.is_empty() {
         return redact(&format!("not everything is done: {}", listed(&done.problems))).into_owned();
     }
-    if told.sessions.is_empty() {
-        return would(told, true);
+    if back == 0 && told.found_again == 0 {
+        return would_restore(told, back);
     }
-    let count = told.sessions.len() + told.also.len();
     let gone = match done.gone {
-        0 => "read anew from the start".to_owned(),
-        all if all as usize == count => {
-            "but the transcript is not there any more, so nothing of it comes back".to_owned()
+        0 => "no longer forgotten, read anew from the start".to_owned(),
+        all if all as usize == back => {
+            "no longer forgotten, but the transcript is not there any more, so nothing of it comes back".to_owned()
         }
-        some => {
-            format!("read anew from the start; of {some} the transcript is not there any more, so nothing comes back")
-        }
+        some => format!(
+            "no longer forgotten, read anew from the start; of {some} the transcript is not there any more, so nothing comes back"
+        ),
     };
-    format!("{} no longer forgotten, {gone}", sessions(count))
+    let again = if told.found_again == 1 { "is found again" } else { "are found again" };
+    parts(back, told.found_again, &gone, again)
 }
 
 /// The first of many.

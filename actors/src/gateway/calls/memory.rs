@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use baton_events::memo::{Source, Words};
 use baton_events::protocol::{AddMemoryParams, Caller, Failure, answer, code};
+use baton_events::query;
 use baton_events::record::{CommandId, Position, Timestamp};
 use baton_events::redact::redact;
 use uuid::Uuid;
@@ -20,6 +21,8 @@ use crate::obstacle::Obstacle;
 const FINDABLE: Duration = Duration::from_secs(10);
 /// The group of who says none and works nowhere, as other servers call it.
 const NO_GROUP: &str = "main";
+/// Longest directory of a caller: no system takes a longer path.
+const DIRECTORY_MAX_BYTES: usize = 4_096;
 
 /// Remembers a note. When this returns it is durable, and the next search finds it.
 pub(in crate::gateway) async fn add(
@@ -35,7 +38,8 @@ pub(in crate::gateway) async fn add(
             return Err(failure(code::INVALID_PARAMS, message).into());
         }
     };
-    let reference_time = asked.reference_time.as_deref().map(moment).transpose()?;
+    let now = services.clock.now();
+    let reference_time = asked.reference_time.as_deref().map(|text| moment(text, now)).transpose()?;
     let uuid = asked.uuid.as_deref().map(self::uuid).transpose()?;
     if let Some(session) = uuid.and_then(|uuid| session_of(services, uuid)) {
         let message = format!("that uuid is the episode of session {session}; give another one, or none");
@@ -102,6 +106,13 @@ pub(super) async fn group_of(services: &Services, named: Option<&str>, caller: &
         return track::group(&services.table.now(), &services.settings.now(), text);
     }
     let Some(directory) = caller.directory.clone() else { return Ok(NO_GROUP.to_owned()) };
+    // Any string of a peer: it becomes a name in the log.
+    if !std::path::Path::new(&directory).is_absolute() || directory.len() > DIRECTORY_MAX_BYTES {
+        let message = format!(
+            "a caller's directory is an absolute path of at most {DIRECTORY_MAX_BYTES} bytes; give group_id to name another group"
+        );
+        return Err(failure(code::INVALID_PARAMS, message));
+    }
     let place = tokio::task::spawn_blocking(move || crate::place::of(&directory)).await;
     Ok(place.map_err(|error| internal("looking at the directory broke", error))?.project)
 }
@@ -139,21 +150,20 @@ pub(super) fn uuid(text: &str) -> Result<Uuid, Failure> {
         .map_err(|_| failure(code::INVALID_PARAMS, format!("{:?} is no uuid", redact(&shown()))))
 }
 
-/// A moment that somebody wrote.
-fn moment(text: &str) -> Result<Timestamp, Failure> {
-    let text = text.trim();
-    // A day alone is its beginning.
-    let at = Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z")));
-    let shown = || text.chars().take(60).collect::<String>();
-    let wrong = || format!("{:?} is no time; write it as 2026-03-14T09:26:53Z", redact(&shown()));
-    at.ok_or_else(|| failure(code::INVALID_PARAMS, wrong()))
+/// A moment that somebody wrote, in the one grammar of times.
+fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
+    let shown = || text.trim().chars().take(60).collect::<String>();
+    let wrong = || format!("{:?} is no time; write it as 2026-03-14T09:26:53Z, 2026-03-14 or 7d", redact(&shown()));
+    query::moment(text, now).ok_or_else(|| failure(code::INVALID_PARAMS, wrong()))
 }
 
 /// Why something was not recorded, and what to do.
 pub(super) fn refused(error: &memos::Error) -> Failure {
     match error {
         memos::Error::Memo(_) => failure(code::NOT_FOUND, format!("{error}; get_episodes lists what there is")),
-        memos::Error::Home(_) | memos::Error::TooMany => failure(code::INVALID_PARAMS, error.to_string()),
+        memos::Error::Home(_) | memos::Error::TooMany | memos::Error::Gone => {
+            failure(code::INVALID_PARAMS, error.to_string())
+        }
         memos::Error::Words(_) | memos::Error::Log(_) | memos::Error::Broken => {
             let remedy = Obstacle::told(&error.to_string()).remedy();
             let message = format!("nothing was recorded: {error}; {remedy}, then call again");
@@ -168,14 +178,18 @@ mod tests {
 
     #[test]
     fn times_and_uuids_are_read_or_refused() {
+        let now = Timestamp::parse("2026-03-14T12:00:00Z").unwrap();
         for (text, at) in [
             ("2026-03-14T09:26:53Z", Some("2026-03-14T09:26:53.000Z")),
             (" 2026-03-14T10:26:53+01:00 ", Some("2026-03-14T09:26:53.000Z")),
             ("2026-03-14", Some("2026-03-14T00:00:00.000Z")),
-            ("yesterday", None),
+            ("2026-03-14T09:26:53.5", Some("2026-03-14T09:26:53.500Z")),
+            ("2026-03-14 09:26", Some("2026-03-14T09:26:00.000Z")),
+            ("yesterday", Some("2026-03-13T00:00:00.000Z")),
+            ("14.3.2026", None),
             ("", None),
         ] {
-            assert_eq!(moment(text).ok().map(|at| at.to_string()).as_deref(), at, "{text:?}");
+            assert_eq!(moment(text, now).ok().map(|at| at.to_string()).as_deref(), at, "{text:?}");
         }
         assert!(uuid(" 6ba71b0e-5a1c-4d7e-9b1f-ba704e551011 ").is_ok());
         let refused = uuid(&"x".repeat(9_000)).unwrap_err();

@@ -5,16 +5,19 @@ mod stretch;
 use std::sync::Arc;
 
 use baton_events::conversation::{Call, Outcome, ToolResult};
-use baton_events::messages::{Content, Message, Part, changed};
+use baton_events::memo::{Memo, key};
+use baton_events::messages::{self, Content, Message, Part, changed};
 use baton_events::protocol::{Failure, MessagesParams, answer};
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
 use baton_events::session::{EpisodeRef, Phase};
 use serde_json::Value;
+use uuid::Uuid;
 
 use self::stretch::{Stretch, Wanted};
 use super::{Ended, internal};
-use crate::gateway::{Services, conversation, page, resolve};
+use crate::gateway::{Services, conversation, memo, page, resolve};
+use crate::indexer;
 
 /// Most messages of an answer.
 const MESSAGES_MAX: usize = 500;
@@ -29,6 +32,11 @@ pub(in crate::gateway) async fn messages(
     asked: &MessagesParams,
     services: &Arc<Services>,
 ) -> Result<answer::Messages, Ended> {
+    if let Some((uuid, added)) = memo::meant(services, &asked.session) {
+        let services = services.clone();
+        let read = tokio::task::spawn_blocking(move || of_memo(&services, uuid, &added));
+        return Ok(read.await.map_err(|error| internal("reading what was added broke", error))??);
+    }
     let id = resolve::session(services, &asked.session).await?;
     let Some(row) = services.table.now().get(&id).cloned() else {
         return Err(resolve::unknown(&services.table.now(), id.as_str()).into());
@@ -62,6 +70,23 @@ pub(in crate::gateway) async fn messages(
         Ok::<_, Failure>(answer::Messages { session_id, episode_uuid, total, messages, next, focus, note })
     });
     Ok(read.await.map_err(|error| internal("reading the conversation broke", error))??)
+}
+
+/// What was added, as a conversation of whoever says something in it. Blocks for a disk read.
+fn of_memo(services: &Services, uuid: Uuid, added: &Memo) -> Result<answer::Messages, Failure> {
+    let words = memo::words(services, uuid, added);
+    let words = words.map_err(|error| internal("what was added cannot be read", error))?;
+    let items = indexer::memo_items(&words, added);
+    let all = messages::messages(&items);
+    let mut messages: Vec<answer::Message> = all.iter().take(MESSAGES_MAX).map(message).collect();
+    page::fitting(&mut messages);
+    Ok(answer::Messages {
+        session_id: key(uuid).to_string(),
+        episode_uuid: Some(uuid.to_string()),
+        total: all.len() as u64,
+        messages,
+        ..Default::default()
+    })
 }
 
 /// The messages of a stretch, as many as are wanted and fit, and the line of the next one. Messages of one line stay together,

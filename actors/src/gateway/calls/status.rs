@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{self, SPOOL_FILES_MAX, answer};
 use baton_events::redact::redact;
 use baton_events::session::Phase;
@@ -19,6 +20,13 @@ use crate::watcher::Overview;
 const LOOK: Duration = Duration::from_millis(300);
 /// Problems that are told one by one.
 const PROBLEMS: usize = 50;
+
+/// What was deleted or cleared, and can be found again.
+fn hidden(table: &SessionTable) -> u64 {
+    let sessions = table.iter().filter(|(_, row)| row.state.phase != Phase::Forgotten && table.is_deleted(row)).count();
+    let memos = table.memos().filter(|(uuid, row)| row.state.memo.is_some() && table.memo(*uuid).is_none()).count();
+    (sessions + memos + table.deleted_facts().count()) as u64
+}
 
 pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answer::Status, Ended> {
     let overview = tokio::time::timeout(LOOK, services.watcher.overview()).await.ok().and_then(Result::ok);
@@ -147,6 +155,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         problems,
         note: services.settings.now().note(),
         older_filter: (older > 0).then_some(older),
+        hidden: Some(hidden(&table)).filter(|hidden| *hidden > 0),
     })
 }
 

@@ -316,7 +316,7 @@ impl Call<'_> {
             confirm: self.arguments.flag("confirm"),
             command_id: self.command_id.clone(),
         };
-        let (cleared, done) = deleting::clear(asked, self.services).await?;
+        let (cleared, done) = deleting::clear(asked, self.services, self.out).await?;
         told(&cleared, done)
     }
 

@@ -4,7 +4,7 @@
 
 use baton_events::conversation::{Agent, Body, Item};
 use baton_events::envelope::StoredRecord;
-use baton_events::memo::{self, Memo};
+use baton_events::memo::{self, Memo, Source};
 use baton_events::projection::table::SessionTable;
 use baton_events::record::SessionId;
 use baton_events::schema::outcomes::Outcomes;
@@ -33,10 +33,12 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// Takes in an event of the home.
     pub(super) fn apply_home(&mut self, record: &StoredRecord) -> Result<(), Error> {
         let event = schema::home::decode(&record.kind, record.v, &record.data);
-        if !matches!(event, Ok(home::Event::GroupCleared { .. })) {
-            return Ok(());
-        }
         let table = self.options.table.now();
+        match event {
+            Ok(home::Event::GroupCleared { .. }) => {}
+            Ok(home::Event::GroupRestored { .. }) => return self.make_all_whole(&table),
+            _ => return Ok(()),
+        }
         for (session, row) in table.iter().filter(|(_, row)| table.is_deleted(row)) {
             tracing::debug!(%session, position = row.since.0, reason = "cleared", "episode leaves the memory");
             if self.store.holds(session)? {
@@ -68,7 +70,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
         self.left_out.suspect(&key, &current);
         let units = turns::units(&items(&words, memo));
-        let graph = graph::memo(&words, &memo.group, memo.time());
+        let graph = graph::memo(&words, memo.source, &memo.group, memo.time());
         let entry = Entry {
             session: &key,
             generation: 0,
@@ -120,10 +122,23 @@ fn words(chunks: &chunks::ChunkStore, key: &SessionId, memo: &Memo) -> Result<me
     schema::memo::decode_words(&text)
 }
 
-/// The text of a memo as a conversation of one who says one thing.
+/// The text of a memo as a conversation: of one who says one thing, or of those that it tells of.
 pub(crate) fn items(words: &memo::Words, memo: &Memo) -> Vec<Item> {
-    let body = Body::Prompt { text: words.text() };
-    vec![Item { line: 1, at: Some(memo.time()), uuid: None, message: None, sidechain: false, body }]
+    let item = |line, body| Item { line, at: Some(memo.time()), uuid: None, message: None, sidechain: false, body };
+    if memo.source != Source::Message {
+        return vec![item(1, Body::Prompt { text: words.text() })];
+    }
+    let head = memo::Words { body: String::new(), ..words.clone() };
+    // The name stands on the first line, the body begins on the third.
+    let said = memo::turns(&words.body).into_iter().map(|turn| {
+        let text = match turn.speaker {
+            Some(speaker) => format!("{speaker}: {}", turn.text),
+            None => turn.text.to_owned(),
+        };
+        let body = if turn.is_of_an_agent() { Body::Reply { text } } else { Body::Prompt { text } };
+        item(turn.line + 2, body)
+    });
+    std::iter::once(item(1, Body::Prompt { text: head.text() })).chain(said).collect()
 }
 
 /// A memo as what names the content of a session.

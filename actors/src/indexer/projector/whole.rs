@@ -27,16 +27,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             Some(_) => self.left_out.all_unreadable().into_iter().map(|(session, _)| session).take(LOOKED_AT).collect(),
         };
         for session in missing {
-            if let Some(uuid) = memo::of_key(session.as_str()) {
-                self.make_memo_whole(uuid, &table)?;
-                continue;
-            }
-            let Some(row) = table.get(&session).filter(|row| row.state.phase != Phase::Forgotten) else { continue };
-            if let Some(current) = &row.state.episode
-                && !self.store.holds(&session)?
-            {
-                self.put_shown(&session, row, current)?;
-            }
+            self.make_one_whole(&session, &table)?;
         }
         if self.made_whole.is_none() {
             // A daemon that was killed over it has left it to us.
@@ -44,6 +35,24 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
         self.made_whole = Some(Instant::now());
         Ok(())
+    }
+
+    /// Takes in all that is shown and that the memory does not hold: a group was cleared, and is found again.
+    pub(super) fn make_all_whole(&mut self, table: &SessionTable) -> Result<(), Error> {
+        let sessions: Vec<SessionId> = table.iter().map(|(session, _)| session.clone()).collect();
+        let memos = table.memos().map(|(uuid, _)| memo::key(uuid));
+        sessions.into_iter().chain(memos).try_for_each(|id| self.make_one_whole(&id, table))
+    }
+
+    fn make_one_whole(&mut self, id: &SessionId, table: &SessionTable) -> Result<(), Error> {
+        if let Some(uuid) = memo::of_key(id.as_str()) {
+            return self.make_memo_whole(uuid, table);
+        }
+        let Some(row) = table.get(id).filter(|row| row.state.phase != Phase::Forgotten) else { return Ok(()) };
+        match &row.state.episode {
+            Some(current) if !self.store.holds(id)? => self.put_shown(id, row, current),
+            _ => Ok(()),
+        }
     }
 
     /// Makes the current episode what the memory holds of its session; nothing, if it is deleted or cleared.

@@ -9,6 +9,9 @@ use uuid::Uuid;
 use super::{Fact, Node, group, key};
 use crate::memory::{Error, Searcher};
 
+/// Most sessions that [`Searcher::supporters`] names.
+const MOST_SUPPORTERS: usize = 500;
+
 /// What some sessions say of the world.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SaidBy {
@@ -29,6 +32,24 @@ impl Searcher {
     pub fn fact(&self, uuid: Uuid, exclude: &dyn Fn(&str) -> bool) -> Result<Option<Fact>, Error> {
         let found = super::fact(&self.snapshot(), key(uuid), exclude)?;
         Ok(found.filter(|fact| fact.uuid == uuid))
+    }
+
+    /// Which sessions support a fact, deleted or not; at most a few hundred.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn supporters(&self, uuid: Uuid, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<SessionId>, Error> {
+        let snapshot = self.snapshot();
+        let mut found = BTreeSet::new();
+        let term = Term::from_field_u64(snapshot.fields.subject, key(uuid));
+        group::for_each(&snapshot, &term, exclude, |address, segment, columns| {
+            let id = segment.id_of(address.doc_id).filter(|_| columns.label(address.doc_id).is_none());
+            if found.len() < MOST_SUPPORTERS {
+                found.extend(id.and_then(SessionId::new));
+            }
+        })?;
+        Ok(found.into_iter().collect())
     }
 
     /// The entity of a uuid, if a session that is not excluded has it.

@@ -57,7 +57,7 @@ impl Sieve<'_> {
 
     /// Whether a fact has to be read to know whether it is asked for.
     pub(super) fn reads(&self) -> bool {
-        !self.invalid.is_open() || !self.names.is_empty()
+        !self.invalid.is_open() || !self.valid.is_open() || !self.names.is_empty()
     }
 
     /// Whether a fact is asked for.

@@ -13,7 +13,9 @@ const HEAD_CHARS: usize = 90;
 /// How the digest marks what a person said.
 const PERSON: &str = "User: ";
 /// What the person who types prompts is called.
-const NAME: &str = "user";
+pub(in crate::graph) const NAME: &str = "user";
+/// What is said of them.
+pub(in crate::graph) const WHO: &str = "who types the prompts";
 /// Words that a question has at least whose answers can contradict each other.
 const QUESTION_WORDS: usize = 5;
 /// How such a question begins: it asks for one of several, and not whether to go on.
@@ -30,7 +32,7 @@ impl Walk<'_> {
             let (Body::Prompt { text } | Body::Answer { text }) = &item.body else { continue };
             let of = super::moment(item);
             for rule in preference::rules(self.gather.group(), text) {
-                let person = self.gather.mention(Label::Person, NAME, "who types the prompts", of, 1);
+                let person = self.gather.mention(Label::Person, NAME, WHO, of, 1);
                 let wanted = self.gather.mention(Label::Preference, &rule.text, "", of, 1);
                 if let (Some(person), Some(wanted)) = (person, wanted) {
                     let fact = format!("the user prefers: {}", rule.text);
@@ -64,18 +66,7 @@ impl Walk<'_> {
             let claims = self.answered(question, answer);
             return Settled { topic: one_line(question, HEAD_CHARS), value: answer.trim().to_owned(), claims };
         }
-        let text = text.strip_prefix(PERSON).unwrap_or(text);
-        let stances = stance::stances(text);
-        let mut claims = Claims::default();
-        for stance in &stances {
-            let more = stance.claims(self.gather.group());
-            claims.rests.extend(more.rests);
-            claims.settles.extend(more.settles);
-        }
-        match stances.iter().find_map(|stance| Some((stance.topic()?, stance.value()))) {
-            Some((topic, value)) => Settled { topic, value, claims },
-            None => Settled { topic: one_line(text, HEAD_CHARS), value: String::new(), claims },
-        }
+        settled(self.gather.group(), text.strip_prefix(PERSON).unwrap_or(text))
     }
 
     /// Another answer to the same question reverses the first, when it asks for one of several things.
@@ -95,8 +86,23 @@ impl Walk<'_> {
 }
 
 /// What a decision is about, how it is settled, and what that excludes.
-struct Settled {
-    topic: String,
-    value: String,
-    claims: Claims,
+pub(in crate::graph) struct Settled {
+    pub(in crate::graph) topic: String,
+    pub(in crate::graph) value: String,
+    pub(in crate::graph) claims: Claims,
+}
+
+/// What a sentence of choice settles.
+pub(in crate::graph) fn settled(group: &str, text: &str) -> Settled {
+    let stances = stance::stances(text);
+    let mut claims = Claims::default();
+    for stance in &stances {
+        let more = stance.claims(group);
+        claims.rests.extend(more.rests);
+        claims.settles.extend(more.settles);
+    }
+    match stances.iter().find_map(|stance| Some((stance.topic()?, stance.value()))) {
+        Some((topic, value)) => Settled { topic, value, claims },
+        None => Settled { topic: one_line(text, HEAD_CHARS), value: String::new(), claims },
+    }
 }

@@ -57,6 +57,23 @@ fn a_choice_is_read_from_its_sentence() {
     check("For the cache we use Memcached.", "memcached | - | ");
     check("I use a slice instead of a Vec here.", "(slice) | (vec) | ");
     check("Take the cookie in the header instead of the query", "(cookie) | (query) | in header");
+    check(
+        "I considered using axum instead of actix because of tower, but decided to keep actix because the team knows it.",
+        "actix | - | everywhere",
+    );
+    check("I thought about using redis instead of postgres, but we stay with postgres.", "postgres | - | everywhere");
+    check("I tried vitest instead of jest, but it failed, so I went back to jest.", "jest | - | everywhere");
+    check(
+        "Instead of tokio I first used smol because it is small; decided to use tokio in the end.",
+        "tokio | - | everywhere",
+    );
+    check("I decided not to use redis instead of postgres because of operations.", "- | redis | everywhere");
+    check("I decided against using docker because of the size.", "- | docker | everywhere");
+    check("I decided that we don't need kafka because a table is enough.", "- | kafka | everywhere");
+    check("We dropped GraphQL because nobody used it.", "- | graphql | everywhere");
+    check("I use Redis for the cache, but Postgres for the rest.", "redis | - | cache");
+    check("I chose rust over go because of safety.", "rust | go | everywhere");
+    check("I decided to keep the mutex because contention is low.", "(mutex) | - | everywhere");
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -69,6 +86,19 @@ fn what_settles_nothing() {
         "We might use sled for it.",
         "I would use tokio instead of threads.",
         "We tried Redis instead of Postgres.",
+        "I was about to use axum instead of actix because of tower; I reverted that because it broke.",
+        "I used axum instead of actix, but reverted that.",
+        "Using yarn instead of npm was considered and rejected because CI has npm.",
+        "The user asked why we chose sqlite instead of postgres because it does not scale.",
+        "The docs say: \"We decided to use MongoDB instead of Postgres because it scales.\"",
+        "The docs say: \"We decided to use MongoDB instead of Postgres.",
+        "According to the guide, use MongoDB instead of Postgres.",
+        "Redis was chosen over memcached by the previous team because of persistence.",
+        "I suggest using Redis instead of Postgres.",
+        "We used to use Redis instead of Postgres.",
+        "I looked at using Redis instead of Postgres.",
+        "One option is to use Redis instead of Postgres, another option is sled.",
+        "I decided to use neither redis nor memcached because a map is enough.",
         "It fails because the mock returns a string.",
         "This is used by the parser.",
         "the queue is full",
@@ -123,6 +153,13 @@ fn a_later_sentence_reverses_an_earlier_one() {
     check("Use Redis for job queues.", "Use RabbitMQ for the job queue.");
     check("We decided to use JWT instead of cookies.", "We switched from JWT to sessions.");
     check("Decided against Kafka.", "We use Kafka now, because the load has grown.");
+    check("I decided against using docker because of the size.", "I decided to use docker because CI needs it.");
+    check(
+        "I decided to keep the mutex because contention is low.",
+        "I decided to drop the mutex because contention is high.",
+    );
+    check("I decided to use port 8080 because 80 is taken.", "I decided to use port 9090 because 8080 is taken.");
+    check("I decided to use GraphQL because clients ask.", "We dropped GraphQL because nobody used it.");
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -144,5 +181,13 @@ fn what_only_looks_like_a_reversal() {
     check("We decided to use a queue.", "We don't use a queue here.");
     check("We use tokio.", "We replaced the loop with a stream.");
     check("Use Redis for the cache.", "Don't use Redis for the locks.");
+    check(
+        "I decided to use actix instead of axum because the team knows it.",
+        "I considered using axum instead of actix because of tower, but decided to keep actix because the team knows it.",
+    );
+    check("We use actix.", "I was about to use axum instead of actix; I reverted that.");
+    check("We use port 8080.", "The debugger uses port 9229.");
+    check("I decided to keep the mutex because contention is low.", "I dropped a mutex in the parser.");
+    check("I decided to use tokio.", "I decided to use rayon for the parser because it is data parallel.");
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

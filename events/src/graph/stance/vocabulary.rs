@@ -90,12 +90,13 @@ pub(super) const SCOPES: [&str; 14] = [
     "until",
 ];
 /// Phrases with such a word that says nothing of where.
-pub(super) const EVERYWHERE: [&str; 8] = [
+pub(super) const EVERYWHERE: [&str; 9] = [
     "from now on",
     "from here on",
     "in favour|favor of",
     "in general|future",
     "in the future",
+    "in the end",
     "depends on",
     "decided|decide|opted|opt|settled|settle for|on",
     "for good",
@@ -110,4 +111,50 @@ pub(super) const RIVALS: [(&str, &[&str]); 8] = [
     ("test runner of python", &["pytest", "unittest"]),
     ("spelling", &["british english", "american english", "british spelling", "american spelling"]),
     ("line endings", &["lf", "crlf"]),
+];
+/// What is only thought of, proposed or tried, or was so before.
+pub(super) const WEIGHING: [&str; 16] = [
+    "consider|considers|considered|considering",
+    "think|thinking|thought about|of",
+    "was|were about|going|tempted to",
+    "first used|tried|took|went|chose|had",
+    "at first",
+    "initially|originally|previously|formerly",
+    "the previous|former|old team",
+    "look|looked|looking at|into",
+    "evaluate|evaluated|evaluating",
+    "toyed|played|experimented|experimenting with",
+    "propose|proposed|proposing|suggest|suggested|suggesting",
+    "recommend|recommends|recommended|recommending",
+    "was|were considered",
+    "an|one|another option",
+    "used to",
+    "planned|planning to",
+];
+/// What says that somebody else says it, or asks.
+pub(super) const TELLING: [&str; 6] = [
+    "ask|asks|asked|asking|wonder|wonders|wondered|wondering why|whether|if|how|about",
+    "want|wants|wanted to know",
+    "according to",
+    "docs|documentation|readme|article|manual|guide|blog|linter|spec say|says|said|states|recommend|recommends",
+    "they|he|she said|says|say|wrote",
+    "for example",
+];
+/// Where a clause turns to something else.
+pub(super) const TURNING: [&str; 6] = ["but", "however", "yet", "although", "though", "finally"];
+/// What takes back what was said before.
+pub(super) const TAKING_BACK: [&str; 8] = [
+    "revert|reverted|reverting that|this|it|them|everything",
+    "undid|undo that|this|it",
+    "roll|rolled it|that|this back",
+    "rolled back",
+    "back out|back it out",
+    "took|take it|that out",
+    "rejected it|that|this",
+    "abandoned it|that|this",
+];
+/// What may stand before the verb where nobody else is spoken of.
+pub(super) const BARE: [&str; 20] = [
+    "i", "we", "let's", "to", "decided", "decide", "will", "we'll", "i'll", "now", "always", "please", "also", "just",
+    "should", "must", "have", "and", "but", "so",
 ];

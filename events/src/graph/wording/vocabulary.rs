@@ -7,8 +7,10 @@ pub(super) const DETERMINERS: [&str; 19] = [
     "no", "two", "both", "all",
 ];
 /// What may stand before a name and adds nothing to it.
-pub(super) const FILLERS: [&str; 12] =
-    ["plain", "simply", "simple", "just", "only", "old", "new", "existing", "always", "rather", "good", "normal"];
+pub(super) const FILLERS: [&str; 14] = [
+    "plain", "simply", "simple", "just", "only", "old", "new", "existing", "always", "rather", "good", "normal",
+    "using", "adopting",
+];
 /// Pronouns and the like: who says these names nothing.
 pub(super) const IDLE: [&str; 32] = [
     "it",

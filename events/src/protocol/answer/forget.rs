@@ -20,6 +20,12 @@ pub struct Forget {
     /// Of a project: how many notes and facts go that were added to it, for good.
     #[serde(skip_serializing_if = "is_zero")]
     pub notes: u64,
+    /// Of these, what was named one by one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub note_ids: Vec<String>,
+    /// With `undo`: how many episodes, notes and facts that were deleted or cleared are found again.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub found_again: u64,
     /// Files of conversations and notes that were deleted; where it was only looked, that are there to be deleted. What the
     /// memory holds is not counted.
     pub files: u64,

@@ -87,6 +87,7 @@ first_version! {
     HandoffOfferedV1 = "handoff_offered",
     HandoffClaimedV1 = "handoff_claimed",
     EpisodeDeletedV1 = "episode_deleted",
+    EpisodeRestoredV1 = "episode_restored",
 }
 
 #[derive(Serialize, Deserialize)]
@@ -384,6 +385,11 @@ pub(super) struct HandoffClaimedV1 {
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct EpisodeDeletedV1 {
+    pub(super) episode: String,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct EpisodeRestoredV1 {
     pub(super) episode: String,
 }
 

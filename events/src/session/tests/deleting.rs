@@ -38,3 +38,22 @@ fn what_has_no_episode_has_none_to_delete() {
          33s delete                   -> refused: forgotten",
     );
 }
+
+#[test]
+fn a_deleted_or_cleared_episode_is_found_again_when_it_is_wanted_back() {
+    after(
+        INDEXED,
+        "30s show                     -> | indexed end=explicit episode=1
+         31s delete                   -> deleted | indexed end=explicit episode=1(deleted)
+         32s show hash=2              -> refused: wrong episode
+         33s show                     -> shown | indexed end=explicit episode=1
+         34s show                     -> | indexed end=explicit episode=1
+         35s show cleared             -> shown | indexed end=explicit episode=1
+         36s untrack                  -> stopped | unindexed(untracked) end=explicit episode=1
+         37s delete                   -> deleted | unindexed(untracked) end=explicit episode=1(deleted)
+         38s show                     -> shown | unindexed(untracked) end=explicit episode=1
+         39s forget                   -> forgotten | forgotten
+         40s show                     -> refused: forgotten",
+    );
+    after(OPEN, "20s show -> refused: wrong episode");
+}

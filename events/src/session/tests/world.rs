@@ -154,6 +154,10 @@ impl World {
             "delete" => Command::DeleteEpisode {
                 episode: episode_uuid(&session(), &ContentHash([number("hash=").unwrap_or(1) as u8; 32])),
             },
+            "show" => Command::RestoreEpisode {
+                episode: episode_uuid(&session(), &ContentHash([number("hash=").unwrap_or(1) as u8; 32])),
+                is_cleared: words.contains(&"cleared"),
+            },
             other => panic!("no such wish: {other}"),
         }
     }
@@ -243,6 +247,7 @@ fn name(event: &Event) -> String {
         Event::HandoffOffered { .. } => "offered".to_owned(),
         Event::HandoffClaimed { .. } => "claimed".to_owned(),
         Event::EpisodeDeleted { .. } => "deleted".to_owned(),
+        Event::EpisodeRestored { .. } => "shown".to_owned(),
     }
 }
 

@@ -105,7 +105,7 @@ pub(super) async fn forgotten(asked: &ForgetParams, services: &Arc<Services>) ->
         let target = named(services, text).await?;
         let phase = services.table.now().get(&target.id).map(|row| row.state.phase);
         if phase != Some(Phase::Forgotten) {
-            let message = format!("session {} is not forgotten", target.id);
+            let message = format!("session {} is neither forgotten nor deleted", target.id);
             return Err(failure(code::INVALID_PARAMS, message).into());
         }
         sessions.push(target);
@@ -137,11 +137,13 @@ fn check(asked: &ForgetParams) -> Result<(), Failure> {
         ));
     }
     // With notes of a project the date is theirs.
-    let is_range = asked.project.is_some() || (asked.before.is_some() && asked.notes_of.is_none());
+    let is_range =
+        asked.project.is_some() || (asked.all && asked.undo) || (asked.before.is_some() && asked.notes_of.is_none());
     match (asked.sessions.is_empty(), is_range) {
-        (true, false) => {
-            Err(failure(code::INVALID_PARAMS, "name sessions, a project, or a date before which they were"))
-        }
+        (true, false) => Err(failure(
+            code::INVALID_PARAMS,
+            "name sessions, a project, a date before which they were, or with `--undo` all",
+        )),
         (false, true) => Err(failure(code::INVALID_PARAMS, "name either sessions, or a project and a date")),
         _ => Ok(()),
     }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use baton_events::memo;
+use baton_events::memo::key;
+use baton_events::projection::table::SessionTable;
 use baton_events::protocol::ForgetParams;
 use baton_events::record::SessionId;
 use uuid::Uuid;
 
-use crate::gateway::{Services, resolve};
+use crate::gateway::{Services, memo, resolve};
 
 /// What was added to the project that is to be forgotten, in the time that is meant.
 pub(super) fn of_project(services: &Services, asked: &ForgetParams) -> Vec<Uuid> {
@@ -22,16 +23,44 @@ pub(super) fn of_project(services: &Services, asked: &ForgetParams) -> Vec<Uuid>
     table.memos().map(|(uuid, _)| uuid).filter(is_meant).collect()
 }
 
+/// What was added and is named by itself, and the names of something else.
+pub(super) fn named(services: &Services, asked: &ForgetParams) -> (Vec<Uuid>, Vec<String>) {
+    let table = services.table.now();
+    let mut notes = Vec::new();
+    let others = asked.sessions.iter().filter(|text| match memo_of(&table, text) {
+        Some(uuid) => {
+            if !notes.contains(&uuid) {
+                notes.push(uuid);
+            }
+            false
+        }
+        None => true,
+    });
+    let others = others.cloned().collect();
+    (notes, others)
+}
+
+/// A note that is not deleted yet, cleared or not.
+fn memo_of(table: &SessionTable, text: &str) -> Option<Uuid> {
+    let uuid = memo::named(table, text)?;
+    table.memo_row(uuid).filter(|row| row.state.memo.is_some()).map(|_| uuid)
+}
+
 /// Deletes them: the ids under which the memory's files may still have them.
 pub(super) async fn delete(services: &Arc<Services>, notes: Vec<Uuid>, problems: &mut Vec<String>) -> Vec<SessionId> {
     let mut deleted = Vec::with_capacity(notes.len());
     for uuid in notes {
         match services.memos.delete(uuid, None).await {
-            Ok(_) => deleted.push(memo::key(uuid)),
+            Ok(_) => deleted.push(key(uuid)),
             Err(error) => problems.push(format!("note {uuid}: {error}")),
         }
     }
     deleted
+}
+
+/// `2 notes`.
+pub(super) fn counted(notes: u64) -> String {
+    if notes == 1 { "1 note".to_owned() } else { format!("{notes} notes") }
 }
 
 /// ` and 2 notes`, or nothing.

@@ -1,0 +1,134 @@
+//! What was deleted or cleared and has not gone: episodes, notes and facts that a person can have found again.
+
+use std::sync::Arc;
+
+use baton_events::memo;
+use baton_events::protocol::{Failure, ForgetParams, code};
+use baton_events::record::SessionId;
+use baton_events::session::Phase;
+use uuid::Uuid;
+
+use super::{Done, Work, not_done};
+use crate::gateway::connection::failure;
+use crate::gateway::{Services, memo as notes, resolve};
+use crate::limits;
+use crate::session::{Switch, Switched};
+
+/// What is to be found again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hidden {
+    /// The group that was cleared; `Some(None)`: all.
+    group: Option<Option<String>>,
+    /// Sessions whose episode was deleted, or cleared with its group.
+    pub(super) sessions: Vec<SessionId>,
+    /// Notes and triplets that were cleared with their group.
+    memos: Vec<Uuid>,
+    /// Facts that were deleted.
+    facts: Vec<Uuid>,
+}
+
+impl Hidden {
+    /// How many episodes, notes and facts there are.
+    pub(super) fn count(&self) -> usize {
+        self.sessions.len() + self.memos.len() + self.facts.len()
+    }
+}
+
+/// What a call wants found again, and what of its names is something else.
+pub(super) fn chosen(asked: &ForgetParams, services: &Services) -> Result<(Hidden, Vec<String>), Failure> {
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let mut hidden = Hidden::default();
+    let mut others = Vec::new();
+    for text in &asked.sessions {
+        if let Some(session) =
+            resolve::among(&table, text).filter(|id| table.get(id).is_some_and(|row| table.is_deleted(row)))
+        {
+            hidden.sessions.push(session);
+        } else if let Some(uuid) = notes::named(&table, text) {
+            let state = table.memo_row(uuid).map(|row| row.state.clone()).unwrap_or_default();
+            if state.memo.is_none() {
+                let message = format!("note {uuid} was deleted with its words, which are nowhere any more");
+                return Err(failure(code::INVALID_PARAMS, message));
+            }
+            hidden.memos.extend(Some(uuid).filter(|uuid| table.memo(*uuid).is_none()));
+        } else if let Some(fact) =
+            Uuid::try_parse(text).ok().filter(|uuid| table.deleted_facts().any(|fact| fact == *uuid))
+        {
+            hidden.facts.push(fact);
+        } else {
+            others.push(text.clone());
+        }
+    }
+    let group = match (&asked.project, asked.all) {
+        (_, true) => None,
+        (Some(text), false) => Some(resolve::project(&table, &settings, text).unwrap_or_else(|_| text.clone())),
+        (None, false) if asked.before.is_some() => None,
+        (None, false) => return Ok((hidden, others)),
+    };
+    // Of all that was cleared only what is older than a date can come back one by one.
+    hidden.group = asked.before.is_none().then(|| group.clone());
+    let is_in_time = |at: i64| asked.before.is_none_or(|before| at < before);
+    let rows = table.iter().filter(|(_, row)| row.state.phase != Phase::Forgotten && table.is_deleted(row));
+    let rows = rows.filter(|(_, row)| group.as_deref().is_none_or(|group| resolve::is_in(&row.state, group)));
+    let rows = rows.filter(|(_, row)| is_in_time(row.state.last_activity().0));
+    hidden.sessions.extend(rows.map(|(id, _)| id.clone()));
+    let memos = table.memos().filter(|(uuid, _)| table.memo(*uuid).is_none());
+    hidden.memos.extend(memos.filter_map(|(uuid, row)| {
+        let memo = row.state.memo.as_ref()?;
+        let is_meant = group.as_deref().is_none_or(|group| memo.group == group) && is_in_time(memo.at.0);
+        is_meant.then_some(uuid)
+    }));
+    if asked.all {
+        hidden.facts.extend(table.deleted_facts());
+    }
+    Ok((hidden, others))
+}
+
+/// Has it found again. The group first: most comes back with it.
+pub(super) async fn restore(services: &Arc<Services>, hidden: Hidden, work: &Work, done: &mut Done) {
+    let problem = |what: String, error: &dyn std::fmt::Display| format!("{what}: {error}");
+    if let Some(group) = &hidden.group
+        && let Err(error) = services.memos.restore_group(group.as_deref(), None).await
+    {
+        done.problems.push(problem("what was cleared".to_owned(), &error));
+    }
+    for id in hidden.sessions {
+        let table = services.table.now();
+        let row = table.get(&id).filter(|row| table.is_deleted(row));
+        if let Some(row) = row
+            && let Some(episode) = row.state.episode.as_ref().map(|episode| episode.uuid)
+        {
+            let is_cleared = row.state.deleted != Some(episode);
+            let switch = Switch::RestoreEpisode { episode, is_cleared };
+            match services.supervisor.switch(&id, switch, limits::SESSION_CALL).await {
+                Ok(Switched::Done { .. }) => {}
+                switched => done.problems.push(not_done(&id, switched)),
+            }
+            // Deleted by itself and cleared with its group since: two hands took it away.
+            let table = services.table.now();
+            if !is_cleared && table.get(&id).is_some_and(|row| table.is_deleted(row)) {
+                let switch = Switch::RestoreEpisode { episode, is_cleared: true };
+                if let Err(error) = services.supervisor.switch(&id, switch, limits::SESSION_CALL).await {
+                    done.problems.push(problem(format!("session {id}"), &error));
+                }
+            }
+        }
+        work.step();
+    }
+    for uuid in hidden.memos {
+        if let Err(error) = services.memos.restore(uuid, None).await {
+            done.problems.push(problem(memo::key(uuid).to_string(), &error));
+        }
+        work.step();
+    }
+    for fact in hidden.facts {
+        if let Err(error) = services.memos.restore_fact(fact, None).await {
+            done.problems.push(problem(format!("fact {fact}"), &error));
+        }
+        work.step();
+    }
+    let position = services.table.now().position();
+    if services.indexer.caught_up(position, limits::PURGE).await.is_err() {
+        done.problems.push("the searchable memory has not taken it in yet; `baton status` tells why".to_owned());
+    }
+}

@@ -1,0 +1,150 @@
+//! What was deleted or cleared is found again when a person wants it, and stays so whatever becomes of daemon, memory and home.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::mcp::agent::Agent;
+use crate::record::memory;
+use crate::world::{World, id, list, text};
+
+fn undo(world: &World, arguments: &[&str]) -> Value {
+    let all: Vec<&str> = ["forget", "--undo"].iter().chain(arguments).copied().collect();
+    world.json(&all)
+}
+
+/// How many sessions and notes a search finds, by every way that there is to come back to it.
+fn check(world: &World, word: &str, expected: usize, way: &str) {
+    assert_eq!(world.found(word).len(), expected, "{way}");
+    world.kill();
+    assert_eq!(world.found(word).len(), expected, "{way}, killed");
+    world.stop();
+    let before = memory(world.home());
+    fs::remove_dir_all(world.home().join("memory")).unwrap();
+    assert_eq!(world.found(word).len(), expected, "{way}, the memory built anew");
+    world.stop();
+    assert_eq!(memory(world.home()), before, "I-5: {way}");
+    let file = world.path("all.jsonl");
+    world.ok(&["log", "export", "-o", file.to_str().unwrap()]);
+    let other = World::new();
+    other.ok(&["log", "import", file.to_str().unwrap()]);
+    assert_eq!(other.found(word).len(), expected, "{way}, imported");
+    assert_eq!(other.json(&["log", "verify"])["clean"], true, "{way}");
+}
+
+#[test]
+fn a_deleted_episode_comes_back_when_a_person_says_so() {
+    let world = World::new();
+    world.transcript("-work-one", &id(1)).prompt("where does the axolotl live?").reply("In src/lake.rs.");
+    let uuid = world.close(&id(1));
+    let agent = Agent::start(&world);
+    let deleted = agent.call("delete_episode", json!({"uuid": uuid})).ok();
+    assert!(text(&deleted["message"]).contains(&format!("baton forget --undo {}", id(1))), "{deleted}");
+    agent.end();
+    for (arguments, says) in [
+        (["show", &id(1)], "baton forget --undo"),
+        (["explain", &id(1)], "its episode was deleted"),
+        (["close", &id(1)], "baton forget --undo"),
+    ] {
+        let told = world.ok(&arguments).out;
+        assert!(told.contains(says) && !told.contains("No episode yet"), "{arguments:?}: {told}");
+    }
+    let dry = undo(&world, &[&id(1), "--dry-run"]);
+    assert_eq!((&dry["found_again"], world.found("axolotl").len()), (&json!(1), 0), "{dry}");
+    let back = undo(&world, &[&id(1)]);
+    assert_eq!((&back["status"], &back["found_again"]), (&json!("success"), &json!(1)), "{back}");
+    assert_eq!(world.show(&id(1))["episode_uuid"], json!(uuid), "the same episode");
+    check(&world, "axolotl", 1, "deleted and back");
+    let told = world.ok(&["explain", &id(1)]).out;
+    assert!(told.contains(&format!("episode {uuid} is found again")), "{told}");
+    let again = world.run(&["forget", "--undo", &id(1)]);
+    assert!(again.code != 0 && again.err.contains("neither forgotten nor deleted"), "{}", again.err);
+}
+
+#[test]
+fn a_cleared_group_and_all_that_was_cleared_come_back() {
+    let world = World::new();
+    world.transcript("-work-one", &id(1)).prompt("the first narwhal").reply("yes");
+    world.transcript("-work-two", &id(2)).prompt("the second narwhal").reply("yes");
+    world.ok(&["sync"]);
+    // What lies there unread is cleared all the same.
+    world.transcript("-work-one", &id(3)).prompt("the last narwhal").reply("yes");
+    let agent = Agent::start(&world);
+    agent.call("add_memory", json!({"name": "N", "episode_body": "the third narwhal", "group_id": "-work-one"})).ok();
+    let cleared = agent.call("clear_graph", json!({"group_ids": "-work-one", "confirm": true})).ok();
+    assert_eq!((&cleared["sessions"], &cleared["notes"]), (&json!(2), &json!(1)), "{cleared}");
+    assert!(text(&cleared["message"]).contains("baton forget --undo --project"), "{cleared}");
+    assert_eq!(world.found("narwhal"), [id(2)]);
+    let told = world.ok(&["explain", &id(1)]).out;
+    assert!(told.contains("was cleared (`clear_graph`)"), "{told}");
+    undo(&world, &["--project=-work-one"]);
+    check(&world, "narwhal", 4, "a group");
+    // One session alone, of a group that stays cleared.
+    let cleared = agent.call("clear_graph", json!({"confirm": true})).ok();
+    assert_eq!((&cleared["sessions"], &cleared["notes"]), (&json!(3), &json!(1)), "{cleared}");
+    assert_eq!(world.found("narwhal"), [""; 0]);
+    // Another group does not bring back what was cleared with all.
+    agent.call("track_session", json!({"session_id": id(1), "group_id": "elsewhere"})).ok();
+    assert_eq!(world.found("narwhal"), [""; 0]);
+    undo(&world, &[&id(2)]);
+    assert_eq!(world.found("narwhal"), [id(2)]);
+    let back = undo(&world, &["--all"]);
+    assert_eq!(back["found_again"], 3, "{back}");
+    check(&world, "narwhal", 4, "all");
+    agent.end();
+}
+
+#[test]
+fn a_deleted_fact_is_told_no_more_and_comes_back() {
+    let world = World::new();
+    let agent = Agent::start(&world);
+    let triplet = json!({"source_node_name": "flamingo", "edge_name": "PREFERS", "target_node_name": "zanzibar",
+        "fact": "flamingo is deployed on host zanzibar", "group_id": "zoo"});
+    let stated = agent.call("add_triplet", triplet.clone()).ok();
+    let fact = text(&stated["edges"][0]["uuid"]);
+    let facts = |query: Value| list(&agent.call("search_memory_facts", query).ok()["facts"]).len();
+    assert_eq!(facts(json!({"query": "zanzibar", "edge_types": ["PREFERS"]})), 1, "a name that is one of ours too");
+    let deleted = agent.call("delete_entity_edge", json!({"uuid": fact})).ok();
+    assert!(text(&deleted["message"]).contains("add_triplet"), "{deleted}");
+    // Nor is it told as what was noted.
+    assert_eq!((facts(json!({"query": "zanzibar"})), world.found("zanzibar").len()), (0, 0));
+    assert_eq!(agent.call("search_nodes", json!({"query": "zanzibar"})).ok()["nodes"], json!([]));
+    agent.call("add_triplet", triplet).ok();
+    assert_eq!(facts(json!({"query": "zanzibar"})), 1);
+    // A fact of a note: the note stays, and the fact comes back.
+    let note = json!({"name": "Deploys", "episode_body": "The capybara is deployed on Tuesdays.", "group_id": "zoo"});
+    let note = text(&agent.call("add_memory", note).ok()["episode_uuid"]);
+    let found = agent.call("search_memory_facts", json!({"query": "capybara Tuesdays"})).ok();
+    assert_eq!(list(&found["facts"])[0]["fact"], "Deploys: The capybara is deployed on Tuesdays.", "{found}");
+    let fact = text(&found["facts"][0]["uuid"]);
+    let deleted = agent.call("delete_entity_edge", json!({"uuid": fact})).ok();
+    assert!(text(&deleted["message"]).contains(&note), "{deleted}");
+    assert_eq!((facts(json!({"query": "capybara"})), world.found("capybara").len()), (0, 1));
+    let back = undo(&world, &[&fact]);
+    assert_eq!((&back["found_again"], facts(json!({"query": "capybara"}))), (&json!(1), 1), "{back}");
+    agent.end();
+}
+
+#[test]
+fn a_note_is_named_by_the_beginning_of_its_uuid() {
+    let world = World::new();
+    let agent = Agent::start(&world);
+    let note = json!({"name": "Pref", "episode_body": "The user prefers tabs over the quokka.", "group_id": "zoo"});
+    let uuid = text(&agent.call("add_memory", note).ok()["episode_uuid"]);
+    agent.end();
+    let short = &uuid[..8];
+    let printed = world.ok(&["search", "quokka"]).out;
+    assert!(printed.contains(short) && !printed.contains("memory:"), "{printed}");
+    for named in [short.to_owned(), format!("memory:{}", &uuid[..4]), uuid.clone()] {
+        assert_eq!(world.show(&named)["episode_uuid"], json!(uuid), "{named}");
+        let said = world.json(&["show", &named, "--messages"]);
+        assert!(said.to_string().contains("quokka"), "{named}: {said}");
+    }
+    let shown = world.ok(&["show", short]).out;
+    assert!(!shown.contains("summary by a model") && !shown.contains("messages"), "{shown}");
+    let gone = world.json(&["forget", short, "--yes"]);
+    assert_eq!((&gone["status"], &gone["notes"]), (&json!("success"), &json!(1)), "{gone}");
+    assert_eq!(world.found("quokka"), [""; 0]);
+    let back = world.run(&["forget", "--undo", &uuid]);
+    assert!(back.code != 0 && back.err.contains("nowhere any more"), "{}", back.err);
+}
