@@ -544,6 +544,9 @@ impl During {
 pub struct EpisodesParams {
     /// Only those of these groups; none: all.
     pub groups: Vec<String>,
+    /// Only these, by their uuids or by the sessions'; none: all. A subagent's is told where it is named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uuids: Vec<String>,
     /// How many.
     pub limit: u32,
     /// Whether to wait until all history is read.
@@ -557,7 +560,8 @@ pub struct EpisodesParams {
 
 impl Default for EpisodesParams {
     fn default() -> Self {
-        Self { groups: Vec::new(), limit: ten(), wait: false, cursor: None, caller: Caller::default() }
+        let (groups, uuids) = (Vec::new(), Vec::new());
+        Self { groups, uuids, limit: ten(), wait: false, cursor: None, caller: Caller::default() }
     }
 }
 

@@ -476,7 +476,8 @@ proptest! {
             query: text, groups, limit, center, relations: words.clone(), valid: during.clone(), invalid: during, wait,
             cursor, caller: caller.clone(),
         })?;
-        comes_back(&protocol::EpisodesParams { groups: words, limit, wait, cursor: dir, caller })?;
+        let uuids = words.clone();
+        comes_back(&protocol::EpisodesParams { groups: words, uuids, limit, wait, cursor: dir, caller })?;
 
         let call = protocol::Call { jsonrpc: "2.0", id: 7, method: "m", params: &params };
         let line = serde_json::to_string(&call).unwrap();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use baton_events::memo::{self, Memo};
 use baton_events::projection::table::Row;
-use baton_events::protocol::{EpisodesParams, Failure, Progress, answer, method};
+use baton_events::protocol::{EpisodesParams, Failure, Progress, answer, code, method};
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
 use baton_events::session::EpisodeRef;
@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::search::{Ready, asking, ready};
 use super::{Ended, internal};
-use crate::gateway::connection::Out;
+use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, conversation, graph, lazy, memo as added, page, resolve, shown};
 
 /// What stands at the end of an episode that is too long for an answer.
@@ -22,6 +22,10 @@ const CUT: &str = "\n… cut; `baton show` has the whole";
 
 /// Unreadable episodes after which an answer looks no further: then it is the disk.
 const UNREADABLE_MOST: u64 = 10;
+/// Characters of what was asked for that a refusal repeats.
+const SHOWN_CHARS: usize = 60;
+/// Least characters of a session's id that name it: as many as answers show to people.
+const SHORT_ID_CHARS: usize = 8;
 /// How often a waiting client is told how far things are.
 const TELL: Duration = Duration::from_millis(100);
 
@@ -34,7 +38,7 @@ pub(in crate::gateway) async fn episodes(
     services: &Arc<Services>,
     out: &Out,
 ) -> Result<answer::Episodes, Ended> {
-    let question = page::Question::new(method::EPISODES, &[&asked.groups]);
+    let question = page::Question::new(method::EPISODES, &[&asked.groups, &asked.uuids]);
     let behind = asked.cursor.as_deref().map(|cursor| key(&question, cursor)).transpose()?;
     let asking = asking(services, &asked.caller, "");
     let known = resolve::only_group(services, &asked.groups);
@@ -45,12 +49,17 @@ pub(in crate::gateway) async fn episodes(
     let groups = resolve::groups(&table, &settings, &asked.groups)?;
     let (reading, telling) = (services.clone(), out.clone());
     let limit = page::entries(asked.limit);
+    let asked_for = asked.uuids.first().cloned();
+    let named = Named(asked.uuids);
     let found = tokio::task::spawn_blocking(move || {
         let mut found = Found::default();
         let mut listed: Vec<(Key, Listed)> = Vec::new();
         for (uuid, _) in table.memos() {
             let Some((_, memo)) = table.memo(uuid) else { continue };
             let key = (Reverse(memo.at.0), memo::key(uuid));
+            if !named.holds(&key.1, Some(uuid)) {
+                continue;
+            }
             if behind.as_ref().is_none_or(|behind| key > *behind) && !shown::is_memo_hidden(&settings, &groups, memo) {
                 listed.push((key, Listed::Memo(uuid, memo.clone())));
             }
@@ -59,7 +68,10 @@ pub(in crate::gateway) async fn episodes(
             if row.state.episode.is_none() || graph::hidden(&table, &settings, &groups, id.as_str()) {
                 continue;
             }
-            if row.state.is_subagent() {
+            if !named.holds(id, row.state.episode.as_ref().map(|episode| episode.uuid)) {
+                continue;
+            }
+            if row.state.is_subagent() && named.0.is_empty() {
                 found.subagents += 1;
                 continue;
             }
@@ -105,6 +117,12 @@ pub(in crate::gateway) async fn episodes(
     });
     let found = found.await.map_err(|error| internal("reading the episodes broke", error))?;
     let Some(found) = found else { return Err(Ended::ClientGone) };
+    if let Some(first) = asked_for.filter(|_| found.episodes.is_empty() && found.unreadable == 0) {
+        let first: String = redact(&first).chars().take(SHOWN_CHARS).collect();
+        let message =
+            format!("no episode {first:?} is known; recall and get_episodes tell sessions' ids and episodes' uuids");
+        return Err(failure(code::NOT_FOUND, message).into());
+    }
     let next = found.last.as_ref().filter(|_| found.more);
     Ok(answer::Episodes {
         message: message(found.episodes.len(), found.unreadable),
@@ -114,6 +132,21 @@ pub(in crate::gateway) async fn episodes(
         subagents_left_out: found.subagents,
         freshness,
     })
+}
+
+/// Episodes that are asked for by name; none: all.
+struct Named(Vec<String>);
+
+impl Named {
+    /// Whether one is asked for: by its uuid, its session's id, or the beginning of that.
+    fn holds(&self, id: &SessionId, uuid: Option<Uuid>) -> bool {
+        let uuid = uuid.map(|uuid| uuid.to_string());
+        let is = |name: &String| {
+            let begins = name.len() >= SHORT_ID_CHARS && id.as_str().starts_with(name.as_str());
+            begins || uuid.as_deref() == Some(name.as_str())
+        };
+        self.0.is_empty() || self.0.iter().any(is)
+    }
 }
 
 /// What an answer is made of.
@@ -228,6 +261,23 @@ fn bounded(content: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_episode_is_asked_for_by_its_uuid_or_its_session() {
+        let (id, uuid) = (SessionId::new("7acd37a8-1111").unwrap(), Uuid::from_u128(7));
+        let check = |names: &[&str], expected: bool| {
+            let named = Named(names.iter().map(|name| (*name).to_owned()).collect());
+            assert_eq!(named.holds(&id, Some(uuid)), expected, "{names:?}");
+        };
+        check(&[], true);
+        check(&["7acd37a8-1111"], true);
+        check(&["x", "7acd37a8"], true);
+        check(&["7acd37a"], false);
+        check(&[&uuid.to_string()], true);
+        check(&["memory:7"], false);
+        let note = Named(vec![uuid.to_string()]);
+        assert!(note.holds(&memo::key(uuid), Some(uuid)));
+    }
 
     #[test]
     fn a_cursor_is_the_key_of_the_last_one() {

@@ -163,6 +163,7 @@ impl Call<'_> {
     async fn episodes(&self) -> Result<answer::ToolResult, Ended> {
         let asked = EpisodesParams {
             groups: self.places("group_ids"),
+            uuids: self.arguments.texts("episode_uuids"),
             limit: self.arguments.count("max_episodes"),
             wait: self.arguments.flag("wait"),
             cursor: self.arguments.text("cursor"),

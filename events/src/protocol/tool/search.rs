@@ -79,6 +79,7 @@ pub(super) const TOOLS: &[Tool] = &[
         listed: true,
         arguments: &[
             renamed("group_ids", &["group_id"], Kind::Texts, GROUPS),
+            argument("episode_uuids", Kind::Texts, "Only these, or sessions' ids."),
             renamed("max_episodes", &["last_n"], TEN, "How many."),
             WAIT,
             CURSOR,
