@@ -16,6 +16,10 @@ use crate::conversation::Outcome;
 
 /// Rounds before the end in which what is said to be open is taken to be open still.
 const LAST_ROUNDS: usize = 3;
+/// Words for what was said before: where nothing but them says what is put off, that joins it.
+const POINTING: [&str; 5] = ["it", "that", "this", "them", "these"];
+/// What is put off in fewer words says too little alone.
+const TELLING_WORDS: usize = 4;
 /// A longer prompt is a description or something pasted, in bytes.
 const MAX_PROMPT_BYTES: usize = 1_500;
 
@@ -132,7 +136,7 @@ fn unheard(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Pointed> {
     })
 }
 
-/// What a person put off in their last prompts.
+/// What a person put off in their last prompts, with what they said before where it says too little alone.
 fn put_off(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let mut found = Vec::new();
     let last = timeline.rounds.len().saturating_sub(LAST_ROUNDS).max(1);
@@ -140,11 +144,23 @@ fn put_off(timeline: &Timeline<'_>) -> Vec<Pointed> {
         if prompt.text.len() > MAX_PROMPT_BYTES {
             continue;
         }
-        let later = choice::clauses(prompt.text).filter(|clause| {
+        let clauses: Vec<&str> = choice::clauses(prompt.text).collect();
+        for (at, clause) in clauses.iter().enumerate() {
             let phrase = Phrase::of(clause);
-            phrase.has_any(&choice::LATER) && !phrase.asks()
-        });
-        found.extend(later.map(|clause| pointed(&format!("User: {clause}"), prompt)));
+            if !phrase.has_any(&choice::LATER) || phrase.asks() {
+                continue;
+            }
+            // Alone `not today though` says nothing of what is put off.
+            let before = at.checked_sub(1).and_then(|before| clauses.get(before));
+            let says_little =
+                phrase.words().count() < TELLING_WORDS || phrase.words().any(|word| POINTING.contains(&word));
+            let told = match before.filter(|_| says_little) {
+                Some(before) if before.ends_with(['.', '!', '?', ',', ';', ':']) => format!("User: {before} {clause}"),
+                Some(before) => format!("User: {before}. {clause}"),
+                None => format!("User: {clause}"),
+            };
+            found.push(pointed(&told, prompt));
+        }
     }
     found
 }
