@@ -9,6 +9,7 @@ mod answers;
 mod calls;
 mod connection;
 mod conversation;
+mod digests;
 mod family;
 mod glance;
 mod graph;
@@ -62,6 +63,7 @@ use crate::watcher;
 use guests::Guests;
 use socket::Listening;
 
+pub use digests::Digests;
 pub use socket::{Endpoint, Error as SocketError};
 
 /// How often refusals of other users are told.
@@ -122,6 +124,8 @@ pub struct Services {
     pub verifying: Arc<Semaphore>,
     /// What copies of forgotten sessions are known by.
     pub remains: Arc<Remains>,
+    /// What conversations come to that were asked for lately.
+    pub digests: Arc<Digests>,
     /// What is ready to be handed over.
     pub handoffs: Arc<handoff::Handoffs>,
     /// Set to `true` to stop the daemon.

@@ -198,6 +198,7 @@ impl System {
             scale: Arc::default(),
             verifying: Arc::new(Semaphore::new(1)),
             remains: remains.clone(),
+            digests: Arc::default(),
             handoffs: Arc::default(),
             stop,
         };

@@ -2,17 +2,21 @@
 //! most, within a budget of tokens.
 //!
 //! A few kinds of question are known by plain words ([`Kind`]); what they ask for counts more then. Everything here is
-//! pure: sessions with their episodes come in, entries go out.
+//! pure: sessions with their episodes come in, entries go out, and of them those that answer are [`told`].
 
 mod asked;
 mod gathered;
+mod note;
 mod open;
 #[cfg(test)]
 mod tests;
+mod told;
 
-pub use asked::{Asked, Kind, read};
-pub use gathered::{Place, gathered};
+pub use asked::{Around, Asked, Kind, Named, Span, read};
+pub use gathered::{Place, gathered, whole_fit};
+pub use note::note;
 pub use open::{Later, still_open};
+pub use told::{Told, told};
 
 use std::collections::BTreeMap;
 
@@ -23,13 +27,17 @@ use crate::record::{SessionId, Timestamp};
 pub enum Sort {
     /// A session: its title and what it was for.
     Session,
+    /// What came of a session: its last answer.
+    Done,
     /// A passage that fits the words.
     Passage,
+    /// What an agent told the memory itself.
+    Note,
     /// What was decided, and why.
     Decision,
     /// What failed, with what mended it.
     Fixed,
-    /// What failed and was not seen to succeed later.
+    /// What was said not to do, and what failed and was not seen to succeed later.
     Failed,
     /// What is open.
     Open,
@@ -46,7 +54,9 @@ impl Sort {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Session => "session",
+            Self::Done => "done",
             Self::Passage => "passage",
+            Self::Note => "note",
             Self::Decision => "decision",
             Self::Fixed => "fixed",
             Self::Failed => "failed",
@@ -71,10 +81,14 @@ pub struct Entry {
     pub line: Option<u64>,
     /// When.
     pub at: Option<Timestamp>,
-    /// Of a fact: its uuid.
+    /// Of a fact, of what a fact says as well, and of a note: its uuid.
     pub uuid: Option<uuid::Uuid>,
     /// Since when it does not hold any more; none for what holds, or cannot cease to.
     pub ended: Option<Timestamp>,
+    /// How well it fits what is asked, from 0 to 1.
+    pub fit: f32,
+    /// Of a note: whether it says something of the kind that is asked for. Of a passage: whether somebody said it.
+    pub answers: bool,
     /// How much it counts beside others; 0 and less: it is left out without being counted.
     pub worth: f32,
 }
@@ -83,6 +97,12 @@ pub struct Entry {
 const PAST: f32 = 0.3;
 
 impl Entry {
+    /// Says how well it fits, and counts so much the less.
+    #[must_use]
+    pub fn fitting(self, fit: f32) -> Self {
+        Self { fit, worth: self.worth * fit, ..self }
+    }
+
     /// Marks it as something that ceased to hold then.
     pub fn end(&mut self, at: Timestamp) {
         self.ended = Some(at);

@@ -12,24 +12,27 @@ use crate::print::{self, Output, Style};
 
 const HELP: &str = "\
 One answer for an agent that needs to know: the sessions that fit best, a line each, and of them what tells most: passages, \
-decisions, errors with what mended them, facts. What was decided otherwise later comes last, with the day. Never more tokens \
-than the budget, whole entries only, best first; it says how many were left out. Each names its session and line, for \
+decisions, errors with what mended them, facts, notes. What was decided otherwise later comes last, with the day. Never more \
+tokens than the budget, whole entries only, best first; it says how many were left out. Each names its session and line, for \
 `baton show ID --line N`.
 
-Some questions are known by their words, and what they ask for comes first: what was worked on last time, what is still \
-open, what the user prefers, why something was chosen, what failed, how an error was solved, which files belong to a work. \
-Where such a question is about nothing in particular, the latest sessions answer it, those of this directory's project if it \
-has any. The question may use the language of `baton search`.
+Some questions are known by their words, and they get what they ask for and nothing else: what was worked on last time (or \
+yesterday, last week, since 2026-03-14), what is still open, what the user prefers, why something was chosen, which approach \
+failed, how an error was solved, which files belong to a work. Where nothing of it is known, that is said, above passages that \
+have its words. Where such a question is about nothing in particular, the latest sessions answer it, those of this directory's \
+project if it has any. A project that is named (in ledger-api, in this project) narrows it. The question may use the language \
+of `baton search`.
 
 JSON: {\"took\":[\"latest\"|\"open\"|\"preferences\"|\"decisions\"|\"failed\"|\"solved\"|\"files\"],\"project\",\"entries\":[{\"kind\": \
-\"session\"|\"passage\"|\"decision\"|\"fixed\"|\"failed\"|\"open\"|\"next\"|\"file\"|\"fact\",\"text\",\"session_id\",\"line\",\"day\", \
+\"session\"|\"done\"|\"passage\"|\"note\"|\"decision\"|\"fixed\"|\"failed\"|\"open\"|\"next\"|\"file\"|\"fact\",\"text\",\"session_id\",\"line\",\"day\", \
 \"uuid\",\"ended\"}],\"left_out\",\"tokens\",\"notes\":[…],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
 
 Examples:
   baton recall what were we working on last time
   baton recall why did we choose sled --project ledger
   baton recall how did we solve error E0382 --budget 400
-  baton recall what is still open --json";
+  baton recall what did we work on yesterday
+  baton recall what is still open in harbor-ui --json";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
@@ -88,7 +91,7 @@ fn show(output: &Output, recall: &Recall) {
             output.styled(Style::Faint, &format!("({})", place(entry)))
         ));
     }
-    if recall.entries.is_empty() {
+    if recall.entries.is_empty() && recall.notes.is_empty() {
         output.line("Nothing was found.");
     }
     for note in &recall.notes {
@@ -112,10 +115,10 @@ fn style(entry: &RecallEntry) -> Style {
     }
 }
 
-/// `2026-03-14, 7acd37a8:12`.
+/// `2026-03-14, 7acd37a8:12`; of a note the beginning of its uuid.
 fn place(entry: &RecallEntry) -> String {
-    let id: String =
-        entry.session_id.chars().take(if entry.session_id.starts_with("agent-") { 16 } else { 8 }).collect();
+    let id = entry.session_id.strip_prefix("memory:").unwrap_or(&entry.session_id);
+    let id: String = id.chars().take(if id.starts_with("agent-") { 16 } else { 8 }).collect();
     let line = entry.line.map_or_else(String::new, |line| format!(":{line}"));
     let day = entry.day.as_deref().map_or_else(String::new, |day| format!("{day}, "));
     print::plain(&format!("{day}{id}{line}"))

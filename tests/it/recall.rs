@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::mcp::agent::Agent;
 use crate::world::{World, copy, id, list, text};
 
 /// Two sessions of one project, the older first, and one of another.
@@ -88,12 +89,14 @@ fn what_was_decided_otherwise_later_is_told_last_and_marked() {
         let place = entries.iter().position(fits);
         place.unwrap_or_else(|| panic!("no {kind} says {says}: {entries:#?}"))
     };
-    for kind in ["decision", "fact"] {
-        let (now, then) = (place(kind, "to sled"), place(kind, "needs no server"));
-        assert!(now < then, "{entries:#?}");
-        assert_eq!(entries[then]["ended"], entries[now]["day"], "{entries:#?}");
-        assert_eq!(entries[now].get("ended"), None, "{entries:#?}");
-    }
+    let (now, then) = (place("decision", "to sled"), place("decision", "needs no server"));
+    assert!(now < then, "{entries:#?}");
+    assert_eq!(entries[then]["ended"], entries[now]["day"], "{entries:#?}");
+    assert_eq!(entries[now].get("ended"), None, "{entries:#?}");
+    assert!(
+        entries[now]["uuid"].is_string() && entries[then]["uuid"].is_string(),
+        "the facts went into them: {entries:#?}"
+    );
     let human = world.ok(&["recall", "what was decided about the log?"]).out;
     assert!(human.contains("(not any more since "), "{human}");
 }
@@ -101,18 +104,19 @@ fn what_was_decided_otherwise_later_is_told_last_and_marked() {
 #[test]
 fn an_answer_keeps_to_its_budget_and_says_what_it_left_out() {
     let world = world();
-    let whole = world.json(&["recall", "what was decided about the log", "--budget", "5000"]);
-    let entries = list(&whole["entries"]).len();
-    assert!(entries > 3 && whole["left_out"] == 0, "{whole}");
+    let last = ["recall", "what were we working on last time", "--project", "/srv/shop", "--budget"];
+    let whole = world.json(&[&last[..], &["5000"]].concat());
+    let (entries, tokens) = (list(&whole["entries"]).len(), whole["tokens"].as_u64().unwrap());
+    assert!(entries > 3 && whole["left_out"] == 0 && tokens > 250, "{whole}");
     for entry in list(&whole["entries"]) {
         assert!(
             !text(&entry["session_id"]).is_empty() && entry["day"].is_string() || entry["line"].is_u64(),
             "{entry}"
         );
     }
-    for budget in [200_u64, 300, 450] {
+    for budget in [200, 250, tokens - 1] {
         let budget_text = budget.to_string();
-        let found = world.json(&["recall", "what was decided about the log", "--budget", &budget_text]);
+        let found = world.json(&[&last[..], &[budget_text.as_str()]].concat());
         // Four bytes a token, as the estimate has it.
         let bytes = found.to_string().len() as u64;
         assert!(
@@ -159,21 +163,144 @@ fn a_timeline_is_by_day_and_goes_on() {
     assert!(human.contains(&id(1)[..8]) && human.contains("1 commit"), "{human}");
 }
 
-#[test]
-fn the_questions_work_on_the_example_sessions() {
+/// The shipped example sessions.
+fn examples() -> World {
     let world = World::new();
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("replay-fixtures/transcripts/claude/projects");
     copy(&examples, &world.projects());
     world.ok(&["sync"]);
-    for (question, kind) in [
-        ("what were we working on last time", "session"),
-        ("why did we choose this", "decision"),
-        ("how did we solve this error before", "fixed"),
-        ("which approach failed", "failed"),
-        ("which files belong to this work", "file"),
-        ("what is still open", "open next"),
-    ] {
-        let kinds: Vec<String> = entries(&world, &[question]).iter().map(|entry| text(&entry["kind"])).collect();
-        assert!(kinds.iter().any(|there| kind.split(' ').any(|kind| kind == there)), "{question}: {kinds:?}");
+    world
+}
+
+#[test]
+fn the_questions_work_on_the_example_sessions() {
+    let world = examples();
+    // What is asked, of which kinds every entry must be, and what the first ones must say.
+    let check = |question: &str, kinds: &str, says: &[&str]| {
+        let told = told(&world, &[question]);
+        let others = told.iter().find(|told| !kinds.split(' ').any(|kind| told.starts_with(&format!("{kind} "))));
+        assert!(others.is_none() && !told.is_empty(), "{question}: only {kinds}: {told:#?}");
+        for (at, says) in says.iter().enumerate() {
+            assert!(told.iter().take(at + 2).any(|told| told.contains(says)), "{question}: {says}: {told:#?}");
+        }
+        told
+    };
+    check("what were we working on last time", "session done open next", &[]);
+    check("why did we choose this", "decision fact", &[]);
+    check("how did we solve this error before", "fixed fact", &[]);
+    check("which approach failed", "failed", &[]);
+    check("what does the user prefer", "fact", &[]);
+    check("which files belong to this work", "file session", &[]);
+    check("what is still open", "open next", &[]);
+    // With the project in the words.
+    let last = world.json(&["recall", "what were we working on last time in harbor-ui"]);
+    assert_eq!(last["entries"][0]["session_id"].as_str().unwrap().get(..8), Some("0ad5c9e7"), "{last}");
+    for entry in list(&last["entries"]) {
+        let project = text(&world.show(&text(&entry["session_id"]))["project"]);
+        assert!(project.ends_with("harbor-ui"), "{entry}");
     }
+    assert!(
+        text(&last["project"]).ends_with("harbor-ui") && last["notes"].to_string().contains("which the question names")
+    );
+    let why = check(
+        "why did we decide for Web Locks instead of localStorage in harbor-ui",
+        "decision fact passage",
+        &["Web Locks"],
+    );
+    let locks = why.iter().filter(|told| !told.starts_with("passage ") && told.contains("Web Locks"));
+    let mut said: Vec<&str> = locks.map(|told| told.rsplit(": ").next().unwrap_or(told)).collect();
+    let all = said.len();
+    said.sort_unstable();
+    said.dedup();
+    assert_eq!(said.len(), all, "each is told once: {why:#?}");
+    check("why did we choose keyset pagination in ledger-api", "decision fact passage", &["keyset"]);
+    check("how did we solve E0596 in the ledger-api repo", "fixed fact passage", &["E0596"]);
+    let failed = check("which approach failed for the refresh in ledger-api", "failed passage", &[]);
+    for says in ["Dead end, I take the mutex out again", "Did not work: a mutex per token"] {
+        assert!(failed.iter().any(|told| told.starts_with("failed ") && told.contains(says)), "{says}: {failed:#?}");
+    }
+    let prefers = check("what does the user prefer in harbor-ui", "fact", &[]);
+    assert!(prefers.iter().any(|told| told.contains("pnpm")), "{prefers:#?}");
+    let files = check("which files belong to the webhooks work in ledger-api", "file session", &["Signed webhooks"]);
+    let paths: Vec<&String> = files.iter().filter(|told| told.starts_with("file ")).collect();
+    assert_eq!(paths.len(), 6, "{files:#?}");
+    let open = |arguments: &[&str]| {
+        let told = told(&world, &[arguments, &["--budget", "4000"]].concat());
+        told.into_iter().filter(|told| told.starts_with("open ") || told.starts_with("next ")).collect::<Vec<_>>()
+    };
+    let tides = open(&["what is still open in tide-tables"]);
+    assert!(tides.len() > 3, "{tides:#?}");
+    assert_eq!(tides, open(&["what is still open", "--project", "tide-tables"]));
+}
+
+#[test]
+fn what_a_question_says_of_when_and_where_holds_for_all_of_its_answer() {
+    let world = examples();
+    let sessions = |question: &str| {
+        let recall = world.json(&["recall", question]);
+        list(&recall["entries"]).iter().map(|entry| text(&entry["session_id"])).collect::<Vec<_>>()
+    };
+    let october = sessions("what did we work on in October");
+    let days = |id: &String| text(&world.show(id)["last_activity"]).get(..7).map(str::to_owned);
+    assert!(!october.is_empty() && october.iter().all(|id| days(id).as_deref() == Some("2026-10")), "{october:?}");
+    for question in
+        ["webhooks before:2020", "webhooks project:harbor-ui", "webhooks agent:codex", "project:nope webhooks"]
+    {
+        let told = entries(&world, &[question]);
+        let ledger = told.iter().filter(|entry| {
+            let project = text(&world.show(&text(&entry["session_id"]))["project"]);
+            !project.ends_with("harbor-ui") || !question.contains("harbor-ui")
+        });
+        assert_eq!(ledger.count(), 0, "{question}: {told:#?}");
+    }
+    let unknown = world.json(&["recall", "why did we choose kafka for the webhooks"]);
+    assert!(unknown["notes"].to_string().contains("no decision about it is known that speaks of kafka"), "{unknown}");
+    let nothing = world.json(&["recall", "what is still open project:nope"]);
+    assert!(list(&nothing["entries"]).is_empty() && !list(&nothing["notes"]).is_empty(), "{nothing}");
+}
+
+#[test]
+fn notes_answer_what_they_speak_of_and_are_listed_by_filters() {
+    let world = world();
+    world.ok(&["sync"]);
+    let agent = Agent::start(&world);
+    let keep = |name: &str, body: &str| {
+        agent.call("add_memory", json!({"name": name, "episode_body": body, "group_id": "/srv/shop"})).ok();
+    };
+    keep("Deploy rule", "Deploy rule We deploy the flamingo service only on Tuesdays.");
+    keep("Taste", "The user prefers dark mode in every tool.");
+    agent.end();
+    let flamingo = entries(&world, &["flamingo deploy"]);
+    let first = &flamingo[0];
+    assert_eq!((text(&first["kind"]).as_str(), first["uuid"].is_string()), ("note", true), "{flamingo:#?}");
+    assert_eq!(first["text"], "Deploy rule: We deploy the flamingo service only on Tuesdays.");
+    let human = world.ok(&["recall", "flamingo deploy"]).out;
+    assert!(human.contains(&text(&first["uuid"])[..8]) && !human.contains("memory:"), "{human}");
+    let prefers = told(&world, &["what does the user prefer", "--project", "/srv/shop"]);
+    assert!(prefers.iter().any(|told| told.contains("dark mode")), "{prefers:#?}");
+    assert!(!prefers.iter().any(|told| told.contains("flamingo")), "{prefers:#?}");
+    let error = told(&world, &["how did we solve E0382 before"]);
+    assert!(error[0].starts_with("fixed ") && !error.iter().any(|told| told.starts_with("note ")), "{error:#?}");
+    let listed = world.json(&["search", "project:/srv/shop after:1h"]);
+    let notes = list(&listed["hits"]).iter().filter(|hit| hit["source"] == "text").count();
+    assert_eq!(notes, 2, "{listed}");
+}
+
+#[test]
+fn what_recall_names_can_be_read_by_its_id() {
+    let world = world();
+    world.ok(&["sync"]);
+    let agent = Agent::start(&world);
+    let of = |names: Value| agent.call("get_episodes", json!({"episode_uuids": names})).ok();
+    let session =
+        text(&agent.call("recall", json!({"query": "why did we choose sled"})).ok()["entries"][0]["session_id"]);
+    let named = of(json!([session]));
+    let episodes = list(&named["episodes"]);
+    assert_eq!(episodes.len(), 1, "{named}");
+    assert!(text(&episodes[0]["content"]).contains("sled instead of SQLite"), "{named}");
+    assert_eq!(of(json!([episodes[0]["uuid"]]))["episodes"], named["episodes"]);
+    assert_eq!(list(&of(json!([id(3), id(2)]))["episodes"]).len(), 2);
+    let unknown = agent.call("get_episodes", json!({"episode_uuids": ["deadbeef"]})).refused();
+    assert!(unknown.contains("no episode \"deadbeef\" is known"), "{unknown}");
+    agent.end();
 }

@@ -7,7 +7,8 @@ use baton_events::session::EpisodeRef;
 use super::{Services, titles};
 use crate::indexer::EpisodeError;
 
-/// The digest of what `current` names, see [`read`], under the title that another session gives it if it has none. Its conversation is not in memory, however long it is.
+/// The digest of what `current` names, see [`read`], under the title that another session gives it if it has none. Its
+/// conversation is not in memory, however long it is; its digest may be, see [`Digests`](super::digests::Digests).
 pub(super) fn digest(
     services: &Services,
     id: &SessionId,
@@ -15,9 +16,16 @@ pub(super) fn digest(
     show: &Show,
 ) -> Result<(EpisodeRef, Episode), EpisodeError> {
     read(services, id, current, |episode| {
-        let mut abridged = Abridged::default();
-        services.indexer.each(id, episode, |item| abridged.push(item))?;
-        let mut episode = abridged.digest(show);
+        let mut episode = match services.digests.get(&episode.manifest, show) {
+            Some(known) => Episode::clone(&known),
+            None => {
+                let mut abridged = Abridged::default();
+                services.indexer.each(id, episode, |item| abridged.push(item))?;
+                let made = abridged.digest(show);
+                services.digests.put(episode.manifest, *show, &made);
+                made
+            }
+        };
         titles::entitle(services, id, &mut episode);
         Ok(episode)
     })

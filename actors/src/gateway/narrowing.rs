@@ -6,13 +6,14 @@
 use std::cmp::Reverse;
 
 use baton_events::graph::Label;
+use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::query::{Field, Question, Without};
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
 use baton_events::session::State;
 
-use super::resolve;
+use super::{resolve, shown};
 use crate::memory::{Error, Searcher, Sessions};
 use crate::settings::Settings;
 
@@ -111,7 +112,7 @@ impl Narrowing {
             && question.before.is_none_or(|before| began < before)
     }
 
-    /// The sessions that are left, the latest first; subagents' own are not listed.
+    /// The sessions that are left and the notes among them, by their keys, the latest first; subagents' own are not listed.
     pub(super) fn latest(
         &self,
         question: &Question,
@@ -119,18 +120,21 @@ impl Narrowing {
         hidden: &dyn Fn(&str) -> bool,
         most: usize,
     ) -> Vec<SessionId> {
-        let mut left: Vec<(Reverse<i64>, &SessionId)> = table
+        let is_left =
+            |id: &SessionId, state: &State| !hidden(id.as_str()) && self.admits(question, id.as_str(), Some(state));
+        let sessions = table
             .iter()
-            .filter(|(id, row)| {
-                !row.state.is_subagent()
-                    && row.state.episode.is_some()
-                    && !hidden(id.as_str())
-                    && self.admits(question, id.as_str(), Some(&row.state))
-            })
-            .map(|(id, row)| (Reverse(row.state.last_activity().0), id))
-            .collect();
+            .filter(|(_, row)| !row.state.is_subagent() && row.state.episode.is_some())
+            .filter(|(id, row)| is_left(id, &row.state))
+            .map(|(id, row)| (Reverse(row.state.last_activity().0), id.clone()));
+        let notes = table.memos().filter_map(|(uuid, _)| {
+            let id = memo::key(uuid);
+            let state = shown::memo_as_state(table, id.as_str())?;
+            is_left(&id, &state).then(|| (Reverse(state.last_activity().0), id))
+        });
+        let mut left: Vec<(Reverse<i64>, SessionId)> = sessions.chain(notes).collect();
         left.sort_unstable();
-        left.into_iter().take(most).map(|(_, id)| id.clone()).collect()
+        left.into_iter().take(most).map(|(_, id)| id).collect()
     }
 }
 

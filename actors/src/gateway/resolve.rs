@@ -222,9 +222,8 @@ pub(super) fn unknown(table: &SessionTable, text: &str) -> Failure {
     failure(code::NOT_FOUND, format!("no session {text:?} is known.{near} `baton sessions` lists all"))
 }
 
-/// The project that a text names: a directory, a group, or the last part of exactly one. One of which every session is
-/// forgotten or excluded is known to nobody.
-pub(super) fn project(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
+/// All projects and groups that anybody may know, sorted: one of which every session is forgotten or excluded is none.
+pub(super) fn projects<'a>(table: &'a SessionTable, settings: &Settings) -> Vec<&'a str> {
     let shown = |state: &&State| state.phase != Phase::Forgotten && !settings.excludes(state);
     let mut projects: Vec<&str> = table
         .iter()
@@ -236,6 +235,12 @@ pub(super) fn project(table: &SessionTable, settings: &Settings, text: &str) -> 
         .collect();
     projects.sort_unstable();
     projects.dedup();
+    projects
+}
+
+/// The project that a text names: a directory, a group, or the last part of exactly one.
+pub(super) fn project(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
+    let projects = projects(table, settings);
     let trimmed = if text.len() > 1 { text.trim_end_matches('/') } else { text };
     if projects.binary_search(&trimmed).is_ok() {
         return Ok(trimmed.to_owned());
@@ -258,7 +263,8 @@ pub(super) fn project(table: &SessionTable, settings: &Settings, text: &str) -> 
     }
 }
 
-fn last_part(project: &str) -> &str {
+/// The name by which people call a project.
+pub(super) fn last_part(project: &str) -> &str {
     project.rsplit(['/', '\\']).next().unwrap_or(project)
 }
 

@@ -44,9 +44,7 @@ pub fn draw<'a>(format: Format, pairs: impl Iterator<Item = &'a PatternSequence>
             })
         };
         let (from, to) = (number(from), number(to));
-        // What never fails needs no number that says so.
-        let rate = pair.success_rate.filter(|rate| *rate < 1.0);
-        let rate = rate.map(|rate| format!(", {} ok", percent(rate))).unwrap_or_default();
+        let rate = pair.success_rate.map(|rate| format!(", {} ok", percent(rate))).unwrap_or_default();
         arrows.push((from, to, format!("{}x{rate}", pair.count)));
     }
     let mut out = String::new();

@@ -1,4 +1,16 @@
-//! A question as it is meant: which kinds of question it is, and what it is about.
+//! A question as it is meant: which kinds of question it is, what it is about, where and when.
+
+mod naming;
+mod phrasing;
+mod signs;
+mod span;
+
+pub use naming::Named;
+pub use span::Span;
+
+use self::phrasing::Phrasing;
+use self::signs::{FUNCTION, KINDS};
+use crate::record::Timestamp;
 
 /// A kind of question that is known by plain words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,7 +23,7 @@ pub enum Kind {
     Preferences,
     /// Why something was chosen.
     Decisions,
-    /// What failed.
+    /// Which approach failed.
     Failed,
     /// How an error was solved.
     Solved,
@@ -41,12 +53,23 @@ pub struct Asked {
     pub kinds: Vec<Kind>,
     /// What it is about: its words in small letters, without those that only make it a question of its kind.
     pub about: Vec<String>,
+    /// The same as it was written, for searching; the whole question where nothing else is left of it.
+    pub search: String,
+    /// Which projects its words name.
+    pub named: Named,
+    /// Which time its words name.
+    pub span: Option<Span>,
 }
 
 impl Asked {
     /// Whether it is a question of this kind.
     pub fn is(&self, kind: Kind) -> bool {
         self.kinds.contains(&kind)
+    }
+
+    /// Whether it has the form of a known question and is about nothing in particular.
+    pub fn is_general(&self) -> bool {
+        self.about.is_empty() && !self.kinds.is_empty()
     }
 
     /// The share of what it is about that a text has, in any form of the words; 1 when it is about nothing in particular.
@@ -60,380 +83,14 @@ impl Asked {
     }
 }
 
-/// What makes a question one of a kind: words that stand in it one right after the other. A star at the end of a word stands
-/// for any ending.
-const SIGNS: &[(Kind, &[&str])] = &[
-    (
-        Kind::Latest,
-        &[
-            "last time",
-            "last session*",
-            "latest session*",
-            "most recent session*",
-            "previous session*",
-            "working on last",
-            "been working on",
-            "were working on",
-            "was working on",
-            "work on last",
-            "worked on last",
-            "did we do last",
-            "did i do last",
-            "happened last",
-            "left off",
-            "leave off",
-            "were we",
-            "did we stop",
-            "pick up where",
-            "catch me up",
-            "recently",
-        ],
-    ),
-    (
-        Kind::Open,
-        &[
-            "still open",
-            "open end*",
-            "open question*",
-            "open item*",
-            "open issue*",
-            "is open",
-            "unfinished",
-            "not finished",
-            "not done",
-            "unresolved",
-            "still to do",
-            "left to do",
-            "todo*",
-            "to do",
-            "remain*",
-            "pending",
-            "next step*",
-            "comes next",
-            "do next",
-            "what next",
-            "what is left",
-            "whats left",
-            "outstanding",
-        ],
-    ),
-    (
-        Kind::Preferences,
-        &[
-            "prefer*",
-            "does the user like",
-            "user like*",
-            "user want*",
-            "users style",
-            "coding style",
-            "conventions",
-            "habits",
-            "how does the user",
-            "how do i like",
-        ],
-    ),
-    (
-        Kind::Decisions,
-        &[
-            "why did",
-            "why do",
-            "why does",
-            "why is",
-            "why are",
-            "why was",
-            "why were",
-            "why not",
-            "chose",
-            "chosen",
-            "choose",
-            "choice",
-            "decid*",
-            "decision*",
-            "rationale",
-            "reason*",
-            "instead of",
-            "trade off*",
-            "tradeoff*",
-        ],
-    ),
-    (
-        Kind::Failed,
-        &[
-            "failed",
-            "fail",
-            "fails",
-            "failing",
-            "failure*",
-            "did not work",
-            "didnt work",
-            "doesnt work",
-            "does not work",
-            "went wrong",
-            "in vain",
-            "dead end*",
-            "not to try",
-            "tried before",
-            "already tried",
-        ],
-    ),
-    (
-        Kind::Solved,
-        &[
-            "solve*",
-            "solution*",
-            "fix",
-            "fixed",
-            "fixes",
-            "resolve*",
-            "this error",
-            "that error",
-            "same error",
-            "error before",
-            "get rid of",
-            "mend*",
-            "workaround*",
-        ],
-    ),
-    (
-        Kind::Files,
-        &[
-            "which file*",
-            "what file*",
-            "files belong*",
-            "files were",
-            "files did",
-            "files are",
-            "list of files",
-            "modified file*",
-            "changed file*",
-            "files changed",
-            "files modified",
-            "files touched",
-        ],
-    ),
-];
-
-/// Words that say what kind of question it is, or nothing at all: they are not what it is about.
-const ASIDE: &[&str] = &[
-    "a",
-    "about",
-    "after",
-    "again",
-    "all",
-    "already",
-    "am",
-    "an",
-    "and",
-    "any",
-    "anything",
-    "approach",
-    "approaches",
-    "are",
-    "as",
-    "at",
-    "be",
-    "because",
-    "been",
-    "before",
-    "being",
-    "belong",
-    "belongs",
-    "but",
-    "by",
-    "can",
-    "cant",
-    "catch",
-    "change",
-    "changed",
-    "choice",
-    "choose",
-    "chose",
-    "chosen",
-    "come",
-    "comes",
-    "could",
-    "decide",
-    "decided",
-    "decision",
-    "decisions",
-    "did",
-    "didnt",
-    "do",
-    "does",
-    "doesn",
-    "doesnt",
-    "doing",
-    "don",
-    "done",
-    "dont",
-    "end",
-    "ends",
-    "error",
-    "errors",
-    "ever",
-    "everything",
-    "exactly",
-    "fail",
-    "failed",
-    "failing",
-    "fails",
-    "failure",
-    "failures",
-    "file",
-    "files",
-    "finished",
-    "fix",
-    "fixed",
-    "for",
-    "from",
-    "get",
-    "go",
-    "got",
-    "had",
-    "happened",
-    "has",
-    "have",
-    "how",
-    "i",
-    "if",
-    "in",
-    "instead",
-    "into",
-    "is",
-    "isnt",
-    "issue",
-    "issues",
-    "it",
-    "item",
-    "items",
-    "its",
-    "know",
-    "last",
-    "latest",
-    "leave",
-    "left",
-    "let",
-    "like",
-    "likes",
-    "list",
-    "me",
-    "modified",
-    "most",
-    "my",
-    "need",
-    "needs",
-    "next",
-    "no",
-    "not",
-    "of",
-    "off",
-    "on",
-    "open",
-    "or",
-    "our",
-    "outstanding",
-    "over",
-    "pending",
-    "pick",
-    "please",
-    "prefer",
-    "preference",
-    "preferences",
-    "preferred",
-    "prefers",
-    "previous",
-    "previously",
-    "problem",
-    "project",
-    "question",
-    "questions",
-    "rationale",
-    "reason",
-    "reasons",
-    "recent",
-    "recently",
-    "remain",
-    "remaining",
-    "remains",
-    "repo",
-    "resolve",
-    "resolved",
-    "s",
-    "same",
-    "session",
-    "sessions",
-    "should",
-    "show",
-    "so",
-    "solution",
-    "solve",
-    "solved",
-    "some",
-    "something",
-    "step",
-    "steps",
-    "still",
-    "stop",
-    "stopped",
-    "t",
-    "tell",
-    "that",
-    "the",
-    "their",
-    "them",
-    "then",
-    "there",
-    "these",
-    "they",
-    "thing",
-    "things",
-    "this",
-    "those",
-    "time",
-    "to",
-    "todo",
-    "todos",
-    "touched",
-    "tried",
-    "try",
-    "unfinished",
-    "unresolved",
-    "up",
-    "us",
-    "use",
-    "used",
-    "user",
-    "users",
-    "using",
-    "vain",
-    "want",
-    "wants",
-    "was",
-    "wasnt",
-    "we",
-    "went",
-    "were",
-    "what",
-    "whats",
-    "when",
-    "where",
-    "which",
-    "who",
-    "whom",
-    "why",
-    "will",
-    "with",
-    "wont",
-    "work",
-    "worked",
-    "working",
-    "works",
-    "would",
-    "wrong",
-    "yet",
-    "you",
-    "your",
-];
+/// What reading a question takes from outside.
+#[derive(Clone, Copy, Debug)]
+pub struct Around<'a> {
+    /// Names by which projects may be meant, as [`Named`] gives them back.
+    pub projects: &'a [String],
+    /// What `yesterday` is counted from.
+    pub now: Timestamp,
+}
 
 /// Longest question that is looked at, in words.
 const MAX_WORDS: usize = 200;
@@ -441,30 +98,91 @@ const MAX_WORDS: usize = 200;
 const STEM_CHARS: usize = 5;
 
 /// Reads a question. Total; linear in its words.
-pub fn read(text: &str) -> Asked {
-    let plain: Vec<String> = words(&text.replace(['\'', '’'], "")).into_iter().take(MAX_WORDS).collect();
-    let has = |sign: &&&str| {
-        let parts: Vec<&str> = sign.split(' ').collect();
-        plain.windows(parts.len()).any(|window| window.iter().zip(&parts).all(|(word, part)| is_sign(word, part)))
+pub fn read(text: &str, around: &Around<'_>) -> Asked {
+    let whole = Phrasing::of(text, MAX_WORDS);
+    let mut phrasing = whole.clone();
+    let named = naming::take(&mut phrasing, around.projects);
+    let mut timeless = phrasing.clone();
+    let span = span::take(&mut timeless, around.now).filter(|_| phrasing.asks_when());
+    let kinds = match span {
+        Some(_) => understood(&mut timeless, true),
+        None => Vec::new(),
     };
-    let kinds = SIGNS.iter().filter(|(_, signs)| signs.iter().any(|sign| has(&sign))).map(|(kind, _)| *kind);
+    let (mut phrasing, kinds, span) = match kinds.is_empty() {
+        // Where nothing is asked for that has a time, its words are words.
+        true => {
+            let kinds = understood(&mut phrasing, false);
+            (phrasing, kinds, None)
+        }
+        false => (timeless, kinds, span),
+    };
+    // A search for words is only narrowed where it plainly says so; elsewhere a name may be one of the words.
+    let named = match named {
+        Named::Called { loosely: true, .. } if kinds.is_empty() => {
+            phrasing = whole;
+            Named::None
+        }
+        named => named,
+    };
+    phrasing.leave_out(|word| FUNCTION.contains(&word));
+    let search = phrasing.as_written();
     let mut about: Vec<String> = Vec::new();
-    for word in plain.iter().filter(|word| !ASIDE.contains(&word.as_str())) {
-        if !about.contains(word) {
-            about.push(word.clone());
+    for word in phrasing.words() {
+        if !about.iter().any(|known| known == word) {
+            about.push(word.to_owned());
         }
     }
-    Asked { kinds: kinds.collect(), about }
+    Asked { kinds, about, search: if search.is_empty() { text.trim().to_owned() } else { search }, named, span }
 }
 
-fn is_sign(word: &str, part: &str) -> bool {
-    part.strip_suffix('*').map_or(word == part, |start| word.starts_with(start))
+/// The kinds of a question; what makes it one of them is left out of its words.
+fn understood(phrasing: &mut Phrasing, has_span: bool) -> Vec<Kind> {
+    let mut kinds = Vec::new();
+    let mut taken = Vec::new();
+    for known in &KINDS {
+        let signs = known.signs.iter().chain(known.timed.iter().filter(|_| has_span));
+        let found: Vec<_> = signs.filter_map(|sign| phrasing.find(sign)).collect();
+        if !found.is_empty() {
+            kinds.push(known.kind);
+            taken.extend(found);
+        }
+    }
+    if kinds.is_empty() {
+        let latest = &KINDS[0];
+        taken.extend(latest.weak.iter().filter_map(|sign| phrasing.find(sign)));
+        kinds.extend((!taken.is_empty()).then_some(latest.kind));
+    }
+    taken.iter().for_each(|places| phrasing.empty(places));
+    let beside = KINDS.iter().filter(|known| kinds.contains(&known.kind));
+    for known in beside {
+        phrasing.leave_out(|word| known.beside.iter().any(|part| phrasing::fits(word, part)));
+    }
+    kinds
 }
 
-/// Runs of letters and digits, in small letters.
+/// Runs of letters and digits, in small letters; of scripts without blanks each two neighbours.
 pub(super) fn words(text: &str) -> Vec<String> {
-    let parts = text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
-    parts.map(str::to_lowercase).collect()
+    let mut words = Vec::new();
+    for part in text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()) {
+        let mut rest = part;
+        while let Some(first) = rest.chars().next() {
+            let wide = is_wide(first);
+            let end = rest.find(|c| is_wide(c) != wide).unwrap_or(rest.len());
+            let (run, after) = rest.split_at(end);
+            rest = after;
+            let chars: Vec<char> = run.chars().collect();
+            match wide && chars.len() > 2 {
+                true => words.extend(chars.windows(2).map(|pair| pair.iter().collect::<String>())),
+                false => words.push(run.to_lowercase()),
+            }
+        }
+    }
+    words
+}
+
+/// Whether a character is of a script that is written without blanks.
+fn is_wide(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }
 
 /// Whether two words are the same but for their endings.
@@ -478,3 +196,6 @@ pub(super) fn is_form(one: &str, other: &str) -> bool {
     let plural = longer - shorter <= 2 && common == shorter && shorter >= 4;
     plural || common >= STEM_CHARS && common + 2 >= shorter
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,8 @@ const MOST_OF_A_SORT: usize = 5;
 const MOST_FILES: usize = 20;
 /// What a session's rank takes away from what it says.
 const DECAY: f32 = 0.2;
+/// What of its session's fit counts for something that says nothing of what is asked itself.
+const OF_THE_SESSION: f32 = 0.5;
 
 /// Where a session stands among those that fit.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +29,8 @@ pub struct Place<'a> {
     pub at: Option<Timestamp>,
     /// The last part of its project's directory.
     pub project: Option<&'a str>,
+    /// How well it fits as a whole, from 0 to 1: by [`whole_fit`], and by the passages that were found in it.
+    pub fit: f32,
 }
 
 impl Place<'_> {
@@ -35,15 +39,29 @@ impl Place<'_> {
         worth / (1.0 + DECAY * self.rank.saturating_sub(1) as f32)
     }
 
-    fn entry(&self, sort: Sort, said: &Pointed, worth: f32) -> Entry {
-        self.line(sort, &said.text, Some(said.line), said.at.or(self.at), worth)
+    fn entry(&self, sort: Sort, said: &Pointed, worth: f32, fit: f32) -> Entry {
+        self.line(sort, &said.text, Some(said.line), said.at.or(self.at), worth).fitting(fit)
+    }
+
+    /// How well something fits that was said in the session: by its own words, or because the session is about it.
+    pub(super) fn near(&self, asked: &Asked, text: &str) -> f32 {
+        let fit = asked.fit(text);
+        fit + (1.0 - fit) * OF_THE_SESSION * self.fit
     }
 
     /// An entry of the session, one line of bounded length.
     pub fn line(&self, sort: Sort, text: &str, line: Option<u64>, at: Option<Timestamp>, worth: f32) -> Entry {
-        let text = one_line(text, TEXT_CHARS);
-        Entry { sort, text, session: self.session.clone(), line, at, uuid: None, ended: None, worth: self.worth(worth) }
+        let (text, worth) = (one_line(text, TEXT_CHARS), self.worth(worth));
+        let (session, fit) = (self.session.clone(), 1.0);
+        Entry { sort, text, session, line, at, uuid: None, ended: None, fit, answers: false, worth }
     }
+}
+
+/// How well a session fits as a whole: by its title, its purpose and the files it changed.
+pub fn whole_fit(episode: &Episode, asked: &Asked) -> f32 {
+    let files = episode.files_modified.iter().map(|file| relative(&file.path, episode.cwd.as_deref()));
+    let whole: Vec<&str> = [episode.title.as_str(), &episode.objective].into_iter().chain(files).collect();
+    asked.fit(&whole.join(" "))
 }
 
 /// What the session's episode has that answers the question, the session's own line first; what is open of it is for
@@ -51,29 +69,38 @@ impl Place<'_> {
 pub fn gathered(episode: &Episode, place: &Place<'_>, asked: &Asked) -> Vec<Entry> {
     let mut entries = vec![session(episode, place)];
     let wanted = |kind: Kind, usual: f32| if asked.is(kind) { 3.0 } else { usual };
-    let general = asked.kinds.is_empty() || asked.is(Kind::Latest);
+    let searched = asked.kinds.is_empty();
 
-    let decisions = episode.decisions.iter().map(|said| (said, asked.fit(&said.text)));
-    let worth = wanted(Kind::Decisions, if general { 1.0 } else { 0.6 });
-    let told = best(decisions).into_iter().map(|(said, fit)| place.entry(Sort::Decision, said, worth * fit));
-    entries.extend(told);
+    let is_open =
+        |said: &Pointed| episode.unresolved.iter().chain(&episode.next_steps).any(|open| open.text == said.text);
+    let answers = episode.work_completed.get("answers").filter(|_| asked.is(Kind::Latest));
+    let done = answers.and_then(|answers| answers.last()).filter(|said| !is_open(said));
+    entries.extend(done.map(|said| place.entry(Sort::Done, said, 2.45, place.fit)));
+    let mut tell = |sort: Sort, worth: f32, said: Vec<(Pointed, f32)>| {
+        let told = best(said).into_iter().map(|(said, fit)| place.entry(sort, &said, worth, fit));
+        entries.extend(told);
+    };
 
-    let mut solved: Vec<(Pointed, f32, bool)> = Vec::new();
+    // Of a question that is searched for only what has its words is told.
+    let near = |text: &str| if searched { asked.fit(text) } else { place.near(asked, text) };
+    let decisions = episode.decisions.iter().map(|said| (said.clone(), near(&said.text)));
+    tell(Sort::Decision, wanted(Kind::Decisions, if searched { 1.0 } else { 0.6 }), decisions.collect());
+
+    let setbacks = episode.setbacks.iter().map(|said| (said.clone(), near(&said.text)));
+    tell(Sort::Failed, wanted(Kind::Failed, if asked.is(Kind::Solved) { 1.6 } else { 0.6 }), setbacks.collect());
+    let (mut mended, mut failed) = (Vec::new(), Vec::new());
     for error in &episode.errors {
-        let (text, mended) = match &error.resolution {
-            Some(resolution) => (format!("{} -> {}", error.text, resolution.text), true),
-            None => (error.text.clone(), false),
+        let (text, list) = match &error.resolution {
+            Some(resolution) => (format!("{} -> {}", error.text, resolution.text), &mut mended),
+            None => (error.text.clone(), &mut failed),
         };
-        let fit = asked.fit(&text);
-        solved.push((Pointed { text, line: error.line, at: error.at }, fit, mended));
+        let fit = near(&text);
+        list.push((Pointed { text, line: error.line, at: error.at }, fit));
     }
-    for (mended, sort, worth) in [
-        (true, Sort::Fixed, wanted(Kind::Solved, if asked.is(Kind::Failed) { 2.0 } else { 0.6 })),
-        (false, Sort::Failed, wanted(Kind::Failed, if asked.is(Kind::Solved) { 1.5 } else { 0.4 })),
-    ] {
-        let of_it = solved.iter().filter(|(_, _, is_mended)| *is_mended == mended).map(|(said, fit, _)| (said, *fit));
-        entries.extend(best(of_it).into_iter().map(|(said, fit)| place.entry(sort, said, worth * fit)));
-    }
+    tell(Sort::Fixed, wanted(Kind::Solved, 0.6), mended);
+    // A command that failed says less than what somebody gave up.
+    let worth = if asked.is(Kind::Failed) || asked.is(Kind::Solved) { 1.5 } else { 0.4 };
+    tell(Sort::Failed, worth, failed);
     entries.extend(files(episode, place, asked));
     entries
 }
@@ -93,8 +120,8 @@ fn session(episode: &Episode, place: &Place<'_>) -> Entry {
     if let Some(project) = place.project.filter(|_| !text.is_empty()) {
         text = format!("{project}: {text}");
     }
-    let entry = place.line(Sort::Session, "", None, place.at, 2.5);
-    Entry { text, ..entry }
+    let entry = place.line(Sort::Session, "", None, place.at, 2.5 * (0.4 + 0.6 * place.fit));
+    Entry { text, fit: place.fit, ..entry }
 }
 
 /// The files that were changed, those with the most changed lines first.
@@ -107,7 +134,8 @@ fn files(episode: &Episode, place: &Place<'_>, asked: &Asked) -> Vec<Entry> {
     let told = files.into_iter().take(MOST_FILES).enumerate().map(|(number, file)| {
         let path = relative(&file.path, episode.cwd.as_deref());
         let text = format!("{path} (+{} -{})", file.added, file.removed);
-        place.line(Sort::File, &text, Some(file.line), place.at, 2.4 - number as f32 * 0.01)
+        let fit = asked.fit(path).max(place.fit);
+        place.line(Sort::File, &text, Some(file.line), place.at, 2.4 - number as f32 * 0.01).fitting(fit)
     });
     told.collect()
 }
@@ -118,8 +146,8 @@ fn relative<'a>(path: &'a str, cwd: Option<&str>) -> &'a str {
 }
 
 /// Those that fit best, the later of equals first, without those that fit not at all.
-fn best<'a>(said: impl Iterator<Item = (&'a Pointed, f32)>) -> Vec<(&'a Pointed, f32)> {
-    let mut said: Vec<(&Pointed, f32)> = said.filter(|(_, fit)| *fit > 0.0).collect();
+fn best(mut said: Vec<(Pointed, f32)>) -> Vec<(Pointed, f32)> {
+    said.retain(|(_, fit)| *fit > 0.0);
     said.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| b.0.line.cmp(&a.0.line)));
     said.truncate(MOST_OF_A_SORT);
     said

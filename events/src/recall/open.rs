@@ -74,16 +74,18 @@ pub fn still_open(episode: &Episode, place: &Place<'_>, asked: &Asked, later: &L
     let worth = if asked.is(Kind::Open) {
         3.0
     } else if asked.is(Kind::Latest) {
-        2.2
+        // So near to the line of its session that it stays with it.
+        2.4
     } else {
         0.5
     };
     let told = |sort: Sort, said: &[Pointed], worth: f32| -> Vec<Entry> {
         let open = said.iter().filter(|said| !later.settles(&said.text)).take(MOST);
         let entry = |said: &Pointed| {
-            place.line(sort, &said.text, Some(said.line), said.at.or(place.at), worth * asked.fit(&said.text))
+            let fit = if asked.kinds.is_empty() { asked.fit(&said.text) } else { place.near(asked, &said.text) };
+            place.line(sort, &said.text, Some(said.line), said.at.or(place.at), worth).fitting(fit)
         };
         open.map(entry).collect()
     };
-    [told(Sort::Open, &episode.unresolved, worth), told(Sort::Next, &episode.next_steps, worth * 0.95)].concat()
+    [told(Sort::Open, &episode.unresolved, worth), told(Sort::Next, &episode.next_steps, worth * 0.98)].concat()
 }

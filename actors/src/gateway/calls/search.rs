@@ -184,9 +184,11 @@ pub(super) fn find(
         false => notes.iter().map(|note| redact(note).into_owned()).collect(),
     };
     if question.is_filters_only() {
-        let outside = |id: &str| {
-            hidden(id) || project.is_some_and(|wanted| row(id).is_none_or(|row| !resolve::is_in(&row.state, wanted)))
+        let is_in = |id: &str, wanted: &str| match shown::memo_as_state(table, id) {
+            Some(state) => resolve::is_in(&state, wanted),
+            None => row(id).is_some_and(|row| resolve::is_in(&row.state, wanted)),
         };
+        let outside = |id: &str| hidden(id) || project.is_some_and(|wanted| !is_in(id, wanted));
         let sessions = narrowing.latest(question, table, &outside, wanted.sessions);
         let listed = searcher.listed(&sessions).map_err(broke)?;
         let filters = narrowing::filters(question);

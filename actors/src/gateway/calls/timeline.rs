@@ -44,6 +44,7 @@ pub(in crate::gateway) async fn timeline(
     let groups: Vec<String> = project().transpose()?.into_iter().collect();
     let (table, settings) = (services.table.now(), services.settings.now());
     let (services, limit) = (services.clone(), page::entries(asked.limit).max(1));
+    let client = out.clone();
     let read = tokio::task::spawn_blocking(move || {
         let mut listed: Vec<(Key, Arc<Row>)> = table
             .iter()
@@ -59,13 +60,17 @@ pub(in crate::gateway) async fn timeline(
         listed.sort_by(|(a, _), (b, _)| a.cmp(b));
         let more = listed.len() > limit;
         listed.truncate(limit);
-        let mut past: Vec<answer::Past> = listed.iter().map(|((_, id), row)| told(&services, id, row)).collect();
+        let awaited = listed.iter().take_while(|_| !client.is_closed());
+        let mut past: Vec<answer::Past> = awaited.map(|((_, id), row)| told(&services, id, row)).collect();
+        if past.len() < listed.len() {
+            return None;
+        }
         let more = page::fitting(&mut past) || more;
         let last = listed.get(past.len().wrapping_sub(1)).map(|((Reverse(at), id), _)| format!("t{at}.{id}"));
         let next_cursor = last.filter(|_| more).map(|position| question.cursor(&position));
-        Ok::<_, Failure>(answer::Timeline { days: by_day(past), next_cursor, freshness })
+        Some(answer::Timeline { days: by_day(past), next_cursor, freshness })
     });
-    Ok(read.await.map_err(|error| internal("reading the sessions broke", error))??)
+    read.await.map_err(|error| internal("reading the sessions broke", error))?.ok_or(Ended::ClientGone)
 }
 
 fn since(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {

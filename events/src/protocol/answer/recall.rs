@@ -20,7 +20,8 @@ pub struct Recall {
     pub left_out: u64,
     /// About how many tokens this answer has; never more than the budget.
     pub tokens: u64,
-    /// What there is to know of the answer: that nothing was found, how more is.
+    /// What there is to know of the answer: that nothing is known of what was asked, to what its words narrowed it, how more
+    /// is found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Sessions that were indexed for this answer and those still being read.
@@ -46,7 +47,8 @@ pub struct Brief {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecallEntry {
-    /// `session`, `passage`, `decision`, `fixed`, `failed`, `open`, `next`, `file` or `fact`.
+    /// `session`, `done` (what came of it), `passage`, `note`, `decision`, `fixed`, `failed`, `open`, `next`, `file` or
+    /// `fact`.
     pub kind: String,
     /// What it says.
     pub text: String,
@@ -58,7 +60,7 @@ pub struct RecallEntry {
     /// The day, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
-    /// Of a fact: its uuid.
+    /// Of a fact, of what a fact says as well, and of a note: its uuid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
     /// Of a fact or a decision that does not hold any more: since which day, in UTC.

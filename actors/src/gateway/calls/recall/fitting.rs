@@ -1,0 +1,64 @@
+//! An answer within its budget.
+
+use baton_events::protocol::answer;
+use baton_events::recall::{Asked, Entry, chosen};
+use baton_events::record::Timestamp;
+use baton_events::redact::redact;
+use baton_events::tokens;
+
+use super::{Answer, Looking};
+
+/// Tokens that go with every answer: that it is quoted.
+const AROUND_TOKENS: u64 = 40;
+
+impl Looking {
+    /// The best entries that fit, each whole.
+    pub(super) fn within_budget(&self, asked: &Asked, found: Answer) -> answer::Recall {
+        let mut answer = answer::Recall {
+            took: asked.kinds.iter().map(|kind| kind.as_str().to_owned()).collect(),
+            project: self.project.as_deref().map(|project| redact(project).into_owned()),
+            notes: found.notes.iter().map(|note| redact(note).into_owned()).collect(),
+            // As wide as they may become.
+            left_out: 9_999,
+            tokens: 99_999,
+            freshness: self.freshness.clone(),
+            ..answer::Recall::default()
+        };
+        let around = tokens_of(&answer) + AROUND_TOKENS;
+        let (entries, left_out) =
+            chosen(found.entries, self.budget.saturating_sub(around), |entry| tokens_of(&written(entry)) + 1);
+        answer.entries = entries.iter().map(written).collect();
+        answer.left_out = left_out as u64;
+        if left_out > 0 {
+            // Its room was counted as digits of the numbers above only where there is some left.
+            answer.notes.push(format!("{left_out} more entries did not fit; a larger budget has them"));
+            if tokens_of(&answer) + AROUND_TOKENS > self.budget {
+                answer.notes.pop();
+            }
+        }
+        while tokens_of(&answer) + AROUND_TOKENS > self.budget && answer.notes.pop().is_some() {}
+        answer.tokens = tokens_of(&answer) + AROUND_TOKENS;
+        answer
+    }
+}
+
+fn written(entry: &Entry) -> answer::RecallEntry {
+    answer::RecallEntry {
+        kind: entry.sort.as_str().to_owned(),
+        text: redact(&entry.text).into_owned(),
+        session_id: entry.session.to_string(),
+        line: entry.line,
+        day: entry.at.map(day),
+        uuid: entry.uuid.map(|uuid| uuid.to_string()),
+        ended: entry.ended.map(day),
+    }
+}
+
+/// The day of a moment, in UTC.
+fn day(at: Timestamp) -> String {
+    at.to_string().chars().take(10).collect()
+}
+
+fn tokens_of(value: &impl serde::Serialize) -> u64 {
+    serde_json::to_string(value).map_or(u64::MAX, |json| tokens::of_text(&json))
+}

@@ -1,0 +1,124 @@
+//! Digests of conversations that were asked for lately: to make one takes reading the whole conversation.
+//!
+//! Known by the manifest of the conversation, which is another one as soon as the conversation is: nothing here is ever out
+//! of date, and what is not asked for any more is dropped by what is.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use baton_events::digest::{Episode, Show};
+use baton_events::hash::ContentHash;
+
+/// Most digests that are held.
+const HELD_MAX: usize = 128;
+/// Most text of them together: two thousand open ends of a line each take a quarter of it.
+const HELD_MAX_BYTES: usize = 2 * 1024 * 1024;
+
+/// See the module. Shared by all calls.
+#[derive(Debug, Default)]
+pub struct Digests {
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    /// The last one asked for at the end.
+    digests: VecDeque<Digest>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Digest {
+    manifest: ContentHash,
+    show: Show,
+    episode: Arc<Episode>,
+    bytes: usize,
+}
+
+impl Digests {
+    /// The digest of a conversation, as far as it is held.
+    pub(super) fn get(&self, manifest: &ContentHash, show: &Show) -> Option<Arc<Episode>> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = held.digests.iter().position(|digest| digest.manifest == *manifest && digest.show == *show)?;
+        let digest = held.digests.remove(at)?;
+        let episode = digest.episode.clone();
+        held.digests.push_back(digest);
+        Some(episode)
+    }
+
+    /// Holds one, and drops as many others as it takes. One that is too large alone is not held.
+    pub(super) fn put(&self, manifest: ContentHash, show: Show, episode: &Episode) {
+        let bytes = bytes_of(episode);
+        if bytes > HELD_MAX_BYTES / 4 || self.get(&manifest, &show).is_some() {
+            return;
+        }
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.bytes += bytes;
+        held.digests.push_back(Digest { manifest, show, episode: Arc::new(episode.clone()), bytes });
+        while held.digests.len() > HELD_MAX || held.bytes > HELD_MAX_BYTES {
+            let Some(dropped) = held.digests.pop_front() else { break };
+            held.bytes -= dropped.bytes;
+        }
+    }
+}
+
+/// About how much text a digest has.
+fn bytes_of(episode: &Episode) -> usize {
+    let lists = [
+        &episode.prompts,
+        &episode.decisions,
+        &episode.setbacks,
+        &episode.external_research,
+        &episode.unresolved,
+        &episode.next_steps,
+    ];
+    let maps = episode.work_completed.values().chain(episode.knowledge_stored.values());
+    let said = lists.into_iter().chain(maps).flatten().map(|said| said.text.len());
+    let errors = episode.errors.iter();
+    let errors = errors.map(|error| error.text.len() + error.resolution.as_ref().map_or(0, |said| said.text.len()));
+    let read = episode.files_read.iter().map(|file| file.path.len());
+    let modified = episode.files_modified.iter().map(|file| file.path.len());
+    let commands = episode.commands.iter().map(|command| command.text.len());
+    let texts = episode.objective.len() + episode.continuation_context.len();
+    // Each entry has its place and time beside its text.
+    said.chain(errors).chain(read).chain(modified).chain(commands).map(|bytes| bytes + 64).sum::<usize>() + texts
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_events::digest::Pointed;
+
+    use super::*;
+
+    fn episode(bytes: usize) -> Episode {
+        let said = Pointed { text: "x".repeat(bytes), line: 1, at: None };
+        Episode { decisions: vec![said], ..Episode::default() }
+    }
+
+    fn manifest(number: u64) -> ContentHash {
+        let mut hash = [0; 32];
+        hash[..8].copy_from_slice(&number.to_be_bytes());
+        ContentHash(hash)
+    }
+
+    #[test]
+    fn what_was_asked_for_lately_is_held_within_bounds() {
+        let (digests, show) = (Digests::default(), Show::default());
+        for number in 0..HELD_MAX as u64 + 10 {
+            digests.put(manifest(number), show, &episode(10));
+            assert!(digests.get(&manifest(0), &show).is_some(), "it is asked for again and again: {number}");
+        }
+        assert!(digests.get(&manifest(1), &show).is_none());
+        let other = Show { keep_user_messages: false, ..show };
+        assert!(digests.get(&manifest(0), &other).is_none());
+        digests.put(manifest(1_000), show, &episode(HELD_MAX_BYTES));
+        assert!(digests.get(&manifest(1_000), &show).is_none());
+        for number in 2_000..2_020 {
+            digests.put(manifest(number), show, &episode(HELD_MAX_BYTES / 5));
+            digests.put(manifest(number), show, &episode(HELD_MAX_BYTES / 5));
+        }
+        let held = digests.held.lock().unwrap();
+        assert!(held.bytes <= HELD_MAX_BYTES && held.digests.len() == 4, "{}", held.digests.len());
+        assert_eq!(held.bytes, held.digests.iter().map(|digest| digest.bytes).sum::<usize>());
+    }
+}

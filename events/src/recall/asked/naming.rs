@@ -1,0 +1,120 @@
+//! Which projects a question names: `in ledger-api`, `harbor-ui's`, `in this project`.
+
+use std::ops::Range;
+
+use super::phrasing::Phrasing;
+use super::words;
+
+/// The projects that a question names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Named {
+    /// None.
+    #[default]
+    None,
+    /// That of the directory in which it is asked: `in this project`.
+    Here,
+    /// Those of these names.
+    Called {
+        /// Each as it is among the names that are known.
+        names: Vec<String>,
+        /// Whether nothing but the name itself says so: no `in` before it, no `project` beside it.
+        loosely: bool,
+    },
+}
+
+/// Most projects that one question may name.
+const MOST: usize = 4;
+/// Words before a project that say that something is in it.
+const INSIDE: [&str; 4] = ["in", "within", "inside", "across"];
+/// Words before a project that may say so.
+const BEFORE: [&str; 9] = ["in", "within", "inside", "across", "for", "of", "on", "from", "at"];
+/// What a project is called.
+const PROJECT: [&str; 6] = ["project", "repo", "repository", "codebase", "workspace", "app"];
+/// What points at the own one.
+const THIS: [&str; 5] = ["this", "our", "my", "current", "the"];
+
+/// The projects that are named; their words are taken out, with what makes them names of projects.
+pub(super) fn take(phrasing: &mut Phrasing, known: &[String]) -> Named {
+    let mut names: Vec<String> = Vec::new();
+    let mut loosely = true;
+    let mut parts: Vec<(Vec<String>, &String)> =
+        known.iter().map(|name| (words(name), name)).filter(|(parts, _)| !parts.is_empty()).collect();
+    // `ledger-api-client` is none of `ledger-api`.
+    parts.sort_by_key(|(parts, _)| std::cmp::Reverse(parts.len()));
+    for (parts, name) in &parts {
+        let mut from = 0;
+        while let Some((range, is_plain)) = next(phrasing, parts, from) {
+            from = range.start + 1;
+            if names.len() >= MOST {
+                break;
+            }
+            if let Some(whole) = whole(phrasing, &range, parts.len()) {
+                loosely &= !is_plain && whole == range;
+                phrasing.cut(whole);
+                names.push((*name).clone());
+            }
+        }
+    }
+    if !names.is_empty() {
+        return Named::Called { names, loosely };
+    }
+    match here(phrasing) {
+        Some(range) => {
+            phrasing.cut(range);
+            Named::Here
+        }
+        None => Named::None,
+    }
+}
+
+/// Where a name stands next, and whether it is written in several words.
+fn next(phrasing: &Phrasing, parts: &[String], from: usize) -> Option<(Range<usize>, bool)> {
+    let fits = |start: usize| parts.iter().zip(start..).all(|(part, at)| phrasing.at(at) == Some(part.as_str()));
+    let start = (from..phrasing.len()).find(|start| fits(*start))?;
+    let range = start..start + parts.len();
+    let is_piece = phrasing.is_piece(&range);
+    Some((range, !is_piece))
+}
+
+/// The stretch that names a project, with the words that say so; `None` where it may be any word.
+fn whole(phrasing: &Phrasing, range: &Range<usize>, parts: usize) -> Option<Range<usize>> {
+    let is = |place: Option<usize>, list: &[&str]| {
+        place.and_then(|place| phrasing.at(place)).is_some_and(|word| list.contains(&word))
+    };
+    let mut found = range.clone();
+    let is_piece = phrasing.is_piece(range);
+    // Part of a path or of a longer name.
+    if !is_piece && (parts == 1 || range.clone().any(|place| !phrasing.is_piece(&(place..place + 1)))) {
+        return None;
+    }
+    let behind = is(Some(found.end), &PROJECT);
+    found.end += usize::from(behind);
+    let before = is(found.start.checked_sub(1), &PROJECT);
+    found.start -= usize::from(before);
+    let article = is(found.start.checked_sub(1), &THIS);
+    let start = found.start - usize::from(article);
+    let preposition = start.checked_sub(1).filter(|at| is(Some(*at), &BEFORE));
+    let inside = is(preposition, &INSIDE);
+    if let Some(preposition) = preposition {
+        found.start = preposition;
+    }
+    let is_last = found.end >= phrasing.len();
+    let is_said = behind || before || inside || preposition.is_some() && (parts > 1 || is_last);
+    (is_said || is_piece && parts > 1).then_some(found)
+}
+
+/// `in this project`, `of our repo`, `here` at the end.
+fn here(phrasing: &Phrasing) -> Option<Range<usize>> {
+    let last = phrasing.len().checked_sub(1)?;
+    if phrasing.at(last) == Some("here") {
+        let before = last.checked_sub(1).filter(|at| phrasing.at(*at) == Some("in"));
+        return Some(before.unwrap_or(last)..last + 1);
+    }
+    let at = (1..phrasing.len()).find(|at| {
+        let is = |place: usize, list: &[&str]| phrasing.at(place).is_some_and(|word| list.contains(&word));
+        is(*at, &PROJECT) && is(at - 1, &THIS)
+    })?;
+    let before =
+        (at - 1).checked_sub(1).filter(|before| phrasing.at(*before).is_some_and(|word| BEFORE.contains(&word)));
+    Some(before.unwrap_or(at - 1)..at + 1)
+}

@@ -1,0 +1,138 @@
+use super::*;
+
+/// 2026-11-20T10:00:00Z, a Friday.
+const NOW: Timestamp = Timestamp(1_795_168_800_000);
+
+fn projects() -> Vec<String> {
+    ["ledger-api", "harbor-ui", "shop", "ledger-api-client"].map(str::to_owned).to_vec()
+}
+
+fn asked(text: &str) -> Asked {
+    read(text, &Around { projects: &projects(), now: NOW })
+}
+
+#[test]
+fn kinds_are_known_by_plain_words() {
+    let check = |text: &str, kinds: &str, about: &str| {
+        let asked = asked(text);
+        let names: Vec<&str> = asked.kinds.iter().map(|kind| kind.as_str()).collect();
+        assert_eq!((names.join(" ").as_str(), asked.about.join(" ").as_str()), (kinds, about), "{text}");
+    };
+    check("what were we working on last time?", "latest", "");
+    check("What did we do in the last session", "latest", "");
+    check("where did I leave off with the parser", "latest", "parser");
+    check("why did we choose sled", "decisions", "sled");
+    check("Why was SQLite chosen over sled?", "decisions", "sqlite sled");
+    check("what did we decide about retries", "decisions", "retries");
+    check("how did we solve this error before", "solved", "");
+    check("how did we solve this error last time", "solved", "");
+    check("how did we fix error E0382", "solved", "e0382");
+    check("which approach failed", "failed", "");
+    check("which tests failed", "failed", "tests");
+    check("what didn't work for the cache", "failed", "cache");
+    check("what have we already tried for the flaky upload", "failed", "flaky upload");
+    check("what does the user prefer", "preferences", "");
+    check("user preferences for tests", "preferences", "tests");
+    check("what's the user's style", "preferences", "");
+    check("which files belong to this work", "files", "");
+    check("which files were changed for the login", "files", "login");
+    check("which files belong to the webhooks work", "files", "webhooks");
+    check("what is still open", "open", "");
+    check("what's left to do on billing", "open", "billing");
+    check("any TODOs?", "open", "");
+    check("next steps", "open", "");
+    // Words that only look like signs.
+    check("refresh token race", "", "refresh token race");
+    check("open the database", "", "open database");
+    check("how to do pagination", "", "pagination");
+    check("the todo app", "", "todo app");
+    check("pending order state machine", "", "pending order state machine");
+    check("remaining stock", "", "remaining stock");
+    check("choice field in the form", "", "choice field form");
+    check("reason code of the order", "", "reason code order");
+    check("unresolved import in main.rs", "", "unresolved import main rs");
+    check("authentication failed for user postgres", "", "authentication failed user postgres");
+    // What is asked about is not lost.
+    check("why did the user session time change", "decisions", "user session time change");
+    check("fix the file list", "", "fix file list");
+    check("", "", "");
+}
+
+#[test]
+fn projects_that_are_named_are_no_words_of_the_question() {
+    let check = |text: &str, named: &str, about: &str, search: &str| {
+        let asked = asked(text);
+        let names = match &asked.named {
+            Named::None => String::new(),
+            Named::Here => "here".to_owned(),
+            Named::Called { names, .. } => names.join(" "),
+        };
+        let told = (names.as_str(), asked.about.join(" "), asked.search.as_str());
+        assert_eq!(told, (named, about.to_owned(), search), "{text}");
+    };
+    check("what is still open in ledger-api", "ledger-api", "", "what is still open in ledger-api");
+    check("what's still open in the ledger-api repo?", "ledger-api", "", "what's still open in the ledger-api repo?");
+    check("which approach failed for harbor-ui's worker", "harbor-ui", "worker", "worker");
+    check("why did ledger-api choose keyset pagination?", "ledger-api", "keyset pagination", "keyset pagination?");
+    check("what does the user prefer in harbor ui", "harbor-ui", "", "what does the user prefer in harbor ui");
+    check("what is open in shop", "shop", "", "what is open in shop");
+    check("what is still open for the shop project", "shop", "", "what is still open for the shop project");
+    check("what is still open in this project", "here", "", "what is still open in this project");
+    check("what is still open here?", "here", "", "what is still open here?");
+    check("how did we fix E0382 in our repo", "here", "e0382", "E0382");
+    check("webhooks in ledger-api", "ledger-api", "webhooks", "webhooks");
+    // A name alone is a word of what is searched for, and so is a part of another.
+    check("harbor-ui still sends ?page", "", "harbor ui sends page", "harbor-ui sends ?page");
+    check("why does src/shop/cart.rs lock", "", "src shop cart rs lock", "src/shop/cart.rs lock");
+    check("why did the shop window break", "", "shop window break", "shop window break");
+    check("why did ledger-api-client retry", "ledger-api-client", "retry", "retry");
+    check("why did my-ledger-api-x retry", "", "ledger api x retry", "my-ledger-api-x retry");
+}
+
+#[test]
+fn a_time_that_is_named_bounds_the_question() {
+    let day = |text: &str| crate::query::moment(text, NOW).unwrap();
+    let check = |text: &str, kinds: &str, about: &str, span: Option<(&str, &str)>| {
+        let asked = asked(text);
+        let names: Vec<&str> = asked.kinds.iter().map(|kind| kind.as_str()).collect();
+        let bound = |text: &str| Some(text).filter(|text| !text.is_empty()).map(day);
+        let expected = span.map(|(after, before)| Span { after: bound(after), before: bound(before) });
+        assert_eq!((names.join(" ").as_str(), asked.about.join(" ").as_str()), (kinds, about), "{text}");
+        assert_eq!(asked.span, expected, "{text}");
+    };
+    check("what did we work on yesterday", "latest", "", Some(("2026-11-19", "2026-11-20")));
+    check("what did we do last week?", "latest", "", Some(("2026-11-09", "2026-11-16")));
+    check("what happened this week in shop", "latest", "", Some(("2026-11-16", "2026-11-23")));
+    check("what did we do on Monday", "latest", "", Some(("2026-11-16", "2026-11-17")));
+    check("what did we decide about retries in October", "decisions", "retries", Some(("2026-10", "2026-11")));
+    check("which approach failed since 2026-11-02", "failed", "", Some(("2026-11-02", "")));
+    check("what is still open from last month", "open", "", Some(("2026-10", "2026-11")));
+    check("which files were changed today", "files", "", Some(("2026-11-20", "2026-11-21")));
+    check("what was done before 2026-03-14", "latest", "", Some(("", "2026-03-14")));
+    check("what did we do 3 days ago", "latest", "", Some(("2026-11-17", "2026-11-18")));
+    // Why something is so, and what is only said, has no time.
+    check("why is the test red since yesterday", "decisions", "test red yesterday", None);
+    check("dates.test.ts is red since yesterday", "", "dates test ts red yesterday", None);
+    check("what may we delete", "", "may delete", None);
+}
+
+#[test]
+fn words_fit_in_any_form() {
+    let tokio = asked("why did we choose tokio for the migrations");
+    for (text, expected) in [
+        ("we chose Tokio for the migration", 1.0),
+        ("tokio it is", 0.5),
+        ("migrating now", 0.5),
+        ("nothing", 0.0),
+        ("tok", 0.0),
+    ] {
+        assert_eq!(tokio.fit(text), expected, "{text}");
+    }
+    assert_eq!(asked("what is still open").fit("anything"), 1.0);
+    assert_eq!(asked("データベース移行").fit("昨日、データベース移行を始めた"), 1.0);
+}
+
+#[test]
+fn words_that_are_looked_up_are_sorted() {
+    assert!(FUNCTION.is_sorted());
+}
