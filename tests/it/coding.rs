@@ -119,7 +119,7 @@ fn which_approach_failed() {
     assert_eq!(tried["files"], json!(["src/tide_tables/clean.py"]), "{told}");
     assert!(tried["line"].as_u64() < told["matches"][0]["fixes"][0]["line"].as_u64(), "{told}");
     let failing = of_examples(&["patterns"]);
-    assert!(failing.out.contains("Mostly failing:") && failing.out.contains("pnpm test"), "{}", failing.out);
+    assert!(failing.out.contains("Mostly failing:") && failing.out.contains("cargo test  29 runs"), "{}", failing.out);
 }
 
 #[test]
