@@ -13,13 +13,15 @@ pub mod result;
 
 mod recall;
 mod telling;
+mod verdict;
 
 pub use recall::without_recall;
 pub(crate) use telling::telling_line;
+pub(crate) use verdict::Verdict;
 
 /// Version of all rules that decide what an item says: this module, redaction, and what the readers keep. Content
 /// hashes of different versions are not compared.
-pub const FILTER_VERSION: u32 = 3;
+pub const FILTER_VERSION: u32 = 4;
 
 /// Longest value of a call's parameter, in characters; a longer one is cut to this head and a mark.
 pub const MAX_VALUE_CHARS: usize = 200;

@@ -23,6 +23,7 @@ mod wording;
 
 pub use claim::{Claim, End, Settled, end};
 pub(crate) use error::normal as error_name;
+pub(crate) use extract::renames;
 pub use label::{Label, Relation};
 pub use memo::memo;
 pub(crate) use package::is_manifest;

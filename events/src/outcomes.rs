@@ -5,16 +5,16 @@
 //! again and again, and counts which steps followed each other. [`how`], [`fix`], [`blame`] and [`patterns`] put the
 //! outcomes of many sessions together.
 //!
-//! What nobody can know is unknown, and no failure. A program whose exit code is hidden by a pipe or shared with others
-//! counts apart from those that ended by themselves. Of fewer than [`TOO_FEW`] outcomes nothing is claimed.
+//! What nobody can know is unknown: neither a failure nor a success. A program whose exit code a pipe hides, or that shares
+//! it with others, counts apart from those that ended by themselves, unless its output says how it went. Of fewer than [`TOO_FEW`] outcomes nothing is claimed.
 
-mod below;
 mod blame;
 mod drawing;
 mod fix;
 mod how;
 mod likeness;
 mod patterns;
+mod place;
 mod rate;
 mod retry;
 mod run;
@@ -24,8 +24,7 @@ mod tests;
 mod touched;
 mod trouble;
 
-pub use below::blame_below;
-pub use blame::blame;
+pub use blame::{blame, former as blame_former, keys as blame_keys};
 pub use drawing::{Format, draw};
 pub use fix::{Asked, fix};
 pub use how::{how, keys as how_keys};
@@ -55,8 +54,10 @@ pub const MAX_RETRIES: usize = 30;
 pub const MAX_SEQUENCES: [usize; 3] = [80, 50, 50];
 /// Most files of one session: what was changed is kept before what was read.
 pub const MAX_FILES: usize = 300;
-/// Most decisions of one session that name a file, the last ones.
+/// Most decisions of one session that have to do with a file, the last ones.
 pub const MAX_DECISIONS: usize = 60;
+/// Most renamed files of one session, the last ones.
+pub const MAX_MOVES: usize = 100;
 /// Of fewer known outcomes no rate is told.
 pub const TOO_FEW: u32 = 3;
 
@@ -89,22 +90,27 @@ pub fn outcomes(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Out
     let troubles = trouble::troubles(&all, episode, at, &mut bounded);
     let retries = retry::retries(&all, &mut bounded);
     let sequences = sequence::sequences(&all, &mut bounded);
-    let files = touched::files(episode, &all, at, &mut bounded);
-    let decisions = touched::decisions(episode, &mut bounded);
-    Outcomes { v: OUTCOMES_VERSION, commands, troubles, retries, sequences, files, decisions, left_out }
+    let files = touched::files(episode, at, &mut bounded);
+    let moves = touched::moves(&all, episode, at, &mut bounded);
+    let decisions = touched::decisions(&all, episode, at, &mut bounded);
+    Outcomes { v: OUTCOMES_VERSION, commands, troubles, retries, sequences, files, moves, decisions, left_out }
 }
 
-/// The keys by which a session's outcomes are found: its programs, and the last parts of the files that it read, changed
-/// or decided about.
+/// The keys by which a session's outcomes are found: its programs; the last parts of the files that it read, changed,
+/// renamed or decided about, their endings, and the directories that they lie in.
 pub fn keys(outcomes: &Outcomes) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     for command in &outcomes.commands {
         keys.insert(how::command_key(&command.name));
         keys.insert(how::program_key(&command.name));
     }
-    keys.extend(outcomes.files.iter().map(|file| file_key(&file.path)));
-    for said in &outcomes.decisions {
-        keys.extend(touched::file_words(&said.text).map(file_key));
+    let touched = outcomes.files.iter().map(|file| file.path.as_str());
+    let moved = outcomes.moves.iter().flat_map(|one| [one.from.as_str(), one.to.as_str()]);
+    let decided = outcomes.decisions.iter().flat_map(|one| one.files.iter().map(String::as_str));
+    let named = outcomes.decisions.iter().flat_map(|one| touched::file_words(&one.said.text));
+    for path in touched.chain(moved).chain(decided).chain(named) {
+        keys.insert(file_key(path));
+        keys.extend(blame::folder_keys(path));
     }
     keys
 }

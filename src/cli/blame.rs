@@ -12,14 +12,18 @@ use crate::environment::{self, Environment};
 use crate::print::{self, Output};
 
 const HELP: &str = "\
-Lists the sessions that changed a file, read it or decided about it, the newest first, with what each changed and decided. Any \
-end of the path will do; where several files fit and none is in this directory's project, they are named instead.
+Lists the sessions that changed a file, read it, renamed it or decided about it, the newest first, with what each changed and \
+decided; also by a command line, as far as that names the file (`sed -i`, `cat > a.rs`). Any end of the path will do, a directory, \
+or a pattern (quote it: 'src/*.rs'; ** stands for any directories). Where several files fit and none is in this directory's \
+project, their whole paths are named instead. What a file was called before is followed. Decisions are those that name the file, \
+then those between the same two prompts as a change of it.
 
 JSON: {\"message\",\"path\",\"project\",\"sessions\":[{\"session_id\",\"title\",\"at\",\"modified\",\"added\",\"removed\",\"read\",\"line\", \
-\"decisions\":[{\"text\",\"session_id\",\"line\",\"at\"}]}],\"more_sessions\",\"candidates\":[{\"path\",\"project\",\"sessions\"}],\"freshness\"}
+\"renamed\",\"files\",\"decisions\":[{\"text\",\"session_id\",\"line\",\"at\"}]}],\"more_sessions\",\"candidates\":[{\"path\",\"project\",\"sessions\",\"ask\"}],\"freshness\"}
 
 Examples:
   baton blame src/auth.rs               who changed it, who read it, what was decided
+  baton blame src/auth                  of all files in a directory
   baton blame auth.rs -p ledger-api     in another project";
 
 #[derive(Debug, Args)]
@@ -64,9 +68,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
 fn show(output: &Output, blame: &Blame) {
     heading(output, &blame.message);
     for candidate in &blame.candidates {
-        let project = candidate.project.as_deref().unwrap_or_default();
-        let about = format!("{project}, {}", print::counted(u64::from(candidate.sessions), "session"));
-        row(output, 2, &candidate.path, &about);
+        row(output, 2, &candidate.ask, &print::counted(u64::from(candidate.sessions), "session"));
     }
     for session in &blame.sessions {
         output.line("");
@@ -75,13 +77,22 @@ fn show(output: &Output, blame: &Blame) {
         row(output, 0, title, &format!("({place})"));
         let mut did = Vec::new();
         if session.modified {
-            did.push(format!("changed it, +{} -{}", session.added, session.removed));
+            let lines = match (session.added, session.removed) {
+                (0, 0) => String::new(),
+                (added, removed) => format!(", +{added} -{removed}"),
+            };
+            did.push(format!("changed it{lines}"));
         }
         if session.read > 0 {
             did.push(format!("read it {}", print::counted(u64::from(session.read), "time")));
         }
+        if let Some(renamed) = &session.renamed {
+            did.push(format!("renamed {renamed}"));
+        }
         if !did.is_empty() {
-            row(output, 5, &did.join("; "), "");
+            let files =
+                if session.files.is_empty() { String::new() } else { format!("({})", session.files.join(", ")) };
+            row(output, 5, &did.join("; "), &files);
         }
         for decision in &session.decisions {
             row(output, 5, &format!("decided: {}", decision.text), &format!("line {}", decision.line));

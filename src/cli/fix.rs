@@ -20,14 +20,14 @@ Finds failures that are like this one, whatever its numbers, paths and line numb
 command or test succeeded, and what was changed and did not help. Any text of the error will do: one line, a code, or the \
 whole output; with - it is read from standard input. What never went away is said so.
 
-JSON: {\"message\",\"error\",\"matches\":[{\"error\",\"same\",\"commands\",\"seen\",\"sessions\",\"resolved\",\"last_seen\", \
+JSON: {\"message\",\"error\",\"matches\":[{\"error\",\"same\",\"commands\",\"seen\",\"sessions\",\"resolved\",\"unsure\",\"last_seen\", \
 \"fixes\":[{\"text\",\"files\",\"commands\",\"count\",\"session_id\",\"project\",\"line\",\"at\"}], \
 \"tried_in_vain\":[{\"files\",\"commands\",\"then\",\"count\",\"session_id\",\"line\",\"at\"}],\"unresolved\":{\"text\",\"session_id\",\"line\",\"at\"}}], \
 \"freshness\"}
 
 Examples:
   baton fix E0382                        by its code
-  baton fix \"connect ECONNREFUSED\"      by its words
+  baton fix connect ECONNREFUSED         by its words; quotes are needed only for what the shell would take
   cargo test 2>&1 | baton fix -          the whole output";
 
 #[derive(Debug, Args)]
@@ -86,9 +86,18 @@ fn show(output: &Output, fix: &Fix) {
     heading(output, &fix.message);
     for found in &fix.matches {
         output.line("");
-        let about = format!("seen {}, went away {}", count(found.seen), count(found.resolved));
+        let unsure = if found.unsure == 0 {
+            String::new()
+        } else {
+            format!(", ran again with an end that is not known {}", count(found.unsure))
+        };
+        let about = format!("seen {}, went away {}{unsure}", count(found.seen), count(found.resolved));
         row(output, 0, &found.error, &about);
         rows(output, found);
+    }
+    if fix.more_sessions > 0 {
+        let more = print::counted(u64::from(fix.more_sessions), "session");
+        print::note(&format!("\n{more} with some of its words not read."));
     }
 }
 

@@ -12,13 +12,13 @@ use crate::environment::{self, Environment};
 use crate::print::{self, Output, Style};
 
 const HELP: &str = "\
-Shows which tools and programs follow each other and how often the last one succeeds, which commands fail at least every second \
-time, and what was tried at least three times in a row and failed, over the newest 2,000 sessions. Nothing is told that \
-was seen less than three times. Without --project this directory's project answers if anything is known of it, else all.
+Shows which tools and programs follow each other and how often the last one succeeds, which commands fail more often \
+than not, and what was tried at least three times in a row and failed, over the newest 2,000 sessions. Nothing is told that \
+was seen less than three times, and a rate is of the runs whose end is known: what stands before a pipe is not. Without --project this directory's project answers if anything is known of it, else all.
 
 JSON: {\"message\",\"project\",\"sessions\",\"more_sessions\",\"sequences\":[{\"steps\",\"count\",\"ok\",\"failed\",\"success_rate\",\"sessions\"}], \
 \"mostly_failing\":[{\"command\",\"count\",\"ok\",\"failed\",\"success_rate\",\"last_failure\"}], \
-\"retry_loops\":[{\"what\",\"loops\",\"failures\",\"longest\",\"resolved\",\"without_edits\",\"last\"}],\"diagram\",\"freshness\"}
+\"retry_loops\":[{\"what\",\"loops\",\"failures\",\"longest\",\"resolved\",\"without_edits\",\"last\"}],\"more\",\"diagram\",\"freshness\"}
 
 Examples:
   baton patterns                             of this project
@@ -84,7 +84,10 @@ fn show(output: &Output, patterns: &Patterns) {
     }
     heading(output, &patterns.message);
     for sequence in &patterns.sequences {
-        let rate = sequence.success_rate.map(|rate| format!(", {:.0} % succeed", rate * 100.0)).unwrap_or_default();
+        let known = sequence.ok + sequence.failed;
+        let rate = sequence.success_rate;
+        let rate = rate.map(|rate| format!(", {} of {known} known succeed ({:.0} %)", sequence.ok, rate * 100.0));
+        let rate = rate.unwrap_or_default();
         let times = print::counted(u64::from(sequence.count), "time");
         row(output, 2, &sequence.steps.join(" → "), &format!("{times}{rate}"));
     }
@@ -105,5 +108,13 @@ fn show(output: &Output, patterns: &Patterns) {
         let about = format!("{loops}, up to {} failures in a row, {} ended well", retry.longest, retry.resolved);
         row(output, 2, &retry.what, &about);
         row(output, 6, &retry.last.text, &place(&retry.last.session_id, retry.last.line, retry.last.at.as_deref()));
+    }
+    if patterns.more > 0 {
+        let more = if patterns.more == 1 { "entry" } else { "entries" };
+        output.line(&format!("\n  and {} other {more}; --limit shows more", patterns.more));
+    }
+    if patterns.more_sessions > 0 {
+        let more = print::counted(u64::from(patterns.more_sessions), "older session");
+        print::note(&format!("\n{more} not looked at."));
     }
 }

@@ -13,15 +13,7 @@ const LEAST_SAID: usize = 60;
 /// What begins an item and is Baton's word.
 const BEGINNINGS: [&str; 4] = ["Plan approved: ", "No answer to: ", "User: ", "User refused "];
 /// What ends the part of an item that its line says; the rest tells what came of it.
-const ENDS: [&str; 7] = [
-    " -> ",
-    " passed ",
-    " succeeded ",
-    " ran without an error ",
-    " was understood ",
-    " has no result",
-    " was interrupted",
-];
+const ENDS: [&str; 6] = [" -> ", " passed ", " succeeded ", " was understood ", " has no result", " was interrupted"];
 
 /// All items of an episode, with their kind.
 pub(crate) fn items(episode: &Episode) -> Vec<(&'static str, Pointed)> {

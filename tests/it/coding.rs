@@ -239,3 +239,70 @@ fn a_shell_reads_files_too_and_finding_nothing_is_no_failure() {
     let typed = world.json(&["how", "cargo", "test", "--workspace"]);
     assert_eq!((&typed["command"], &typed["failed"]), (&json!("cargo test --workspace"), &json!(0)), "{typed}");
 }
+
+#[test]
+fn what_a_pipe_hides_is_unknown_unless_the_output_tells() {
+    let world = World::new();
+    let mut shop = world.transcript("-work-shop", &id(1)).in_directory("/srv/shop");
+    shop.prompt("repair the parser");
+    let edit = json!({"file_path": "/srv/shop/src/p.ts", "old_string": "a", "new_string": "b"});
+    for (number, (line, output)) in [
+        ("npm run deploy", "Exit code 1\nError: no route to the host"),
+        ("npm run deploy 2>&1 | tail -20", "Error: no route to the host"),
+        ("npm test", "Exit code 1\nTests: 3 failed, 4 passed\nTypeError: parse is not iterable"),
+        ("npm test 2>&1 | tail -20", "Tests: 3 failed, 4 passed\nTypeError: parse is not iterable"),
+        ("npm test || true", "Tests: 2 failed, 5 passed\nTypeError: parse is not iterable"),
+        ("npm test 2>&1 | tail -20", "Tests: 7 passed, 7 total"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (call, change) = (format!("c{number}"), format!("e{number}"));
+        shop.call(&call, "Bash", json!({"command": line})).result(&call, output, output.starts_with("Exit code"));
+        shop.call(&change, "Edit", edit.clone()).result(&change, "The file has been updated.", false);
+    }
+    shop.reply("The parser is repaired.");
+    world.close(&id(1));
+    let told = |command: &str| {
+        let how = world.json(&["how", command]);
+        ["ok", "failed", "unknown"].map(|field| how[field].as_u64().unwrap_or(0))
+    };
+    assert_eq!((told("npm test"), told("npm run deploy")), ([1, 3, 0], [0, 1, 1]));
+    let fixed = world.json(&["fix", "TypeError: parse is not iterable"]);
+    assert_eq!((&fixed["matches"][0]["resolved"], &fixed["matches"][0]["seen"]), (&json!(1), &json!(3)), "{fixed}");
+    let unsure = world.json(&["fix", "no route to the host"]);
+    assert_eq!(
+        (&unsure["matches"][0]["resolved"], &unsure["matches"][0]["unsure"]),
+        (&json!(0), &json!(1)),
+        "{unsure}"
+    );
+    // Flags and words that are not wanted need no quotes.
+    let line = world.json(&["how", "npm", "test", "--watch"]);
+    assert!(text(&line["message"]).starts_with("no line with `--watch` is known"), "{line}");
+    let hits = |words: &[&str]| list(&world.json(&[&["search"], words].concat())["hits"]).len();
+    assert!(hits(&["parser"]) > 0 && hits(&["parser", "-repaired", "-n", "3"]) == hits(&["parser -repaired"]));
+    assert_eq!(hits(&["parser", "-the parser"]), hits(&["parser -\"the parser\""]));
+}
+
+#[test]
+fn a_file_is_followed_through_its_names() {
+    let world = World::new();
+    let edit = |path: &str| json!({"file_path": format!("/srv/shop/{path}"), "old_string": "a", "new_string": "b"});
+    let mut first = world.transcript("-work-shop", &id(1)).in_directory("/srv/shop").minutes_ago(90);
+    first.prompt("begin").call("e1", "Edit", edit("src/a.rs")).result("e1", "The file has been updated.", false);
+    first.reply("We decided to keep one lock instead of two, because two can wait for each other.");
+    let mut second = world.transcript("-work-shop", &id(2)).in_directory("/srv/shop").minutes_ago(30);
+    second.prompt("rename it").call("m1", "Bash", json!({"command": "git mv src/a.rs src/b.rs"}));
+    second.result("m1", "", false).call("w1", "Bash", json!({"command": "cat > src/new.rs <<'E'\nx\nE"}));
+    second.result("w1", "", false).reply("Renamed.");
+    world.close(&id(1));
+    world.close(&id(2));
+    let told = world.json(&["blame", "src/b.rs"]);
+    let sessions: Vec<String> = list(&told["sessions"]).iter().map(|one| text(&one["session_id"])).collect();
+    assert_eq!(sessions, [id(2), id(1)], "{told}");
+    assert_eq!(told["sessions"][0]["renamed"], "src/a.rs -> src/b.rs", "{told}");
+    // The decision stands between the same two prompts as the change.
+    assert!(text(&told["sessions"][1]["decisions"][0]["text"]).contains("one lock"), "{told}");
+    assert_eq!(world.json(&["blame", "src/new.rs"])["sessions"][0]["modified"], true);
+    assert_eq!(list(&world.json(&["blame", "src/*.rs"])["sessions"]).len(), 2);
+}

@@ -1,12 +1,12 @@
 //! What was tried: every tool call in order, with how it ended. What nobody can know about it is said to be unknown.
 
 use super::LINE_CHARS;
-use super::command::{self, Command, Ran};
+use super::command::{Command, Ran};
 use super::excerpt::{one_line, without_filter_mark};
 use super::failure::{HARNESS, complaint};
 use super::timeline::{Deed, Timeline};
 use super::{SHORT_CHARS, Show};
-use crate::conversation::{Item, Outcome};
+use crate::conversation::{Call, Item, Outcome};
 use crate::record::Timestamp;
 use crate::schema::outcomes::Ended;
 
@@ -30,6 +30,10 @@ pub(crate) struct Attempt<'a> {
     pub(crate) at: Option<Timestamp>,
     /// Which typed prompt it belongs to, from 0.
     pub(crate) round: usize,
+    /// The call, and the working directory then.
+    pub(crate) call: Option<&'a Call>,
+    /// See `call`.
+    pub(crate) cwd: Option<&'a str>,
 }
 
 /// What a tool call does.
@@ -40,8 +44,6 @@ pub(crate) enum What<'a> {
         text: String,
         /// Its programs.
         ran: Vec<Ran>,
-        /// The files that it shows, as they are written.
-        shows: Vec<String>,
     },
     /// It changes a file.
     Edit(&'a str),
@@ -74,15 +76,14 @@ fn attempt<'a>(deed: &Deed<'a>, round: usize) -> Attempt<'a> {
     };
     let what = match (deed.command(), deed.edit(), deed.reading()) {
         (Some(line), ..) => {
-            let command = Command::read(line);
+            let command = deed.line().unwrap_or_else(|| Command::read(line));
             let succeeded = match ended {
                 Ended::Ok => Some(true),
                 Ended::Failed => Some(false),
                 Ended::Unknown | Ended::Denied | Ended::Interrupted => None,
             };
             let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
-            let shows = if ended == Ended::Ok { command::shows(line) } else { Vec::new() };
-            What::Command { text, ran: command.ran(succeeded), shows }
+            What::Command { text, ran: command.ran(succeeded) }
         }
         (None, Some((path, ..)), _) => What::Edit(path),
         (None, None, Some(path)) => What::Read(path),
@@ -92,11 +93,13 @@ fn attempt<'a>(deed: &Deed<'a>, round: usize) -> Attempt<'a> {
         tool: deed.tool(),
         what,
         ended,
-        exit_code: deed.result.and_then(|result| result.exit_code),
+        exit_code: deed.result.and_then(|result| result.exit_code).filter(|code| (*code == 0) == (ended == Ended::Ok)),
         error,
         line: deed.line,
         result_line: deed.result_line,
         at: deed.result_at,
         round,
+        call: deed.call,
+        cwd: deed.cwd,
     }
 }

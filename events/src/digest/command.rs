@@ -3,16 +3,23 @@
 //! A command is read just far enough to say which programs it runs on what. It is never executed, and what cannot be
 //! understood is compared as text.
 
+mod ending;
+mod files;
+mod pipe;
 mod vocabulary;
 mod words;
 
 use std::borrow::Cow;
 
+pub(crate) use self::ending::{Part, Ran};
+pub(super) use self::files::{Touch, touched};
+use self::pipe::Pipe;
 use self::vocabulary::{
-    ASKING, CHECKERS, CHECKING, GIT_LOOKING, IMPLIED, INTERPRETERS, LOOKING, OPENING, PACKAGE_MANAGERS, SETUP, SIFTING,
-    WITH_SUBCOMMANDS, WRAPPERS,
+    ASKING, CHECKERS, CHECKING, GIT_LOOKING, HARMLESS, IMPLIED, INTERPRETERS, LOOKING, OPENING, PACKAGE_MANAGERS,
+    SETUP, WITH_SUBCOMMANDS, WRAPPERS,
 };
 use self::words::{Joint, Word};
+use crate::filter::Verdict;
 
 /// Most steps of one command line that are compared.
 const MAX_STEPS: usize = 8;
@@ -24,6 +31,8 @@ pub(super) struct Command<'a> {
     /// Of a commit whose message has several lines: everything up to the end of the first, without the closing quote.
     subject: Option<String>,
     steps: Vec<Step<'a>>,
+    /// What its output says of how it went.
+    verdict: Option<Verdict>,
 }
 
 /// One program that a command line runs.
@@ -36,10 +45,10 @@ pub(super) struct Step<'a> {
     asks: bool,
     /// Runs a script that stands in the command line itself.
     inline: bool,
-    /// Whether another program took its output, and with it its exit code.
-    piped: bool,
-    /// Whether that program only looks for something in it: that it finds nothing is no failure.
-    sifted: bool,
+    /// What took its output, and with it its exit code.
+    pipe: Pipe,
+    /// Where the line's own `cd` led before.
+    directory: &'a str,
     /// What binds it to the next step.
     joint: Joint,
 }
@@ -48,9 +57,14 @@ impl<'a> Command<'a> {
     /// Reads a command line; total, linear.
     pub(super) fn read(text: &'a str) -> Self {
         let bare = without_leading_cd(text);
+        let directory = leading_cd(text);
+        // A shell that is told so gives the exit code of what failed before a pipe.
+        let passes_on = bare.contains("pipefail");
         let mut steps: Vec<Step<'a>> = Vec::new();
         let mut from_pipe = false;
+        let mut cut = false;
         for mut part in words::parts(bare) {
+            cut |= part.words.iter().any(Word::is_cut);
             match syntax(&mut part.words) {
                 Syntax::Program => {}
                 Syntax::Head => continue,
@@ -59,7 +73,7 @@ impl<'a> Command<'a> {
                     from_pipe = part.joint == Joint::Pipe;
                     if let Some(last) = steps.last_mut() {
                         last.joint = part.joint;
-                        last.piped |= from_pipe;
+                        last.pipe = last.pipe.max(if from_pipe { Pipe::End } else { Pipe::None });
                     }
                     continue;
                 }
@@ -67,30 +81,43 @@ impl<'a> Command<'a> {
             let piped = part.joint == Joint::Pipe;
             if from_pipe {
                 from_pipe = piped;
-                if let Some(last) = steps.last_mut().filter(|_| !piped) {
-                    last.joint = part.joint;
-                    let program = part.words.into_iter().next().map(|word| base_name(word.text()));
-                    last.sifted = !text.contains("pipefail") && program.is_some_and(|name| SIFTING.contains(&&*name));
+                if let Some(last) = steps.last_mut() {
+                    last.pipe = last.pipe.max(Pipe::into(&part.words));
+                    last.joint = if piped { last.joint } else { part.joint };
                 }
                 continue;
             }
             // What only feeds a pipe (`echo x |`, `cat x |`) is not what the line is about.
-            let step = Step::read(part.words, piped, part.joint).filter(|step| !(piped && step.program == "cat"));
+            let pipe = if piped { Pipe::End } else { Pipe::None };
+            let step = Step::read(part.words, pipe, part.joint).filter(|step| !(piped && step.program == "cat"));
+            let step = step.map(|step| Step { directory, ..step });
             from_pipe = piped && step.is_some();
             steps.extend(step);
             if steps.len() == MAX_STEPS {
                 break;
             }
         }
+        if let Some(last) = steps.last_mut().filter(|step| cut && !step.is_harmless()) {
+            // Nobody knows what followed.
+            last.pipe = last.pipe.max(Pipe::Part);
+        }
+        for step in steps.iter_mut().filter(|step| passes_on && step.pipe != Pipe::Search) {
+            step.pipe = Pipe::None;
+        }
         let mut words: Vec<&str> = bare.split_whitespace().collect();
         if words.len() > 1 && words.last() == Some(&"2>&1") {
             words.pop();
         }
-        let mut command = Self { normal: words.join(" "), subject: None, steps };
+        let mut command = Self { normal: words.join(" "), subject: None, steps, verdict: None };
         if command.commits() {
             command.subject = subject(bare);
         }
         command
+    }
+
+    /// The command, judged also by what its output says.
+    pub(super) fn saying(self, verdict: Option<Verdict>) -> Self {
+        Self { verdict, ..self }
     }
 
     /// The command in one line, without a leading `cd` and a trailing `2>&1`. Equal commands have equal texts.
@@ -127,69 +154,6 @@ impl<'a> Command<'a> {
     pub(super) fn checks(&self) -> bool {
         self.steps.iter().any(Step::checks)
     }
-
-    /// Whether an exit code of 0 may be another program's: its output went through a pipe.
-    pub(super) fn piped(&self) -> bool {
-        self.steps.iter().any(|step| step.piped)
-    }
-
-    /// The steps one of which failed, when the whole failed: those bound by `&&` to the last, or it alone. None of those that
-    /// only look, nor whose output was only looked through.
-    pub(super) fn suspects(&self) -> Vec<Step<'a>> {
-        let first = self.steps[..self.steps.len().saturating_sub(1)].iter().rposition(|step| step.joint != Joint::And);
-        let may_fail = |step: &&Step<'_>| !step.only_looks() && !step.sifted;
-        self.steps[first.map_or(0, |at| at + 1)..].iter().filter(may_fail).cloned().collect()
-    }
-
-    /// Whether the exit code of a line that failed is that of something that only looks.
-    pub(super) fn found_nothing(&self) -> bool {
-        !self.steps.is_empty() && self.suspects().is_empty()
-    }
-
-    /// The programs that the line runs, each once and in order, by the names that all their spellings share.
-    ///
-    /// `succeeded` is how the line ended, if that is known. Of a line that succeeded only what the exit code stands for
-    /// did, and of several that may have failed the last is taken to have.
-    pub(super) fn ran(&self, succeeded: Option<bool>) -> Vec<Ran> {
-        let proven = if succeeded == Some(true) { self.proven() } else { Vec::new() };
-        let suspect = (succeeded == Some(false)).then(|| self.suspects().pop()).flatten();
-        let ends_itself = |step: &Step<'_>| !step.piped && matches!(step.joint, Joint::And | Joint::End);
-        let mut ran: Vec<Ran> = Vec::new();
-        for step in &self.steps {
-            let name = step.name();
-            let ended = match succeeded {
-                Some(true) if proven.iter().any(|other| std::ptr::eq(*other, step)) => Some(true),
-                Some(false) if suspect.as_ref() == Some(step) => Some(false),
-                _ => None,
-            };
-            let alone = self.steps.len() == 1 && ends_itself(step);
-            match ran.iter_mut().find(|known| known.name == name) {
-                Some(known) => known.ended = if ended == Some(false) { ended } else { known.ended.or(ended) },
-                None => ran.push(Ran { name, looks: step.only_looks(), alone, ended }),
-            }
-        }
-        ran
-    }
-
-    /// The steps that succeeded, when the whole succeeded. A step before `||` or `;` proves nothing.
-    pub(super) fn proven(&self) -> Vec<&Step<'a>> {
-        let after_or = |at: usize| at > 0 && self.steps[at - 1].joint == Joint::Or;
-        let first = self.steps.iter().rposition(|step| step.joint == Joint::Sequence).map_or(0, |at| at + 1);
-        let proven = self.steps.iter().enumerate().skip(first);
-        proven.filter(|(at, step)| step.joint != Joint::Or && !after_or(*at) && !step.asks).map(|(_, s)| s).collect()
-    }
-}
-
-/// A program of one run of a command line.
-pub(crate) struct Ran {
-    /// Program and subcommand: `cargo test`.
-    pub(crate) name: String,
-    /// Whether it only looks.
-    pub(crate) looks: bool,
-    /// Whether the line's exit code is its own: no other program, no pipe has a part in it.
-    pub(crate) alone: bool,
-    /// Whether it succeeded, where that follows from how the line ended.
-    pub(crate) ended: Option<bool>,
 }
 
 /// A program that a command line runs, as others than the digest know it.
@@ -212,7 +176,7 @@ pub(crate) fn programs(line: &str) -> Vec<Program> {
             continue;
         }
         let words = part.words.iter().map(|word| word.as_str().to_owned()).collect();
-        if let Some(step) = Step::read(part.words, from_pipe, part.joint) {
+        if let Some(step) = Step::read(part.words, Pipe::None, part.joint) {
             programs.push(Program { name: step.name(), words, looks: step.only_looks() });
         }
         if programs.len() == MAX_STEPS {
@@ -220,48 +184,6 @@ pub(crate) fn programs(line: &str) -> Vec<Program> {
         }
     }
     programs
-}
-
-/// Most files that one line is taken to show.
-const MAX_SHOWN: usize = 16;
-
-/// The files that a line shows with `cat`, `head`, `tail`, `nl`, `bat` or `sed -n`, as they are written; none of a line that
-/// goes elsewhere first, for then nobody knows where they lie.
-pub(super) fn shows(line: &str) -> Vec<String> {
-    let mut shown = Vec::new();
-    let mut from_pipe = false;
-    for part in words::parts(line) {
-        let takes_output = std::mem::replace(&mut from_pipe, part.joint == Joint::Pipe);
-        let mut words = part.words.iter().map(Word::as_str);
-        let program = words.next().unwrap_or_default();
-        if matches!(program, "cd" | "pushd" | "popd" | "for" | "while") {
-            break;
-        }
-        if takes_output || part.redirects {
-            continue;
-        }
-        let words: Vec<&str> = words.collect();
-        let is_sed = program == "sed";
-        if !(matches!(program, "cat" | "head" | "tail" | "nl" | "bat")
-            || (is_sed && words.contains(&"-n") && !words.iter().any(|word| word.starts_with("-i"))))
-        {
-            continue;
-        }
-        // The first word of `sed` that is no flag is its script.
-        let files = words.iter().filter(|word| !word.starts_with(['-', '+'])).skip(usize::from(is_sed));
-        let is_file = |word: &&&str| {
-            word.bytes().any(|byte| byte.is_ascii_alphabetic())
-                && !word.contains(['*', '?', '$', '`', '{', '<', '>', '(', '\n'])
-                && !word.starts_with("/dev/")
-                && !word.starts_with("/proc/")
-        };
-        shown.extend(files.filter(is_file).map(|word| (*word).to_owned()));
-        if shown.len() >= MAX_SHOWN {
-            shown.truncate(MAX_SHOWN);
-            break;
-        }
-    }
-    shown
 }
 
 /// What a part is to the shell.
@@ -306,14 +228,18 @@ impl<'a> Step<'a> {
         }
         let (mine, theirs) = (&self.arguments, &failed.arguments);
         if INTERPRETERS.contains(&&*self.program) {
-            return mine.first().map(|word| bare_path(word)) == theirs.first().map(|word| bare_path(word));
+            return match (mine.first(), theirs.first()) {
+                (Some(script), Some(other)) => self.is_same_place(script, failed, other),
+                (script, other) => script.is_none() && other.is_none(),
+            };
         }
+        let is_same = |a: &str, b: &str| self.is_same_place(a, failed, b);
         if self.checks() {
             return mine.is_empty()
-                || mine.iter().any(|part| theirs.iter().any(|failed| covers(part, failed)))
+                || mine.iter().any(|part| theirs.iter().any(|failed| covers(part, failed) || is_same(part, failed)))
                 || mine.iter().any(|part| part.len() >= 3 && failure.contains(bare_path(part)));
         }
-        let overlap = mine.iter().any(|a| theirs.iter().any(|b| covers(a, b) || covers(b, a)));
+        let overlap = mine.iter().any(|a| theirs.iter().any(|b| covers(a, b) || covers(b, a) || is_same(a, b)));
         let bare = if self.subcommand.is_some() {
             mine.is_empty() || theirs.is_empty()
         } else {
@@ -322,7 +248,41 @@ impl<'a> Step<'a> {
         overlap || bare
     }
 
-    fn read(words: Vec<Word<'a>>, piped: bool, joint: Joint) -> Option<Self> {
+    /// Whether a word of either is the same file: `assets/build.js`, and `build.js` behind `cd /srv/shop/assets`.
+    fn is_same_place(&self, word: &str, other: &Step<'_>, others: &str) -> bool {
+        match (self.directory.is_empty(), other.directory.is_empty()) {
+            (true, true) => return bare_path(word) == bare_path(others),
+            // Where one of them ran, nobody told.
+            (true, false) | (false, true) if bare_path(word) == bare_path(others) => return true,
+            _ => {}
+        }
+        let place = |step: &Step<'_>, word: &str| match word.starts_with(['/', '~']) {
+            true => word.to_owned(),
+            false => {
+                format!("{}/{}", step.directory.trim_end_matches('/'), bare_path(word)).trim_matches('/').to_owned()
+            }
+        };
+        let (mine, theirs) = (place(self, word), place(other, others));
+        let ends = |long: &str, short: &str| {
+            long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        };
+        mine.trim_start_matches('/') == theirs.trim_start_matches('/') || ends(&mine, &theirs) || ends(&theirs, &mine)
+    }
+
+    /// Whether it is one of these very steps.
+    fn is_one_of<'s>(&self, steps: impl IntoIterator<Item = &'s Step<'a>>) -> bool
+    where
+        'a: 's,
+    {
+        steps.into_iter().any(|step| std::ptr::eq(step, self))
+    }
+
+    /// Whether it hardly ever fails: what a line comes to is another's doing.
+    fn is_harmless(&self) -> bool {
+        HARMLESS.contains(&(&*self.program, self.subcommand.as_deref().unwrap_or_default()))
+    }
+
+    fn read(words: Vec<Word<'a>>, pipe: Pipe, joint: Joint) -> Option<Self> {
         let mut words = words.into_iter().map(Word::text).peekable();
         while let Some(word) = words.peek() {
             let assignment = word.split_once('=').is_some_and(|(name, _)| {
@@ -350,7 +310,7 @@ impl<'a> Step<'a> {
         let inline =
             INTERPRETERS.contains(&&*program) && words.first().is_none_or(|word| matches!(&**word, "-c" | "-e" | "-"));
         let mut step =
-            Self { program, subcommand: None, arguments: Vec::new(), asks, inline, piped, sifted: false, joint };
+            Self { program, subcommand: None, arguments: Vec::new(), asks, inline, pipe, directory: "", joint };
         if WITH_SUBCOMMANDS.contains(&&*step.program) || words.first().is_some_and(|word| CHECKING.contains(&&**word)) {
             step.subcommand = take_subcommand(&step.program, &mut words);
         }
@@ -410,6 +370,18 @@ fn subject(text: &str) -> Option<String> {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let closed = first.contains(['"', '\'']) && document.is_none();
     (!closed && !first.trim().is_empty()).then(|| format!("{} -m \"{}", words(before), words(first)))
+}
+
+/// Where the line's leading `cd` leads, the last of several; empty without one.
+fn leading_cd(text: &str) -> &str {
+    let text = text.trim();
+    let leading = text.get(..text.len() - without_leading_cd(text).len()).unwrap_or_default();
+    let last = leading.rsplit("cd ").next().unwrap_or_default();
+    let directory = last.trim_matches(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '"' | '\'' | '/' | '.'));
+    match directory.is_empty() || directory.contains(['$', '*', '`', '\n']) {
+        true => "",
+        false => last.trim_matches(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '"' | '\'')),
+    }
 }
 
 /// The command after `cd X &&` (or `;`), as often as it stands there.

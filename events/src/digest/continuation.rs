@@ -147,11 +147,11 @@ fn last_check(timeline: &Timeline<'_>) -> Option<String> {
     let finished = timeline.finished.iter().rev().filter_map(|&index| timeline.deeds.get(index));
     let (deed, command) = finished
         .filter(|deed| !deed.in_background())
-        .filter_map(|deed| Some((deed, Command::read(deed.command()?))))
+        .filter_map(|deed| Some((deed, deed.line()?)))
         .find(|(_, command)| command.checks() && !command.only_looks())?;
     let outcome = match deed.outcome()? {
-        Outcome::Ok if command.piped() => "ran without an error",
-        Outcome::Ok => "passed",
+        Outcome::Ok if command.passed() => "passed",
+        Outcome::Ok => "ran, and how it went was not told",
         Outcome::Failed => return None,
         Outcome::Denied => "was denied",
         Outcome::Interrupted => "was interrupted",

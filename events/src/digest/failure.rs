@@ -12,6 +12,7 @@ use super::timeline::{Deed, Timeline};
 use super::work;
 use super::{ERROR_CHARS, ErrorLine, MAX_ENTRIES, Pointed, SHORT_CHARS, Show};
 use crate::conversation::Outcome;
+use crate::filter::Verdict;
 use crate::record::Timestamp;
 
 /// Most failures that wait for their success at one time; the oldest gives way.
@@ -81,6 +82,8 @@ struct Open<'a> {
     slip: bool,
     /// The command was not understood: made good when it is, even if it fails then.
     usage: bool,
+    /// The same ran again since, and nobody knows how that ended.
+    unsure: bool,
 }
 
 enum Subject<'a> {
@@ -113,7 +116,7 @@ pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
     let past = Past::of(timeline);
     for failure in &open {
         if let Some(Some(error)) = errors.get_mut(failure.error) {
-            error.is_open = error.of_the_work && !past.goes_past(failure);
+            error.is_open = error.of_the_work && !failure.unsure && !past.goes_past(failure);
         }
     }
     let mut errors: Vec<Failure> = errors.into_iter().flatten().collect();
@@ -134,7 +137,7 @@ impl<'a> Past<'a> {
         let mut past = Self { passed: Vec::new(), committed: 0 };
         let last_prompt = work::requests(timeline).last().map_or(0, |prompt| prompt.place);
         for deed in timeline.deeds.iter().filter(|deed| deed.succeeded() && !deed.in_background()) {
-            let Some(command) = deed.command().map(Command::read) else { continue };
+            let Some(command) = deed.line() else { continue };
             if command.commits() && deed.began < last_prompt {
                 past.committed = deed.began;
             }
@@ -246,9 +249,10 @@ fn fail<'a>(
     let usage = complains(&USAGE);
     let (subject, name, of_the_work) = match deed.command() {
         Some(text) => {
-            let command = Command::read(text);
+            let command = deed.line().unwrap_or_else(|| Command::read(text));
+            let suspects = command.suspects();
             let said = complaint.is_empty() || deed.result.and_then(|result| result.exit_code) == Some(1);
-            if command.only_looks() && !command.normal().is_empty() || (said && command.found_nothing()) {
+            if (command.only_looks() && !command.normal().is_empty()) || (said && command.found_nothing()) {
                 return;
             }
             let name = one_line(&without_filter_mark(&command.shown()), SHORT_CHARS);
@@ -256,7 +260,7 @@ fn fail<'a>(
                 understood(deed, &command, &name, errors, open);
                 compiled(deed, &command, &complaint, edits, errors, open);
             }
-            (Subject::Command(command.suspects()), name, !command.improvises() && !usage)
+            (Subject::Command(suspects), name, !command.improvises() && !usage)
         }
         None => match deed.edit() {
             Some((path, ..)) => {
@@ -272,7 +276,7 @@ fn fail<'a>(
     };
     let key = format!("{name}\n{}", without_numbers(&complaint));
     if let Some(again) = open.iter_mut().find(|open| open.key == key) {
-        again.ended = deed.ended;
+        (again.ended, again.unsure) = (deed.ended, false);
         return;
     }
     if open.len() == MAX_OPEN {
@@ -281,8 +285,11 @@ fn fail<'a>(
     let slip = matches!(subject, Subject::File(_));
     let (error, line, at) = (errors.len(), deed.result_line, deed.result_at);
     let told = one_line(&complaint, show.output_chars(ERROR_CHARS));
-    open.push(Open { error, subject, key, complaint, line, at, ended: deed.ended, edits: edits.len(), slip, usage });
-    let code = deed.result.and_then(|result| result.exit_code).map(|code| format!("exit {code}"));
+    let (ended, edits) = (deed.ended, edits.len());
+    open.push(Open { error, subject, key, complaint, line, at, ended, edits, slip, usage, unsure: false });
+    // Where a pipe hides it, the code is another program's.
+    let code = deed.result.and_then(|result| result.exit_code).filter(|code| *code != 0);
+    let code = code.map(|code| format!("exit {code}"));
     let what = [code, Some(told).filter(|text| !text.is_empty())].into_iter().flatten().collect::<Vec<_>>().join(", ");
     let what = if what.is_empty() { "failed".to_owned() } else { what };
     let text = if name.is_empty() { what } else { format!("{name}: {what}") };
@@ -322,8 +329,9 @@ fn succeed<'a>(
     if open.is_empty() || deed.in_background() {
         return;
     }
-    let command = deed.command().map(Command::read);
+    let command = deed.line();
     let proven = command.as_ref().map(Command::proven).unwrap_or_default();
+    let unproven = command.as_ref().map(Command::unproven).unwrap_or_default();
     let edited = deed.edit().map(|(path, ..)| timeline.shown(path));
     open.retain_mut(|failure| {
         // Only what began after the failure was known can have made it good.
@@ -340,6 +348,8 @@ fn succeed<'a>(
                     resolving = by.or(resolving);
                     by.is_none()
                 });
+                let again = |failed: &Step<'_>| unproven.iter().any(|step| step.resolves(failed, text));
+                failure.unsure |= !steps.is_empty() && steps.iter().all(again);
                 before > 0 && steps.is_empty()
             }
             (Subject::File(path), _) => edited == Some(*path),
@@ -367,8 +377,7 @@ fn resolution(deed: &Deed<'_>, command: Option<(&Command<'_>, String)>, edits: &
         None => one_line(&format!("{} {}", deed.tool(), deed.target().unwrap_or_default()), SHORT_CHARS),
     };
     let verb = match &command {
-        Some((command, _)) if command.checks() && !command.piped() => "passed",
-        Some((command, _)) if command.piped() => "ran without an error",
+        Some((command, _)) if command.checks() => "passed",
         _ => "succeeded",
     };
     let after = match after(edits) {
@@ -400,6 +409,9 @@ fn after(edits: &[&str]) -> String {
 /// The telling line of a failed result, without the tool's name and target before it.
 pub(super) fn complaint(deed: &Deed<'_>) -> String {
     let Some(result) = deed.result else { return String::new() };
+    if let Some(Verdict::Failed(line)) = deed.verdict() {
+        return one_line(&without_filter_mark(&line), ERROR_CHARS);
+    }
     let telling = result.error.as_deref().map(str::trim).filter(|error| !error.is_empty());
     let text = telling.unwrap_or_else(|| result.text.split_once(": ").map_or(result.text.as_str(), |(_, rest)| rest));
     let text = text.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");

@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use super::command::Command;
 use super::excerpt::one_line;
 use super::{Show, TITLE_CHARS};
 use crate::conversation::{Body, Call, Item, Meta, Outcome, TitleSource, ToolResult};
-use crate::filter::result;
+use crate::filter::{Verdict, result};
 use crate::record::Timestamp;
 
 /// The notice that the harness' interruption becomes.
@@ -56,6 +57,8 @@ pub(super) struct Deed<'a> {
     pub(super) ended: usize,
     /// Whether a subagent did it, beside the main conversation.
     pub(super) aside: bool,
+    /// The working directory then.
+    pub(super) cwd: Option<&'a str>,
 }
 
 /// A session as the digest reads it.
@@ -89,6 +92,7 @@ impl<'a> Timeline<'a> {
         let mut early: BTreeMap<&str, usize> = BTreeMap::new();
         let mut interrupted = false;
         let mut prompted = None;
+        let mut cwd = None;
         for (place, item) in items.iter().enumerate() {
             let said = |text: &'a str| Said { text, line: item.line, at: item.at, place };
             let aside = main && item.sidechain;
@@ -112,7 +116,7 @@ impl<'a> Timeline<'a> {
                     known.into_iter().for_each(|deed| deed.announce(call, item));
                 }
                 Body::Call(call) => {
-                    timeline.push(Deed { aside, ..Deed::begun(call, item, place) });
+                    timeline.push(Deed { aside, cwd, ..Deed::begun(call, item, place) });
                     if !call.id.is_empty() {
                         open.insert(&call.id, timeline.deeds.len() - 1);
                     }
@@ -120,7 +124,7 @@ impl<'a> Timeline<'a> {
                 Body::Result(result) => match open.remove(&*result.id) {
                     Some(index) => timeline.finish(index, result, item, place),
                     None => {
-                        timeline.push(Deed { aside, ..Deed::unannounced(result, item, place) });
+                        timeline.push(Deed { aside, cwd, ..Deed::unannounced(result, item, place) });
                         timeline.finished.push(timeline.deeds.len() - 1);
                         if !result.id.is_empty() {
                             early.insert(&result.id, timeline.deeds.len() - 1);
@@ -139,8 +143,9 @@ impl<'a> Timeline<'a> {
                         .as_deref()
                         .is_some_and(|id| known.get_or_insert_with(|| record_ids(items)).contains(id)) => {}
                 Body::Meta(Meta::Title { source, text }) => timeline.retitle(&mut title_source, *source, text),
-                Body::Meta(Meta::Cwd(cwd)) if timeline.cwd.is_none() => {
-                    timeline.cwd = Some(cwd.trim_end_matches(['/', '\\'])).filter(|cwd| !cwd.is_empty());
+                Body::Meta(Meta::Cwd(directory)) => {
+                    cwd = Some(directory.trim_end_matches(['/', '\\'])).filter(|cwd| !cwd.is_empty());
+                    timeline.cwd = timeline.cwd.or(cwd);
                 }
                 _ => {}
             }
@@ -207,6 +212,7 @@ impl<'a> Deed<'a> {
             began: place,
             ended: usize::MAX,
             aside: false,
+            cwd: None,
         }
     }
 
@@ -221,6 +227,7 @@ impl<'a> Deed<'a> {
             began: place,
             ended: place,
             aside: false,
+            cwd: None,
         }
     }
 
@@ -241,9 +248,24 @@ impl<'a> Deed<'a> {
         self.call?.input.get(key).and_then(Value::as_str)
     }
 
-    /// How it went, once it is over.
+    /// How it went, once it is over. A check whose exit code a pipe hides went as its output says.
     pub(super) fn outcome(&self) -> Option<Outcome> {
-        self.result.map(|result| result.outcome)
+        let result = self.result?;
+        let unseen = || {
+            matches!(self.verdict(), Some(Verdict::Failed(_))) && self.line().is_some_and(|line| line.failed_unseen())
+        };
+        Some(if result.outcome == Outcome::Ok && unseen() { Outcome::Failed } else { result.outcome })
+    }
+
+    /// What its output says of how it went.
+    pub(super) fn verdict(&self) -> Option<Verdict> {
+        let result = self.result.filter(|result| result.outcome == Outcome::Ok)?;
+        Verdict::read(&result.text)
+    }
+
+    /// The shell command, read.
+    pub(super) fn line(&self) -> Option<Command<'a>> {
+        Some(Command::read(self.command()?).saying(self.verdict()))
     }
 
     /// Whether it is known to have done what it should.

@@ -6,6 +6,7 @@ use crate::transcript::open_calls::OpenCall;
 
 use super::media::{self, Media};
 use super::telling::telling_line;
+use super::verdict::Verdict;
 
 /// How much of an output is read to find the telling line of an error, in bytes: its head, as it is written.
 const ERROR_HEAD_BYTES: usize = 32 * 1024;
@@ -15,6 +16,10 @@ const LEAD_BYTES: usize = 400;
 const SPILL_BYTES: usize = 5_000;
 /// Tools that tell of a command or an agent that runs beside them: how that went is not how they went.
 const WATCHERS: &[&str] = &["BashOutput", "TaskOutput", "AgentOutput", "AgentOutputTool"];
+/// How much of the end of a command's output is read for what it says of how it went, in bytes as it is written.
+const VERDICT_BYTES: usize = 8 * 1024;
+/// Tools that run a command line.
+const SHELLS: [&str; 5] = ["Bash", "PowerShell", "Shell", "shell", "bash"];
 /// Longest name of a task in the background, in bytes.
 const MAX_TASK_BYTES: usize = 64;
 /// What the harness appends to results for the model's eyes.
@@ -169,7 +174,7 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
     let error = failed.then(|| complaint(&output.whole_words(ERROR_HEAD_BYTES))).flatten();
     let said = match outcome {
         Outcome::Ok if watches => watched(&lead, exit_code, output.size()),
-        Outcome::Ok => success(call, &lead, output),
+        Outcome::Ok => format!("{}{}", success(call, &lead, output), verdict(call, output)),
         Outcome::Failed => {
             let how = exit_code.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}"));
             error.as_ref().map_or(how.clone(), |line| format!("{how}, {line}"))
@@ -239,6 +244,25 @@ fn success(call: Option<&OpenCall>, head: &str, output: &Output<'_>) -> String {
     };
     let meaning = output.told.meaning.as_ref().map_or(String::new(), |meaning| format!(" ({meaning})"));
     if seen.is_empty() { format!("{said}{meaning}") } else { format!("{said}{meaning}, {seen}") }
+}
+
+/// What the output of a command line says of how it went, where its exit code may be another program's.
+fn verdict(call: Option<&OpenCall>, output: &Output<'_>) -> String {
+    let is_shared = |call: &&OpenCall| call.target.contains(['|', ';', '&']) || call.target.ends_with('…');
+    if call.filter(|call| SHELLS.contains(&call.name.as_str())).filter(is_shared).is_none() {
+        return String::new();
+    }
+    // From a line end on: half a key is no longer known for one.
+    let end = match &output.spilled {
+        Some(whole) if whole.len() > VERDICT_BYTES => {
+            let start = whole.bytes().skip(whole.len() - VERDICT_BYTES).position(|byte| byte == b'\n');
+            start.and_then(|at| whole.get(whole.len() - VERDICT_BYTES + at..)).unwrap_or_default().to_owned()
+        }
+        Some(whole) => whole.clone(),
+        None => output.last_text().map_or_else(String::new, |text| text.tail(VERDICT_BYTES).decode().into_owned()),
+    };
+    let clean = super::kept(&super::without_colours(&end));
+    clean.and_then(|clean| Verdict::of(&clean)).map_or_else(String::new, |said| said.told())
 }
 
 /// Images and documents in a result: `image, 34 KB`, `2 images, 80 KB`.
@@ -372,6 +396,21 @@ mod tests {
         let result = summarise("c", call.as_ref(), outcome, &output);
         assert_eq!(result.text, expected, "{content}");
         result
+    }
+
+    #[test]
+    fn what_an_output_says_of_itself_is_kept() {
+        let ok = |line: &str, content: &str, expected: &str| {
+            let kept = check(Some(("Bash", line)), Outcome::Ok, content, expected);
+            assert_eq!((kept.outcome, kept.error), (Outcome::Ok, None));
+        };
+        ok("npm test | tail -2", r#""Tests: 3 passed""#, "Bash npm test | tail -2: ok, 1 line, says passed");
+        ok("npm test", r#""Tests: 3 passed""#, "Bash npm test: ok, 1 line");
+        let failed = "Bash npm test | tail: ok, 2 lines, says failed: TypeError: no";
+        ok("npm test | tail", r#""Tests: 1 failed, 2 passed\nTypeError: no""#, failed);
+        ok("ls | tail", r#""a\nb""#, "Bash ls | tail: ok, 2 lines");
+        let end = format!("\"{}\\n10 passed in 0.1s\"", "x\\n".repeat(9_000));
+        ok("pytest | cat", &end, "Bash pytest | cat: ok, 9002 lines, says passed");
     }
 
     #[test]

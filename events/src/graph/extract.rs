@@ -11,6 +11,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use self::lineage::{label_of, session_name};
+pub(crate) use self::moves::renames;
 use super::claim::Claim;
 use super::gather::{Gather, Moment, Said};
 use super::issue::Issue;

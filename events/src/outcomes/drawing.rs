@@ -44,7 +44,9 @@ pub fn draw<'a>(format: Format, pairs: impl Iterator<Item = &'a PatternSequence>
             })
         };
         let (from, to) = (number(from), number(to));
-        let rate = pair.success_rate.map(|rate| format!(", {} ok", percent(rate))).unwrap_or_default();
+        // What never fails needs no number that says so.
+        let rate = pair.success_rate.filter(|rate| *rate < 1.0);
+        let rate = rate.map(|rate| format!(", {} ok", percent(rate))).unwrap_or_default();
         arrows.push((from, to, format!("{}x{rate}", pair.count)));
     }
     let mut out = String::new();

@@ -68,6 +68,9 @@ struct Known<'a> {
     seen: u32,
     sessions: BTreeSet<&'a str>,
     resolved: u32,
+    unsure: u32,
+    /// Sessions and lines that were told already.
+    told: BTreeSet<(&'a str, u64)>,
     fixes: BTreeMap<(Vec<&'a str>, Vec<&'a str>), FixRow>,
     tried: BTreeMap<(Vec<&'a str>, Vec<&'a str>), FixTried>,
     unresolved: Option<Place>,
@@ -88,18 +91,28 @@ pub fn fix(asked: &Asked, witnesses: &[Witness], limit: usize) -> Fix {
     }
     let mut ranked: Vec<Known<'_>> = known.into_values().collect();
     ranked.sort_by(|a, b| {
-        let at = |known: &Known<'_>| known.last.and_then(|(trouble, _)| trouble.at);
+        let at = |known: &Known<'_>| known.last.and_then(|(trouble, _)| last(trouble));
         b.likeness.total_cmp(&a.likeness).then_with(|| (b.resolved, at(b)).cmp(&(a.resolved, at(a))))
     });
     // What is the same is what was asked for; what is like it is told of only where there is nothing else.
     let exact = ranked.first().is_some_and(Known::is_same);
     let meant = || ranked.iter().filter(|known| known.is_same() == exact);
     let (seen, resolved) = meant().fold((0, 0), |(seen, resolved), one| (seen + one.seen, resolved + one.resolved));
+    // Nothing that was once left alone is told to have gone.
+    let unsure = resolved == 0 && meant().all(|one| one.unresolved.is_none());
     let sessions: BTreeSet<&str> = meant().flat_map(|known| known.sessions.iter().copied()).collect();
     let sessions = counted(u32::try_from(sessions.len()).unwrap_or(u32::MAX), "session");
     let like = if exact { "" } else { "others like it were " };
     let message = match (seen, resolved) {
-        (0, _) => "not seen in any session that is known".to_owned(),
+        (0, _) if asked.telling.is_general() && asked.lines.len() < 2 => {
+            "too general: say a line of the error, its code, or the name of the test".to_owned()
+        }
+        (0, _) => {
+            "not seen as a failure in any session that is known; a search finds where its words were said".to_owned()
+        }
+        (seen, 0) if unsure => {
+            format!("{like}seen {} in {sessions}; it ran again, and how that ended is not known", times(seen))
+        }
         (seen, 0) => format!("{like}seen {} in {sessions}, never resolved", times(seen)),
         (seen, resolved) => format!("{like}seen {} in {sessions}, went away {}", times(seen), times(resolved)),
     };
@@ -109,15 +122,16 @@ pub fn fix(asked: &Asked, witnesses: &[Witness], limit: usize) -> Fix {
 
 impl<'a> Known<'a> {
     fn take(&mut self, trouble: &'a Trouble, witness: &'a Witness) {
-        if self.last.is_none_or(|(last, _)| trouble.at > last.at) {
+        if self.last.is_none_or(|(known, _)| last(trouble) > last(known)) {
             self.last = Some((trouble, witness));
         }
-        self.seen = self.seen.saturating_add(trouble.times.max(1));
+        self.seen = self.seen.saturating_add(trouble.times);
         self.sessions.insert(&witness.session);
         if !trouble.command.is_empty() {
             *self.commands.entry(&trouble.command).or_default() += 1;
         }
-        for tried in &trouble.tried {
+        let mut is_new = |line: u64| self.told.insert((witness.session.as_str(), line));
+        for tried in trouble.tried.iter().filter(|tried| is_new(tried.line)) {
             let entry = self.tried.entry((sorted(&tried.files), sorted(&tried.commands))).or_default();
             let newest = entry.count == 0 || time(tried.at) > entry.at;
             entry.count += 1;
@@ -135,6 +149,8 @@ impl<'a> Known<'a> {
             }
         }
         match &trouble.fix {
+            // What one success mended went away once.
+            Some(fix) if !self.told.insert((witness.session.as_str(), fix.line)) => {}
             Some(fix) => {
                 self.resolved += 1;
                 let entry = self.fixes.entry((sorted(&fix.files), sorted(&fix.commands))).or_default();
@@ -153,9 +169,11 @@ impl<'a> Known<'a> {
                     };
                 }
             }
+            None if trouble.unsure => self.unsure += 1,
             None => {
                 let (text, session_id) = (trouble.text.clone(), witness.session.clone());
-                let place = Place { text, session_id, line: trouble.line, at: time(trouble.at) };
+                let line = trouble.line.max(trouble.last_line);
+                let place = Place { text, session_id, line, at: time(last(trouble)) };
                 self.unresolved = newer(self.unresolved.take(), Some(place));
             }
         }
@@ -185,12 +203,18 @@ impl<'a> Known<'a> {
             seen: self.seen,
             sessions: u32::try_from(self.sessions.len()).unwrap_or(u32::MAX),
             resolved: self.resolved,
-            last_seen: self.last.and_then(|(trouble, _)| time(trouble.at)),
+            unsure: self.unsure,
+            last_seen: self.last.and_then(|(trouble, _)| time(last(trouble))),
             fixes,
             tried_in_vain: tried,
             unresolved: self.unresolved,
         }
     }
+}
+
+/// When it failed so the last time.
+fn last(trouble: &Trouble) -> Option<i64> {
+    trouble.last_at.or(trouble.at)
 }
 
 fn sorted(list: &[String]) -> Vec<&str> {

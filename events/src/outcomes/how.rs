@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::rate::{counted, runs, time, times, told};
+use super::rate::{counted, percent, runs, time, times, told};
 use super::{TOO_FEW, Witness};
 use crate::digest::programs;
-use crate::protocol::answer::{How, HowLine, HowSubcommand, Place};
-use crate::schema::outcomes::{Command, Line, Tally};
+use crate::protocol::answer::{How, HowLine, HowSubcommand, Place, Runs};
+use crate::schema::outcomes::{Command, Line, Said, Tally};
 
 /// Most subcommands of a program that are listed.
 const MAX_SUBCOMMANDS: usize = 12;
@@ -65,9 +65,9 @@ impl Question {
         if !of_name.is_empty() {
             more.clear();
         }
-        let runner =
-            |word: &String| ["sudo", "npx", "uv", "run", "python", "python3", "-m", "poetry"].contains(&word.as_str());
-        more.retain(|word| !runner(word));
+        // What runs a script of a manifest may be left out, and nobody means its permissions.
+        let manages = ["npm", "pnpm", "yarn", "bun"].contains(&program(&last.name));
+        more.retain(|word| word != "sudo" && !(manages && word == "run"));
         Self { name: last.name, more, looks: last.looks }
     }
 
@@ -81,7 +81,18 @@ impl Question {
 
     /// Whether a line has all words that were asked for beyond the name.
     fn fits_line(&self, line: &str) -> bool {
-        self.more.iter().all(|word| line.contains(word.as_str()))
+        let has = |asked: &String| {
+            let asked = asked.as_str();
+            if asked.contains(char::is_whitespace) {
+                return line.contains(asked);
+            }
+            let bare = |word: &str| word.trim_matches(['"', '\'', '(', ')', ';']).trim_end_matches('3').to_owned();
+            let fits = |word: &str| {
+                bare(word) == bare(asked) || word.strip_prefix(asked).is_some_and(|rest| rest.starts_with('='))
+            };
+            line.split_whitespace().any(fits)
+        };
+        self.more.iter().all(has)
     }
 }
 
@@ -109,29 +120,30 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
     let mut sessions: Vec<&str> = Vec::new();
     let mut last_failure: Option<Place> = None;
     for (witness, command) in ran {
-        let mut counts = false;
+        let mut counted_in = Tally::default();
+        let mut failure: Option<&Said> = None;
         for line in command.lines.iter().filter(|line| !in_lines || question.fits_line(&line.text)) {
-            counts = true;
             let known = lines.entry(&line.text).or_default();
             known.runs = known.runs.plus(&line.runs);
             if known.last.is_none_or(|(last, _)| last.at < line.at) {
                 known.last = Some((line, &witness.session));
             }
             if in_lines {
-                all = all.plus(&line.runs);
+                counted_in = counted_in.plus(&line.runs);
+                failure = later(failure, failure_of(line, command));
             }
         }
         if !in_lines {
-            counts = true;
-            all = all.plus(&command.runs);
+            (counted_in, failure) = (command.runs, command.last_failure.as_ref());
         }
-        if counts {
+        if counted_in.all() > 0 {
+            all = all.plus(&counted_in);
             let name = names.entry(&command.name).or_default();
-            *name = name.plus(&command.runs);
+            *name = name.plus(&counted_in);
             if sessions.last() != Some(&witness.session.as_str()) {
                 sessions.push(&witness.session);
             }
-            let failure = command.last_failure.as_ref().map(|said| Place {
+            let failure = failure.map(|said| Place {
                 text: said.text.clone(),
                 session_id: witness.session.clone(),
                 line: said.line,
@@ -152,11 +164,8 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
     let last_seen = listed.iter().filter_map(|line| line.last_seen.clone()).max();
     let more_lines = u32::try_from(listed.len().saturating_sub(limit)).unwrap_or(u32::MAX);
     listed.truncate(limit);
-    let shown = if in_lines || question.more.is_empty() || all.all() == 0 {
-        asked.trim().to_owned()
-    } else {
-        question.name.clone()
-    };
+    let is_other = !in_lines && !question.more.is_empty() && all.all() > 0;
+    let shown = if is_other { runnable(&question.name) } else { asked.trim().to_owned() };
     let sessions = u32::try_from(sessions.len()).unwrap_or(u32::MAX);
     let message = match runs_of_all.count {
         0 if question.looks => format!("`{shown}` only looks; runs of such commands are not counted"),
@@ -166,12 +175,14 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
             format!("`{shown}` ran {} in {}: {}", times(count), counted(sessions, "session"), told(&runs_of_all))
         }
     };
+    let message = match is_other {
+        true => format!("no line with `{}` is known; {message}", question.more.join(" ")),
+        false => message,
+    };
     let mut subcommands: Vec<HowSubcommand> = Vec::new();
     if question.is_whole_program() && names.keys().any(|name| *name != question.name) {
-        subcommands = names
-            .iter()
-            .map(|(name, tally)| HowSubcommand { command: (*name).to_owned(), runs: runs(tally) })
-            .collect();
+        subcommands =
+            names.iter().map(|(name, tally)| HowSubcommand { command: runnable(name), runs: runs(tally) }).collect();
         subcommands.sort_by(|a, b| (Reverse(a.runs.count), &a.command).cmp(&(Reverse(b.runs.count), &b.command)));
         subcommands.truncate(MAX_SUBCOMMANDS);
     }
@@ -190,6 +201,28 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
     }
 }
 
+impl How {
+    /// With what is known of other projects.
+    #[must_use]
+    pub fn beside(self, elsewhere: Runs) -> Self {
+        let rate = elsewhere.success_rate.map(|rate| format!(", {} of {}", percent(rate), elsewhere.rate_of));
+        let message =
+            format!("{}; in other projects {}{}", self.message, times(elsewhere.count), rate.unwrap_or_default());
+        Self { message, elsewhere: Some(elsewhere), ..self }
+    }
+
+    /// As the answer of the newest sessions only, where there are more.
+    #[must_use]
+    pub fn of_newest(self, read: u32, more: u32) -> Self {
+        let message = if more == 0 {
+            self.message
+        } else {
+            format!("{}; of the newest {} only", self.message, counted(read, "session"))
+        };
+        Self { message, more_sessions: more, ..self }
+    }
+}
+
 fn line(text: &str, known: &Known<'_>) -> Option<HowLine> {
     let (last, session) = known.last?;
     Some(HowLine {
@@ -200,6 +233,54 @@ fn line(text: &str, known: &Known<'_>) -> Option<HowLine> {
         session_id: session.to_owned(),
         line: last.line,
     })
+}
+
+/// The last failure of a line: where it is that of its program, it is kept there.
+fn failure_of<'a>(line: &'a Line, command: &'a Command) -> Option<&'a Said> {
+    let failed = line.runs.failed + line.runs.shared_failed + line.runs.piped_failed > 0;
+    line.last_failure.as_ref().or(command.last_failure.as_ref().filter(|_| failed))
+}
+
+fn later<'a>(one: Option<&'a Said>, other: Option<&'a Said>) -> Option<&'a Said> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(if (other.at, other.line) > (one.at, one.line) { other } else { one }),
+        (one, other) => one.or(other),
+    }
+}
+
+/// A program with its subcommand as it can be typed: scripts of a manifest are run.
+pub(super) fn runnable(name: &str) -> String {
+    const OWN: [&str; 21] = [
+        "install",
+        "test",
+        "start",
+        "stop",
+        "ci",
+        "publish",
+        "exec",
+        "audit",
+        "outdated",
+        "update",
+        "init",
+        "link",
+        "pack",
+        "version",
+        "uninstall",
+        "remove",
+        "view",
+        "run",
+        "dlx",
+        "create",
+        "ls",
+    ];
+    match name.split_once(' ') {
+        Some((program @ ("npm" | "pnpm" | "yarn" | "bun"), script))
+            if !OWN.contains(&script) && !script.starts_with('-') =>
+        {
+            format!("{program} run {script}")
+        }
+        _ => name.to_owned(),
+    }
 }
 
 /// The later of two places.

@@ -73,6 +73,11 @@ impl Likeness {
         Self { words, codes, name }
     }
 
+    /// Whether no word of it tells it from any other failure.
+    pub(super) fn is_general(&self) -> bool {
+        self.words.is_empty() && self.codes.is_empty()
+    }
+
     /// How alike: 1 for the same, from a half on for those that are alike, none for all others. Two different error codes
     /// are two different failures.
     pub(super) fn to(&self, other: &Self) -> Option<f32> {

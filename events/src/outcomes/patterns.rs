@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::how::newer;
+use super::how::{newer, runnable};
 use super::rate::{counted, runs, share, time};
 use super::{Format, TOO_FEW, Witness, draw};
 use crate::protocol::answer::{PatternCommand, PatternLoop, PatternSequence, Patterns, Place};
@@ -13,27 +13,31 @@ use crate::schema::outcomes::{Command, Sequence, Tally};
 const MAX_COMPARED: usize = 300;
 /// A sequence is left out if a longer one has it in it and is at least so often there, in tenths.
 const COVERED_TENTHS: u32 = 8;
-/// A command that succeeds in no larger a share fails mostly.
+/// A command that succeeds in a smaller share fails mostly.
 const MOSTLY: f64 = 0.5;
 
 /// What sessions do again and again, from witnesses of whom the newest comes first; at most `limit` entries of each kind.
 /// `project` is told as what the answer is about.
 pub fn patterns(witnesses: &[Witness], project: Option<&str>, limit: usize, format: Option<Format>) -> Patterns {
     let all = sequences(witnesses);
-    let diagram = format.map(|format| draw(format, all.iter().filter(|sequence| sequence.steps.len() == 2)));
+    let diagram =
+        format.map(|format| draw(format, all.iter().filter(|sequence| sequence.steps.len() == 2).take(limit)));
     let failing = failing(witnesses);
     let loops = loops(witnesses);
     let sessions = u32::try_from(witnesses.len()).unwrap_or(u32::MAX);
     let mut sequences = telling(all);
-    sequences.truncate(limit);
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     let message = format!(
-        "in {}: {} that repeat, {} that mostly {}, {} of retrying",
+        "in {}: {} that {}, {} that mostly {}, {} of retrying",
         counted(sessions, "session"),
-        counted(u32::try_from(sequences.len()).unwrap_or(u32::MAX), "sequence"),
-        counted(u32::try_from(failing.len()).unwrap_or(u32::MAX), "command"),
+        counted(number(sequences.len()), "sequence"),
+        if sequences.len() == 1 { "repeats" } else { "repeat" },
+        counted(number(failing.len()), "command"),
         if failing.len() == 1 { "fails" } else { "fail" },
-        counted(u32::try_from(loops.len()).unwrap_or(u32::MAX), "kind"),
+        counted(number(loops.len()), "kind"),
     );
+    let more = number([sequences.len(), failing.len(), loops.len()].map(|len| len.saturating_sub(limit)).iter().sum());
+    sequences.truncate(limit);
     Patterns {
         message,
         project: project.map(str::to_owned),
@@ -41,6 +45,7 @@ pub fn patterns(witnesses: &[Witness], project: Option<&str>, limit: usize, form
         sequences,
         mostly_failing: failing.into_iter().take(limit).collect(),
         retry_loops: loops.into_iter().take(limit).collect(),
+        more,
         diagram,
         ..Patterns::default()
     }
@@ -59,7 +64,7 @@ fn sequences(witnesses: &[Witness]) -> Vec<PatternSequence> {
     let told = |(steps, (sum, sessions)): (&[String], (Sequence, u32))| {
         let known = sum.ok.saturating_add(sum.failed);
         PatternSequence {
-            steps: steps.to_vec(),
+            steps: steps.iter().map(|step| runnable(step)).collect(),
             count: known.saturating_add(sum.other),
             ok: sum.ok,
             failed: sum.failed,
@@ -105,7 +110,7 @@ fn failing(witnesses: &[Witness]) -> Vec<PatternCommand> {
             *tally = tally.plus(&line.runs);
         }
     }
-    let mostly = |tally: &Tally| runs(tally).success_rate.is_some_and(|rate| rate <= MOSTLY);
+    let mostly = |tally: &Tally| runs(tally).success_rate.is_some_and(|rate| rate < MOSTLY);
     let of_lines = lines
         .iter()
         .filter(|((name, _), tally)| mostly(tally) && !names.get(name).is_some_and(|(whole, _)| mostly(whole)));
@@ -115,7 +120,7 @@ fn failing(witnesses: &[Witness]) -> Vec<PatternCommand> {
         last_failure: None,
     });
     let of_names = names.iter().filter(|(_, (tally, _))| mostly(tally)).map(|(name, (tally, last))| PatternCommand {
-        command: (*name).to_owned(),
+        command: runnable(name),
         runs: runs(tally),
         last_failure: last.clone(),
     });

@@ -5,30 +5,42 @@ use crate::protocol::answer::Runs;
 use crate::record::Timestamp;
 use crate::schema::outcomes::Tally;
 
-/// So many outcomes of runs that ended by themselves tell more than any number of those that did not.
-const ENOUGH: u32 = 20;
+/// From so many failures before a pipe on …
+const TELLING: u32 = 3;
+/// … that are at least so large a part of all such runs, a pipe passes failures on: `tail` itself never fails, so the shell
+/// is told to (`pipefail`).
+const ONE_IN: u32 = 10;
 
-/// A tally as it is answered. The rate is that of runs with an exit code of their own, if these are many or at least half
-/// of all: what stands before a pipe seems to succeed whatever it does.
+/// A tally as it is answered: `ok` and `failed` are what the rate is of, all else is unknown.
+///
+/// Runs with an exit code of their own count, and those before a pipe where that is seen to pass failures on. A program
+/// that has too few of these is told by the lines that it shared with others.
 pub(super) fn runs(tally: &Tally) -> Runs {
-    let own = tally.ok.saturating_add(tally.failed);
-    let shared = tally.shared_ok.saturating_add(tally.shared_failed);
-    let (ok, failed) = (tally.ok.saturating_add(tally.shared_ok), tally.failed.saturating_add(tally.shared_failed));
-    let (good, of) = if own >= ENOUGH || (own >= TOO_FEW && own >= shared) {
-        (tally.ok, own)
-    } else {
-        (ok, own.saturating_add(shared))
+    let piped = tally.piped_ok.saturating_add(tally.piped_failed);
+    let passes_on = tally.piped_failed >= TELLING && tally.piped_failed.saturating_mul(ONE_IN) >= piped;
+    let (mut ok, mut failed) = (tally.ok, tally.failed);
+    let mut hidden = 0u32;
+    let mut take = |good: u32, bad: u32, counts: bool| {
+        if counts {
+            (ok, failed) = (ok.saturating_add(good), failed.saturating_add(bad));
+        } else {
+            hidden = hidden.saturating_add(good).saturating_add(bad);
+        }
     };
+    take(tally.piped_ok, tally.piped_failed, passes_on);
+    let own = tally.ok.saturating_add(tally.failed).saturating_add(if passes_on { piped } else { 0 });
+    take(tally.shared_ok, tally.shared_failed, own < TOO_FEW);
+    let known = ok.saturating_add(failed);
     Runs {
         count: tally.all(),
         ok,
         failed,
-        unknown: tally.unknown,
+        unknown: tally.unknown.saturating_add(hidden),
         denied: tally.denied,
         interrupted: tally.interrupted,
-        success_rate: share(good, of),
-        rate_of: if of >= TOO_FEW { of } else { 0 },
-        shared,
+        success_rate: share(ok, known),
+        rate_of: if known >= TOO_FEW { known } else { 0 },
+        shared: hidden,
     }
 }
 
@@ -74,19 +86,16 @@ pub(super) fn told(runs: &Runs) -> String {
         }
     }
     let parts = parts.join(", ");
+    let hidden = match runs.shared {
+        0 => String::new(),
+        shared => {
+            format!("; {shared} of the unknown ran before a pipe or in a longer line, which hides how they ended")
+        }
+    };
     match runs.success_rate {
-        Some(rate) if runs.rate_of < known => {
-            format!("{parts}; {} of the {} that ended by themselves", percent(rate), runs.rate_of)
-        }
-        Some(rate) if runs.shared > 0 => {
-            format!(
-                "{parts}; {}, but {} ran in a longer line or before a pipe, which may hide a failure",
-                percent(rate),
-                runs.shared
-            )
-        }
-        Some(rate) => format!("{parts} ({})", percent(rate)),
-        None => format!("{parts}; too few to say how often it succeeds"),
+        Some(rate) if runs.shared == 0 => format!("{parts} ({} of {known})", percent(rate)),
+        Some(rate) => format!("{parts}; {} of the {known} known{hidden}", percent(rate)),
+        None => format!("{parts}; too few to say how often it succeeds{hidden}"),
     }
 }
 
@@ -96,24 +105,37 @@ mod tests {
 
     #[test]
     fn rates_are_of_what_is_known() {
-        let check = |own: (u32, u32), shared: (u32, u32), rate: Option<f64>, of: u32| {
+        let check = |own: (u32, u32), shared: (u32, u32), piped: (u32, u32), rate: Option<f64>, known: (u32, u32)| {
             let tally = Tally {
                 ok: own.0,
                 failed: own.1,
                 shared_ok: shared.0,
                 shared_failed: shared.1,
+                piped_ok: piped.0,
+                piped_failed: piped.1,
                 unknown: 50,
                 ..Tally::default()
             };
             let runs = runs(&tally);
-            assert_eq!((runs.success_rate, runs.rate_of), (rate, of), "{own:?} {shared:?}");
+            let all = runs.ok + runs.failed + runs.unknown;
+            assert_eq!(
+                (runs.success_rate, runs.ok, runs.failed),
+                (rate, known.0, known.1),
+                "{own:?} {shared:?} {piped:?}"
+            );
+            assert_eq!((all, runs.shared + 50), (tally.all(), runs.unknown));
+            assert_eq!(runs.rate_of, if rate.is_some() { known.0 + known.1 } else { 0 });
         };
-        check((0, 0), (0, 0), None, 0);
-        check((2, 0), (0, 0), None, 0);
-        check((1, 2), (0, 0), Some(0.333), 3);
-        check((17, 3), (900, 0), Some(0.85), 20);
-        check((1, 2), (3, 0), Some(0.333), 3);
-        check((1, 2), (7, 0), Some(0.8), 10);
-        check((0, 0), (2, 2), Some(0.5), 4);
+        check((0, 0), (0, 0), (0, 0), None, (0, 0));
+        check((2, 0), (0, 0), (0, 0), None, (2, 0));
+        check((1, 2), (0, 0), (0, 0), Some(0.333), (1, 2));
+        check((17, 3), (900, 0), (0, 0), Some(0.85), (17, 3));
+        check((1, 1), (7, 0), (0, 0), Some(0.889), (8, 1));
+        check((0, 0), (2, 2), (0, 0), Some(0.5), (2, 2));
+        // Before a pipe all seems to succeed.
+        check((0, 4), (0, 0), (60, 0), Some(0.0), (0, 4));
+        check((0, 0), (0, 0), (60, 2), None, (0, 0));
+        check((0, 0), (0, 0), (85, 15), Some(0.85), (85, 15));
+        check((0, 3), (0, 0), (97, 3), Some(0.0), (0, 3));
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{MAX_COMMANDS, MAX_LINES, MAX_LINES_OF_ONE};
-use crate::digest::{Attempt, Ran, What};
+use crate::digest::{Attempt, Part, Ran, What};
 use crate::graph::is_program;
 use crate::schema::outcomes::{Command, Ended, Line, Said, Tally, millis};
 
@@ -17,11 +17,13 @@ pub(super) fn commands(attempts: &[Attempt<'_>], left_out: &mut impl FnMut(usize
             let (command, lines) = known.entry(&program.name).or_default();
             let run = tally(attempt.ended, program);
             command.runs = command.runs.plus(&run);
-            if run.failed + run.shared_failed > 0 {
-                let text = attempt.error.clone();
-                command.last_failure = Some(Said { text, line: attempt.result_line, at: millis(attempt.at) });
-            }
             let line = lines.entry(text).or_default();
+            if ended(attempt.ended, program) == Ended::Failed {
+                let text = attempt.error.clone();
+                let failure = Some(Said { text, line: attempt.result_line, at: millis(attempt.at) });
+                command.last_failure.clone_from(&failure);
+                line.last_failure = failure;
+            }
             line.runs = line.runs.plus(&run);
             (line.line, line.at) = (attempt.line, millis(attempt.at));
             (line.ended, line.exit_code) = (ended(attempt.ended, program), attempt.exit_code);
@@ -30,8 +32,12 @@ pub(super) fn commands(attempts: &[Attempt<'_>], left_out: &mut impl FnMut(usize
     let mut commands: Vec<Command> = known
         .into_iter()
         .map(|(name, (command, lines))| {
-            let lines = lines.into_iter().map(|(text, line)| Line { text: text.to_owned(), ..line });
-            Command { name: name.to_owned(), lines: lines.collect(), ..command }
+            let lines = lines.into_iter().map(|(text, line)| {
+                // What the program has already is not kept twice.
+                let last_failure = line.last_failure.filter(|failure| Some(failure) != command.last_failure.as_ref());
+                Line { text: text.to_owned(), last_failure, ..line }
+            });
+            Command { name: name.to_owned(), lines: lines.collect(), ..command.clone() }
         })
         .collect();
     commands.sort_by(|a, b| (Reverse(a.runs.all()), &a.name).cmp(&(Reverse(b.runs.all()), &b.name)));
@@ -63,16 +69,19 @@ pub(super) fn ended(line: Ended, program: &Ran) -> Ended {
     }
 }
 
+/// How a run counts: for its program, for its line with others, for what stood behind its pipe, or as unknown.
 fn tally(line: Ended, program: &Ran) -> Tally {
     let mut tally = Tally::default();
-    let count = match ended(line, program) {
-        Ended::Ok if program.alone => &mut tally.ok,
-        Ended::Ok => &mut tally.shared_ok,
-        Ended::Failed if program.alone => &mut tally.failed,
-        Ended::Failed => &mut tally.shared_failed,
-        Ended::Denied => &mut tally.denied,
-        Ended::Interrupted => &mut tally.interrupted,
-        Ended::Unknown => &mut tally.unknown,
+    let count = match (line, ended(line, program), program.part) {
+        (Ended::Ok, _, Part::Piped) => &mut tally.piped_ok,
+        (_, Ended::Failed, Part::Piped) => &mut tally.piped_failed,
+        (_, Ended::Ok, Part::Whole) => &mut tally.ok,
+        (_, Ended::Failed, Part::Whole) => &mut tally.failed,
+        (_, Ended::Ok, Part::Shared) => &mut tally.shared_ok,
+        (_, Ended::Failed, Part::Shared) => &mut tally.shared_failed,
+        (_, Ended::Denied, _) => &mut tally.denied,
+        (_, Ended::Interrupted, _) => &mut tally.interrupted,
+        (_, Ended::Unknown, _) | (_, _, Part::Piped | Part::Hidden) => &mut tally.unknown,
     };
     *count = 1;
     tally

@@ -56,6 +56,16 @@ impl Script {
         self.call("Bash", "command", line, Outcome::Failed, error)
     }
 
+    /// A line that ended with 0, of whose output a verdict is kept.
+    fn says(self, line: &str, verdict: &str) -> Self {
+        let before = self.0.len();
+        let mut script = self.ok(line);
+        if let Some(Body::Result(result)) = script.0.get_mut(before + 1).map(|item| &mut item.body) {
+            result.text.push_str(verdict);
+        }
+        script
+    }
+
     fn edit(self, path: &str) -> Self {
         self.call("Edit", "file_path", path, Outcome::Ok, "")
     }
@@ -108,7 +118,9 @@ fn runs_are_counted_by_program_and_line() {
     let outcomes = session.outcomes();
     let shown = |command: &crate::schema::outcomes::Command| format!("{} {:?}", command.name, command.runs);
     let test = &outcomes.commands[0];
-    let tally = Tally { ok: 2, failed: 1, shared_ok: 2, shared_failed: 1, denied: 1, interrupted: 1, unknown: 3 };
+    let (shared_ok, shared_failed, piped_ok) = (1, 1, 1);
+    let known = Tally { ok: 2, failed: 1, shared_ok, shared_failed, piped_ok, ..Tally::default() };
+    let tally = Tally { denied: 1, interrupted: 1, unknown: 3, ..known };
     assert_eq!((test.name.as_str(), test.runs), ("cargo test", tally), "{:?}", outcomes.commands);
     let format = &outcomes.commands[1];
     let tally = Tally { shared_ok: 1, unknown: 1, ..Tally::default() };
@@ -172,11 +184,123 @@ fn what_never_went_away_is_said_so() {
     let found = &told.matches[0];
     assert!(found.same && found.fixes.is_empty(), "{found:?}");
     assert_eq!(found.tried_in_vain[0].files, ["deploy.json"]);
-    assert_eq!(found.unresolved.as_ref().map(|place| place.line), Some(3));
+    // Where it was seen last.
+    assert_eq!(found.unresolved.as_ref().map(|place| place.line), Some(7));
     let like = fix_of("connect ECONNREFUSED to the queue", &witness);
     assert_eq!(like.message, "others like it were seen twice in 1 session, never resolved");
     let nothing = fix_of("segmentation fault", &witness);
-    assert_eq!((nothing.message.as_str(), nothing.matches.len()), ("not seen in any session that is known", 0));
+    assert!(nothing.message.starts_with("not seen as a failure in any session") && nothing.matches.is_empty());
+    assert!(fix_of("test failed", &witness).message.starts_with("too general"));
+}
+
+#[test]
+fn what_a_pipe_hides_is_no_success() {
+    let error = "TypeError: parse is not iterable";
+    let mut session = Script::default();
+    for _ in 0..4 {
+        session = session
+            .prompt("repair the parser")
+            .fails("npm test", error)
+            .edit("/srv/shop/src/p.ts")
+            .ok("npm test 2>&1 | tail -20")
+            .edit("/srv/shop/src/q.ts")
+            .ok("npm test || true");
+    }
+    let witness = [session.witness("one", "/srv/shop")];
+    let told = how("npm test", &witness, None, 5);
+    assert_eq!((told.runs.count, told.runs.ok, told.runs.failed, told.runs.unknown), (12, 0, 4, 8));
+    assert_eq!((told.runs.success_rate, told.runs.rate_of), (Some(0.0), 4));
+    assert!(told.lines.iter().all(|line| line.runs.ok == 0), "{:?}", told.lines);
+    let found = fix_of(error, &witness);
+    assert!(found.message.ends_with("it ran again, and how that ended is not known"), "{}", found.message);
+    assert!(found.matches[0].fixes.is_empty() && found.matches[0].unresolved.is_none(), "{:?}", found.matches);
+    let failing = patterns(&witness, None, 9, None);
+    let of_tests = failing.sequences.iter().filter(|one| one.steps.last().is_some_and(|step| step == "npm test"));
+    assert!(of_tests.clone().count() > 0 && of_tests.clone().all(|one| one.ok == 0), "{:?}", failing.sequences);
+
+    // By however many lines it failed, it is one failure a run.
+    let mut session = Script::default().prompt("repair the parser");
+    for line in ["npm test", "npm test -- --bail", "npm test -- p"] {
+        session = session.fails(line, error).edit("/srv/shop/src/p.ts");
+    }
+    let told = fix_of(error, &[session.ok("npm test").witness("one", "/srv/shop")]);
+    assert_eq!(told.message, "seen 3 times in 1 session, went away once");
+
+    // What it prints tells.
+    let failed = ", says failed: TypeError: parse is not iterable";
+    let session = Script::default()
+        .prompt("repair the parser")
+        .says("npm test 2>&1 | tail -20", failed)
+        .edit("/srv/shop/src/p.ts")
+        .says("npm test 2>&1 | tail -20", failed)
+        .edit("/srv/shop/src/q.ts")
+        .says("npm test 2>&1 | tail -20", ", says passed");
+    let witness = [session.witness("one", "/srv/shop")];
+    let told = how("npm test", &witness, None, 5);
+    assert_eq!((told.runs.ok, told.runs.failed, told.runs.unknown), (1, 2, 0));
+    let found = fix_of(error, &witness);
+    assert_eq!(found.message, "seen twice in 1 session, went away once");
+    assert_eq!(found.matches[0].fixes[0].files, ["src/p.ts", "src/q.ts"]);
+    assert_eq!(found.matches[0].tried_in_vain[0].files, ["src/p.ts"]);
+}
+
+#[test]
+fn a_whole_line_is_answered_for_itself() {
+    let mut session = Script::default().fails("cargo test", "error[E0308]: mismatched types");
+    for _ in 0..4 {
+        session = session.ok("cargo test --release").ok("uv run pytest").fails("(source v && pytest -q)", "1 failed");
+    }
+    let witness = [session.witness("one", "/srv/shop")];
+    let check = |asked: &str, count: u32, failure: Option<&str>, says: &str| {
+        let told = how(asked, &witness, None, 5);
+        assert_eq!(told.runs.count, count, "{asked}: {}", told.message);
+        assert_eq!(told.last_failure.as_ref().map(|place| place.text.as_str()), failure, "{asked}");
+        assert!(told.message.contains(says), "{asked}: {}", told.message);
+    };
+    let mismatched = Some("error[E0308]: mismatched types");
+    check("cargo test --release", 4, None, "(100 % of 4)");
+    check("cargo test", 5, mismatched, "(80 % of 5)");
+    check("cargo test --nope", 5, mismatched, "no line with `--nope` is known; `cargo test` ran");
+    check("uv run pytest", 4, None, "`uv run pytest` ran 4 times");
+    check("pytest -q", 4, Some("1 failed"), "(0 % of 4)");
+    let both = how("cargo test", &witness, None, 5).beside(told_of(&witness)).of_newest(400, 7);
+    assert!(both.message.ends_with("; in other projects 5 times, 80 % of 5; of the newest 400 sessions only"));
+}
+
+fn told_of(witnesses: &[Witness]) -> crate::protocol::answer::Runs {
+    how("cargo test", witnesses, None, 5).runs
+}
+
+#[test]
+fn a_renamed_file_is_followed() {
+    let first = Script::default().prompt("x").edit("/srv/shop/src/a.rs").reply("I decided to keep it, as it is small.");
+    let second = Script::default().prompt("y").ok("git mv src/a.rs src/b.rs").ok("cat > src/new.rs <<E\nx\nE");
+    let third = Script::default().prompt("z").edit("/srv/shop/src/b.rs").read("/srv/shop/src/a.rs");
+    let at = |witness: Witness, minutes: i64| Witness {
+        at: Some(Timestamp(1_773_480_000_000 + minutes * 60_000)),
+        ..witness
+    };
+    let witnesses = [
+        at(third.witness("three", "/srv/shop"), 90),
+        at(second.witness("two", "/srv/shop"), 60),
+        at(first.witness("one", "/srv/shop"), 0),
+    ];
+    let check = |asked: &str, expected: &[&str]| {
+        let told = blame(asked, &witnesses, None, 10);
+        let row = |one: &crate::protocol::answer::BlameSession| {
+            let renamed = one.renamed.as_deref().map_or_else(String::new, |renamed| format!(" {renamed}"));
+            format!("{} {}{}{renamed}", one.session_id, if one.modified { "m" } else { "-" }, one.decisions.len())
+        };
+        assert_eq!(told.sessions.iter().map(row).collect::<Vec<_>>(), expected, "{asked}: {}", told.message);
+    };
+    check("src/b.rs", &["three m0", "two -0 src/a.rs -> src/b.rs", "one m1"]);
+    check("src/a.rs", &["three -0", "two -0 src/a.rs -> src/b.rs", "one m1"]);
+    check("src/new.rs", &["two m0"]);
+    check("src", &["three m0", "two m0 src/a.rs -> src/b.rs", "one m1"]);
+    check("src/n*.rs", &["two m0"]);
+    check("/", &[]);
+    assert!(blame("src/b.rs", &witnesses, None, 9).message.ends_with("before as src/a.rs"));
+    assert!(blame_former("b.rs", &witnesses, None).contains("f:a.rs"));
 }
 
 #[test]
@@ -198,7 +322,10 @@ fn how_a_command_is_run() {
     assert_eq!(told.lines[0].runs.success_rate, Some(0.8));
     assert_eq!((told.sessions, told.lines.len()), (2, 3));
     assert_eq!(told.last_failure.as_ref().map(|place| place.text.as_str()), Some("FAIL src/a.test.ts"));
-    assert_eq!(told.message, "`npm test` ran 22 times in 2 sessions: 17 succeeded, 4 failed, 1 interrupted (81 %)");
+    assert_eq!(
+        told.message,
+        "`npm test` ran 22 times in 2 sessions: 17 succeeded, 4 failed, 1 interrupted (81 % of 21)"
+    );
 
     let only = how("npm test -- --runInBand", &witnesses, None, 5);
     assert_eq!((only.runs.count, only.lines.len()), (20, 1));
@@ -207,7 +334,7 @@ fn how_a_command_is_run() {
     assert_eq!((few.runs.success_rate, few.lines.len()), (None, 1));
     let whole = how("npm", &witnesses, None, 5);
     let names: Vec<&str> = whole.subcommands.iter().map(|one| one.command.as_str()).collect();
-    assert_eq!((whole.runs.count, names), (23, vec!["npm test", "npm build"]));
+    assert_eq!((whole.runs.count, names), (23, vec!["npm test", "npm run build"]));
     assert_eq!(how("rg x", &witnesses, None, 5).message, "`rg x` only looks; runs of such commands are not counted");
     assert_eq!(how("make", &witnesses, None, 5).message, "`make` was run in no session that is known");
 }
@@ -216,7 +343,7 @@ fn how_a_command_is_run() {
 fn sessions_are_found_by_what_they_ran_and_touched() {
     let session = Script::default().prompt("x").ok("cargo test -p a").edit("/srv/shop/src/Auth.rs").read("src/lib.rs");
     let keys: Vec<String> = keys(&session.outcomes()).into_iter().collect();
-    assert_eq!(keys, ["c:cargo test", "f:auth.rs", "f:lib.rs", "p:cargo"]);
+    assert_eq!(keys, ["c:cargo test", "d:src", "f:auth.rs", "f:lib.rs", "p:cargo", "x:rs"]);
     for (asked, expected) in [
         ("cargo test", "c:cargo test"),
         ("cd x && cargo t -p b", "c:cargo test"),

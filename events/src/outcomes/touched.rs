@@ -2,23 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use super::{MAX_DECISIONS, MAX_FILES};
+use super::{MAX_DECISIONS, MAX_FILES, MAX_MOVES};
 use crate::digest::{Attempt, Episode, What};
-use crate::graph::{Surroundings, file_name};
-use crate::schema::outcomes::{File, Said, millis};
+use crate::graph::{Surroundings, file_name, renames};
+use crate::schema::outcomes::{Decided, Ended, File, Move, Said, millis};
+
+/// Between two prompts that changed more files than so many, a decision is about none of them in particular.
+const MAX_OF_TURN: usize = 4;
 
 /// Longest word that may be a file, in bytes.
 const MAX_WORD_BYTES: usize = 200;
 /// Longest ending of a file's name, in bytes.
 const MAX_ENDING_BYTES: usize = 10;
 
-/// Files by path: what was changed before what was read. What a shell command showed was read as well.
-pub(super) fn files(
-    episode: &Episode,
-    attempts: &[Attempt<'_>],
-    at: &Surroundings<'_>,
-    left_out: &mut impl FnMut(usize),
-) -> Vec<File> {
+/// Files by path: what was changed before what was read.
+pub(super) fn files(episode: &Episode, at: &Surroundings<'_>, left_out: &mut impl FnMut(usize)) -> Vec<File> {
     let cwd = episode.cwd.as_deref();
     let mut files: BTreeMap<String, File> = BTreeMap::new();
     for change in &episode.files_modified {
@@ -28,16 +26,11 @@ pub(super) fn files(
         file.added = file.added.saturating_add(change.added);
         file.removed = file.removed.saturating_add(change.removed);
     }
-    let read = episode.files_read.iter().map(|reading| (reading.path.as_str(), reading.count, reading.line));
-    let shown = attempts.iter().flat_map(|attempt| match &attempt.what {
-        What::Command { shows, .. } => shows.iter().map(|path| (path.as_str(), 1, attempt.line)).collect(),
-        _ => Vec::new(),
-    });
-    for (path, count, line) in read.chain(shown.filter(|(path, ..)| path.contains('/') || is_file(path))) {
-        let file = files.entry(file_name(path, cwd, at)).or_default();
-        file.read = file.read.saturating_add(count);
-        if !file.changed && (file.line == 0 || line < file.line) {
-            file.line = line;
+    for reading in &episode.files_read {
+        let file = files.entry(file_name(&reading.path, cwd, at)).or_default();
+        file.read = file.read.saturating_add(reading.count);
+        if !file.changed && (file.line == 0 || reading.line < file.line) {
+            file.line = reading.line;
         }
     }
     let mut files: Vec<File> =
@@ -48,11 +41,62 @@ pub(super) fn files(
     files
 }
 
-/// The decisions that name a file.
-pub(super) fn decisions(episode: &Episode, left_out: &mut impl FnMut(usize)) -> Vec<Said> {
-    let named = episode.decisions.iter().filter(|decision| file_words(&decision.text).next().is_some());
-    let said = |text: &str, line, at| Said { text: text.to_owned(), line, at: millis(at) };
-    let mut decisions: Vec<Said> = named.map(|one| said(&one.text, one.line, one.at)).collect();
+/// The files that were renamed, in transcript order.
+pub(super) fn moves(
+    attempts: &[Attempt<'_>],
+    episode: &Episode,
+    at: &Surroundings<'_>,
+    left_out: &mut impl FnMut(usize),
+) -> Vec<Move> {
+    let cwd = episode.cwd.as_deref();
+    let mut moves: Vec<Move> = Vec::new();
+    for attempt in attempts.iter().filter(|attempt| attempt.ended == Ended::Ok) {
+        let Some(call) = attempt.call else { continue };
+        moves.extend(renames(call, attempt.cwd).into_iter().map(|(from, to)| Move {
+            from: file_name(&from, cwd, at),
+            to: file_name(&to, cwd, at),
+            line: attempt.line,
+            at: millis(attempt.at),
+        }));
+    }
+    // What lies outside of the project is no concern of it.
+    let outside = |path: &str| path.starts_with(['/', '~']) || path.starts_with("..");
+    moves.retain(|one| one.from != one.to && !(outside(&one.from) && outside(&one.to)));
+    let excess = moves.len().saturating_sub(MAX_MOVES);
+    left_out(excess);
+    moves.drain(..excess);
+    moves
+}
+
+/// The decisions that name a file, or stand between two prompts with the change of a few.
+pub(super) fn decisions(
+    attempts: &[Attempt<'_>],
+    episode: &Episode,
+    at: &Surroundings<'_>,
+    left_out: &mut impl FnMut(usize),
+) -> Vec<Decided> {
+    let cwd = episode.cwd.as_deref();
+    let turn = |line: u64| episode.prompts.partition_point(|prompt| prompt.line <= line);
+    let mut of_turn: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for attempt in attempts.iter().filter(|attempt| attempt.ended == Ended::Ok) {
+        let What::Edit(path) = attempt.what else { continue };
+        let files = of_turn.entry(turn(attempt.line)).or_default();
+        let path = file_name(path, cwd, at);
+        if files.len() <= MAX_OF_TURN && !files.contains(&path) {
+            files.push(path);
+        }
+    }
+    let mut decisions: Vec<Decided> = Vec::new();
+    for decision in &episode.decisions {
+        let files = of_turn.get(&turn(decision.line)).filter(|files| files.len() <= MAX_OF_TURN).cloned();
+        let names_one = file_words(&decision.text).next().is_some();
+        // What it names itself it is about.
+        let files = files.filter(|_| !names_one).unwrap_or_default();
+        if names_one || !files.is_empty() {
+            let said = Said { text: decision.text.clone(), line: decision.line, at: millis(decision.at) };
+            decisions.push(Decided { said, files });
+        }
+    }
     let excess = decisions.len().saturating_sub(MAX_DECISIONS);
     left_out(excess);
     decisions.drain(..excess);

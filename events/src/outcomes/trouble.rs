@@ -3,7 +3,7 @@
 //! Which later success resolves a failure is the digest's to say ([`Episode::errors`]); what was changed between is read
 //! from the calls between.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{MAX_TRIED, MAX_TROUBLES, SHORT_CHARS, run};
 use crate::digest::{Attempt, Episode, ErrorLine, What, one_line};
@@ -27,7 +27,9 @@ pub(super) fn troubles(
     let first = episode.errors.len().saturating_sub(MAX_TROUBLES);
     left_out(first);
     let reader = Reader { attempts, by_result, cwd: episode.cwd.as_deref(), at };
-    episode.errors[first..].iter().map(|error| reader.read(error)).collect()
+    // The same result is one failure, by however many lines it is told.
+    let mut counted: BTreeSet<(String, u64)> = BTreeSet::new();
+    episode.errors[first..].iter().map(|error| reader.read(error, &mut counted)).collect()
 }
 
 struct Reader<'r> {
@@ -63,7 +65,7 @@ fn note(list: &mut Vec<String>, text: String) {
 }
 
 impl Reader<'_> {
-    fn read(&self, error: &ErrorLine) -> Trouble {
+    fn read(&self, error: &ErrorLine, counted: &mut BTreeSet<(String, u64)>) -> Trouble {
         let failed = self.result(error.line, Some(&error.text));
         let text = failed.map(|(_, attempt)| attempt.error.as_str()).filter(|text| !text.is_empty());
         let text = text.unwrap_or(&error.text).to_owned();
@@ -75,10 +77,11 @@ impl Reader<'_> {
             times: 1,
             ..Trouble::default()
         };
+        trouble.times = u32::from(counted.insert((trouble.error.clone(), error.line)));
         let Some((index, failed)) = failed else { return trouble };
         let subject = subject(failed);
         (trouble.command, trouble.attempt) = (subject.first().cloned().unwrap_or_default(), told(failed));
-        self.follow(index, error, &subject, &mut trouble);
+        self.follow(index, error, &subject, &mut trouble, counted);
         trouble
     }
 
@@ -93,7 +96,14 @@ impl Reader<'_> {
     }
 
     /// Reads on from a failure to its resolution, or to the end.
-    fn follow(&self, index: usize, error: &ErrorLine, subject: &[String], trouble: &mut Trouble) {
+    fn follow(
+        &self,
+        index: usize,
+        error: &ErrorLine,
+        subject: &[String],
+        trouble: &mut Trouble,
+        counted: &mut BTreeSet<(String, u64)>,
+    ) {
         let resolved_at = error.resolution.as_ref().map(|resolution| resolution.line);
         let (mut all, mut since) = (Changed::default(), Changed::default());
         let later = self.attempts[index + 1..].iter().take(MAX_FOLLOWED);
@@ -112,8 +122,11 @@ impl Reader<'_> {
             match (&attempt.what, attempt.ended) {
                 (_, Ended::Failed) if again => {
                     if error_name(&attempt.error) == trouble.error {
-                        trouble.times = trouble.times.saturating_add(1);
+                        let new = counted.insert((trouble.error.clone(), attempt.result_line));
+                        trouble.times = trouble.times.saturating_add(u32::from(new));
+                        (trouble.last_line, trouble.last_at) = (attempt.result_line, millis(attempt.at));
                     }
+                    trouble.unsure = false;
                     let changed = std::mem::take(&mut since);
                     if !changed.is_empty() && trouble.tried.len() < MAX_TRIED {
                         trouble.tried.push(Tried {
@@ -125,18 +138,20 @@ impl Reader<'_> {
                         });
                     }
                 }
+                (_, Ended::Ok | Ended::Unknown) if again => trouble.unsure = true,
                 (What::Edit(path), Ended::Ok) => {
                     let path = file_name(path, self.cwd, self.at);
                     note(&mut all.files, path.clone());
                     note(&mut since.files, path);
                 }
-                (What::Command { ran, .. }, Ended::Ok) if !again && ran.iter().any(run::counts) => {
+                (What::Command { ran, .. }, Ended::Ok) if ran.iter().any(run::counts) => {
                     note(&mut all.commands, told(attempt));
                     note(&mut since.commands, told(attempt));
                 }
                 _ => {}
             }
         }
+        trouble.unsure &= error.resolution.is_none();
         trouble.fix = error.resolution.as_ref().map(|resolution| Fix {
             text: resolution.text.clone(),
             files: Changed::last(all.files),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::Timestamp;
 
 /// Version of this shape.
-pub const OUTCOMES_VERSION: u32 = 1;
+pub const OUTCOMES_VERSION: u32 = 2;
 
 /// What a session tried and how it went; see [`outcomes`](crate::outcomes).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,9 +31,12 @@ pub struct Outcomes {
     /// Files that were read or changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<File>,
-    /// Decisions that name a file.
+    /// Files that were renamed, in transcript order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub decisions: Vec<Said>,
+    pub moves: Vec<Move>,
+    /// Decisions that have to do with a file, in transcript order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<Decided>,
     /// Entries of all lists beyond their bounds.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u32,
@@ -79,12 +82,18 @@ pub struct Tally {
     /// Failed, with an exit code of its own.
     #[serde(skip_serializing_if = "is_zero")]
     pub failed: u32,
-    /// Succeeded as a part of a longer line or before a pipe.
+    /// Succeeded as a part of a line in which others may fail.
     #[serde(skip_serializing_if = "is_zero")]
     pub shared_ok: u32,
-    /// Failed likewise.
+    /// Failed likewise, the last of them.
     #[serde(skip_serializing_if = "is_zero")]
     pub shared_failed: u32,
+    /// The line succeeded, and what shows the end of its output ended it: `cargo test | tail`.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub piped_ok: u32,
+    /// The line failed likewise.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub piped_failed: u32,
     /// Refused.
     #[serde(skip_serializing_if = "is_zero")]
     pub denied: u32,
@@ -130,6 +139,9 @@ pub struct Line {
     /// Its exit code, where known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
+    /// Its last failure, where that is not the last of its program: the telling line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<Said>,
 }
 
 /// Something that was said, with its place.
@@ -139,6 +151,33 @@ pub struct Said {
     /// The text, bounded, on one line.
     pub text: String,
     /// Transcript line.
+    pub line: u64,
+    /// When, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+}
+
+/// A decision, and the files that it has to do with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Decided {
+    /// What was said, with its place.
+    #[serde(flatten)]
+    pub said: Said,
+    /// The few files that were changed between the same two prompts; those that it names itself stand in its text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+}
+
+/// A file that was renamed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Move {
+    /// What it was called before, as the project has it.
+    pub from: String,
+    /// What it is called since.
+    pub to: String,
+    /// Transcript line of the call.
     pub line: u64,
     /// When, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -164,8 +203,17 @@ pub struct Trouble {
     /// When, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
-    /// How often it failed so before it was gone.
+    /// How often it failed so before it was gone, without what an earlier entry has counted.
     pub times: u32,
+    /// Transcript line of the last such result, where it is another.
+    #[serde(skip_serializing_if = "is_none_line")]
+    pub last_line: u64,
+    /// When that was, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_at: Option<i64>,
+    /// Whether the same ran again behind the last failure, and nobody knows how that ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unsure: bool,
     /// What was changed, and failed all the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
@@ -281,9 +329,11 @@ pub struct File {
 impl Tally {
     /// All runs.
     pub fn all(&self) -> u32 {
-        let known =
-            self.ok.saturating_add(self.failed).saturating_add(self.shared_ok).saturating_add(self.shared_failed);
-        known.saturating_add(self.denied).saturating_add(self.interrupted).saturating_add(self.unknown)
+        let own = self.ok.saturating_add(self.failed);
+        let shared = self.shared_ok.saturating_add(self.shared_failed);
+        let piped = self.piped_ok.saturating_add(self.piped_failed);
+        let others = self.denied.saturating_add(self.interrupted).saturating_add(self.unknown);
+        own.saturating_add(shared).saturating_add(piped).saturating_add(others)
     }
 
     /// Both together.
@@ -293,6 +343,8 @@ impl Tally {
             failed: self.failed.saturating_add(other.failed),
             shared_ok: self.shared_ok.saturating_add(other.shared_ok),
             shared_failed: self.shared_failed.saturating_add(other.shared_failed),
+            piped_ok: self.piped_ok.saturating_add(other.piped_ok),
+            piped_failed: self.piped_failed.saturating_add(other.piped_failed),
             denied: self.denied.saturating_add(other.denied),
             interrupted: self.interrupted.saturating_add(other.interrupted),
             unknown: self.unknown.saturating_add(other.unknown),
@@ -302,6 +354,10 @@ impl Tally {
 
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+fn is_none_line(line: &u64) -> bool {
+    *line == 0
 }
 
 /// When, as it is stored.

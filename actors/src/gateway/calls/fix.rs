@@ -30,7 +30,7 @@ pub(in crate::gateway) async fn fix(
         let error = outcomes::Asked::read(&text);
         let look = |words: &str| {
             let heard = court.hear(By::Failure(words), court.project.as_deref(), SESSIONS)?;
-            Ok(outcomes::fix(&error, &heard.witnesses, limit))
+            Ok(answer::Fix { more_sessions: heard.more, ..outcomes::fix(&error, &heard.witnesses, limit) })
         };
         let told: answer::Fix = look(&error.line)?;
         if told.matches.is_empty() { look(&text) } else { Ok(told) }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_events::outcomes;
+use baton_events::outcomes::{self, Witness};
 use baton_events::protocol::{HowParams, answer};
 
 use super::Ended;
@@ -16,7 +16,7 @@ const SESSIONS: usize = 400;
 /// Lines that are listed unless others are asked for.
 const LINES: usize = 5;
 
-/// The caller's own project answers if the command was ever run there, else all do.
+/// The caller's own project answers if the command was ever run there, beside what the others have; else all do.
 pub(in crate::gateway) async fn how(
     asked: HowParams,
     services: &Arc<Services>,
@@ -26,18 +26,22 @@ pub(in crate::gateway) async fn how(
     let limit = entries(asked.limit, LINES);
     let judge = move |court: &super::witnesses::Court| {
         let keys = outcomes::how_keys(&command);
-        if court.project.is_none()
-            && let Some(own) = court.own.as_deref()
-        {
-            let heard = court.hear(By::Keys(&keys), Some(own), SESSIONS)?;
-            let told = outcomes::how(&command, &heard.witnesses, Some(own), limit);
-            if told.runs.count > 0 {
-                return Ok(told);
-            }
-        }
         let project = court.project.as_deref();
         let heard = court.hear(By::Keys(&keys), project, SESSIONS)?;
-        Ok(outcomes::how(&command, &heard.witnesses, project, limit))
+        let told = if let Some(own) = court.own.as_deref().filter(|_| project.is_none()) {
+            let (mine, others): (Vec<Witness>, Vec<Witness>) =
+                heard.witnesses.into_iter().partition(|witness| witness.project.as_deref() == Some(own));
+            let told = outcomes::how(&command, &mine, Some(own), limit);
+            let elsewhere = outcomes::how(&command, &others, None, limit);
+            match (told.runs.count, elsewhere.runs.count) {
+                (0, _) => elsewhere,
+                (_, 0) => told,
+                _ => told.beside(elsewhere.runs),
+            }
+        } else {
+            outcomes::how(&command, &heard.witnesses, project, limit)
+        };
+        Ok(told.of_newest(heard.read, heard.more))
     };
     let question = (asked.command.as_str(), asked.project.as_deref(), asked.wait);
     let (told, freshness) = judged(question, &asked.caller, services, out, judge).await?;

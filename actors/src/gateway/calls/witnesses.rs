@@ -8,7 +8,6 @@ use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Caller, Failure, answer, code};
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
-use baton_events::session::Phase;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -16,7 +15,7 @@ use serde_json::Value;
 use super::search::{Ready, asking, ready};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
-use crate::gateway::{Services, lazy, resolve, titles};
+use crate::gateway::{Services, lazy, resolve, shown, titles};
 use crate::memory::{By, Searcher, WitnessQuery};
 use crate::settings::Settings;
 
@@ -41,21 +40,21 @@ pub(super) struct Court {
 pub(super) struct Heard {
     /// The newest first.
     pub(super) witnesses: Vec<Witness>,
-    /// Older sessions that were not read.
+    /// How many sessions were read.
+    pub(super) read: u32,
+    /// Older sessions that were not.
     pub(super) more: u32,
 }
 
 impl Court {
     /// What sessions tried, of at most `limit` of them.
     pub(super) fn hear(&self, by: By<'_>, project: Option<&str>, limit: usize) -> Result<Heard, Failure> {
-        let exclude = |id: &str| {
-            let row = SessionId::new(id).and_then(|id| self.table.get(&id));
-            row.is_none_or(|row| row.state.phase == Phase::Forgotten || self.settings.excludes(&row.state))
-        };
+        let exclude = |id: &str| shown::hidden(&self.table, &self.settings, &[], id);
         let query = WitnessQuery { by, project, exclude: &exclude, limit };
         let heard =
             self.searcher.witnesses(&query).map_err(|error| internal("what was tried is not readable", error))?;
-        Ok(Heard { witnesses: heard.found, more: u32::try_from(heard.more).unwrap_or(u32::MAX) })
+        let read = u32::try_from(heard.found.len()).unwrap_or(u32::MAX);
+        Ok(Heard { witnesses: heard.found, read, more: u32::try_from(heard.more).unwrap_or(u32::MAX) })
     }
 }
 

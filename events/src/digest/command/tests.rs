@@ -27,6 +27,9 @@ fn a_command_line_is_read_as_programs_and_arguments() {
     check_steps("git -C /x/y commit -m 'a; b && c' --no-verify", &["git commit"]);
     check_steps("timeout 60 make -j 4 all # not && this", &["make all"]);
     check_steps("cat <<'EOF' > a.txt\ncargo test; x\nEOF", &["cat"]);
+    check_steps("python3 - <<EOF && cargo test\nx\nEOF\ngit push", &["python3", "cargo test", "git push"]);
+    check_steps("cat <<EOF\ncargo test", &["cat"]);
+    check_steps("cat <<EOF\nx\nEOF", &["cat"]);
     check_steps("echo hi && sleep 2", &[]);
     check_steps("cargo build || true", &["cargo build"]);
     check_steps("echo '{}' | python3 a.py | head -2; ls", &["python3 a.py", "ls"]);
@@ -68,7 +71,12 @@ fn check_resolved(failed: &str, error: &str, later: &str, expected: bool) {
 fn a_later_success_of_the_same_command_resolves() {
     for (failed, later) in [
         ("cargo test", "cargo test"),
-        ("cargo test -p auth", "cd /p && cargo test -p auth 2>&1 | tail -3"),
+        ("cargo test -p auth", "cd /p && cargo test -p auth 2>&1"),
+        ("cargo test", "set -o pipefail; cargo test | tail -3"),
+        ("node assets/build.js", "cd assets && node build.js"),
+        ("node assets/build.js", "cd /srv/shop/assets && node ./build.js"),
+        ("cd assets && node build.js", "node assets/build.js"),
+        ("pytest tests/test_a.py", "cd /srv/shop/tests && pytest test_a.py"),
         ("cargo test auth", "cargo test"),
         ("cargo test auth::login", "cargo test auth"),
         ("cargo test", "cargo nextest run"),
@@ -100,6 +108,11 @@ fn a_later_success_of_the_same_command_resolves() {
 fn another_command_or_an_unproven_one_does_not_resolve() {
     for (failed, later) in [
         ("cargo test", "cargo build"),
+        ("cargo test -p auth", "cd /p && cargo test -p auth 2>&1 | tail -3"),
+        ("cargo test", "cargo test | grep -c FAILED"),
+        ("node assets/build.js", "node build.js"),
+        ("node assets/build.js", "cd tools && node build.js"),
+        ("cd a && node build.js", "cd b && node build.js"),
         ("cargo check", "cargo fmt"),
         ("cargo check -p auth", "cargo test token"),
         ("make", "if make; then echo ok; fi"),
@@ -120,6 +133,48 @@ fn another_command_or_an_unproven_one_does_not_resolve() {
     ] {
         check_resolved(failed, "", later, false);
     }
+}
+
+#[test]
+fn an_output_tells_what_an_exit_code_cannot() {
+    let check = |line: &str, verdict: Verdict, exit: bool, expected: Option<bool>, part: Part| {
+        let command = Command::read(line).saying(Some(verdict.clone()));
+        let succeeded = exit && !command.failed_unseen();
+        let ran = command.ran(Some(succeeded));
+        let test = ran.iter().find(|program| program.name == "cargo test").unwrap();
+        assert_eq!((test.ended, test.part), (expected, part), "{line} {verdict:?}");
+    };
+    let failed = || Verdict::Failed("error: x".to_owned());
+    check("cargo test 2>&1 | tail -3", Verdict::Passed, true, Some(true), Part::Whole);
+    check("cargo test 2>&1 | tail -3", failed(), true, Some(false), Part::Whole);
+    check("cargo test || true", failed(), true, Some(false), Part::Whole);
+    check("cargo test; git status", Verdict::Passed, true, Some(true), Part::Whole);
+    check("cargo test; ./deploy", failed(), true, Some(false), Part::Whole);
+    // Its beginning, or what was searched for, is not all of it.
+    check("cargo test | head -3", Verdict::Passed, true, None, Part::Whole);
+    check("cargo test | grep ok", Verdict::Passed, true, None, Part::Hidden);
+    // Of two checks nobody knows which.
+    check("cargo test | tail -1; cargo clippy | tail -1", Verdict::Passed, true, None, Part::Piped);
+    // What ended well by itself did so, whatever is printed.
+    check("cargo test && cat old.log", failed(), true, Some(true), Part::Whole);
+}
+
+#[test]
+fn a_program_has_its_part_in_how_a_line_ends() {
+    let check = |line: &str, expected: &[(&str, Part)]| {
+        let ran = Command::read(line).ran(None);
+        let parts: Vec<(&str, Part)> = ran.iter().map(|program| (program.name.as_str(), program.part)).collect();
+        assert_eq!(parts, expected, "{line}");
+    };
+    check("cd x && RUST_LOG=1 cargo test", &[("cargo test", Part::Whole)]);
+    check("git add -A && git commit -m x", &[("git add", Part::Shared), ("git commit", Part::Whole)]);
+    check("cargo fmt && make", &[("cargo fmt", Part::Shared), ("make", Part::Shared)]);
+    check("make | tail -3", &[("make", Part::Piped)]);
+    check("set -o pipefail && make | tail -3", &[("make", Part::Whole)]);
+    check("make | grep x | tail -3", &[("make", Part::Hidden)]);
+    check("make | sort", &[("make", Part::Hidden)]);
+    check("make all --with a…[+92 chars #25d882bc]", &[("make all", Part::Hidden)]);
+    check("git commit -m 'a…[+92 chars #25d882bc]'", &[("git commit", Part::Whole)]);
 }
 
 #[test]

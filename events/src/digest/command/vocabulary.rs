@@ -57,8 +57,6 @@ pub(super) const LOOKING: [&str; 33] = [
     "file", "stat", "du", "df", "env", "whoami", "date", "uname", "test", "[", "diff", "ps", "id", "less", "jq",
     "fgrep", "cmp", "comm",
 ];
-/// Programs whose exit code says whether they have found anything in what they are given.
-pub(super) const SIFTING: [&str; 6] = ["grep", "egrep", "fgrep", "rg", "ag", "diff"];
 /// What `git` does when it only looks.
 pub(super) const GIT_LOOKING: [&str; 10] =
     ["status", "diff", "log", "show", "branch", "rev-parse", "ls-files", "blame", "remote", "grep"];
@@ -116,3 +114,6 @@ pub(super) const IMPLIED: [(&str, &[&str], &[&str]); 5] = [
     ("dotnet", &["build"], &["test"]),
     ("mvn", &["compile", "test-compile"], &["test", "package", "verify", "install"]),
 ];
+/// What hardly ever fails: program and subcommand.
+pub(super) const HARMLESS: [(&str, &str); 8] =
+    [("git", "add"), ("git", "stash"), ("cp", ""), ("rm", ""), ("mv", ""), ("touch", ""), ("kill", ""), ("pkill", "")];

@@ -25,8 +25,8 @@ pub(super) enum Joint {
 /// One program with its words.
 pub(super) struct Part<'a> {
     pub(super) words: Vec<Word<'a>>,
-    /// Whether something of it goes into a file, or comes from one or from the text below.
-    pub(super) redirects: bool,
+    /// The files that its output is redirected into.
+    pub(super) writes: Vec<Word<'a>>,
     pub(super) joint: Joint,
 }
 
@@ -34,6 +34,11 @@ pub(super) struct Part<'a> {
 pub(super) struct Word<'a>(Cow<'a, str>);
 
 impl<'a> Word<'a> {
+    /// Whether the filter has cut the line behind it, and outside of quotes.
+    pub(super) fn is_cut(&self) -> bool {
+        matches!(&self.0, Cow::Borrowed(word) if word.contains("…[+"))
+    }
+
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
@@ -45,29 +50,26 @@ impl<'a> Word<'a> {
 
 /// The programs of a command line in order, without those that have no word.
 pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
-    let mut scan = Scan { text: head(text), at: 0 };
+    let mut scan = Scan { text: head(text), at: 0, document: None };
     let mut parts: Vec<Part<'_>> = Vec::new();
-    let mut words = Vec::new();
-    let (mut skip_target, mut redirects) = (false, false);
+    let (mut words, mut writes) = (Vec::new(), Vec::new());
+    let mut target = None;
     loop {
         match scan.next() {
-            Token::Word(word) => {
-                if !std::mem::take(&mut skip_target) && words.len() < MAX_WORDS {
-                    words.push(word);
-                }
+            Token::Word(word) => match target.take() {
+                Some(written) => writes.extend(Some(word).filter(|_| written && writes.len() < MAX_WORDS)),
+                None if words.len() < MAX_WORDS => words.push(word),
+                None => {}
+            },
+            Token::Redirection { written, file: Some(file) } => {
+                writes.extend(Some(Word(file.into())).filter(|_| written && writes.len() < MAX_WORDS));
             }
-            Token::Redirection { target_follows, of_errors } => {
-                skip_target = target_follows;
-                redirects |= !of_errors;
-            }
+            Token::Redirection { written, file: None } => target = Some(written),
+            Token::Duplication => {}
             Token::Joint(joint) => {
-                skip_target = false;
+                target = None;
                 if !words.is_empty() {
-                    parts.push(Part {
-                        words: std::mem::take(&mut words),
-                        redirects: std::mem::take(&mut redirects),
-                        joint,
-                    });
+                    parts.push(Part { words: std::mem::take(&mut words), writes: std::mem::take(&mut writes), joint });
                 } else if joint == Joint::End
                     && let Some(last) = parts.last_mut()
                 {
@@ -83,7 +85,7 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
 
 /// Where the first program of a command line ends, if an operator ends it.
 pub(super) fn first_end(text: &str) -> Option<usize> {
-    let mut scan = Scan { text: head(text), at: 0 };
+    let mut scan = Scan { text: head(text), at: 0, document: None };
     loop {
         let before = scan.at;
         match scan.next() {
@@ -104,19 +106,34 @@ fn head(text: &str) -> &str {
     &text[..end]
 }
 
+/// `> a`, `2>>a`, `<a`, `2>&1`, `&>`.
+fn redirection(text: &str) -> Token<'_> {
+    let Some(at) = text.find(['>', '<']) else { return Token::Duplication };
+    let file = text[at..].trim_start_matches(['>', '<', '|']);
+    if file.starts_with('&') {
+        return Token::Duplication;
+    }
+    let file = Some(file.trim_matches(['"', '\''])).filter(|file| !file.is_empty());
+    Token::Redirection { written: text[at..].starts_with('>'), file }
+}
+
 enum Token<'a> {
     Word(Word<'a>),
-    /// Whether the next word is the file, and whether it is only about what goes to standard error.
+    /// Into a file if it is written, else from one; where none is named, it is the next word.
     Redirection {
-        target_follows: bool,
-        of_errors: bool,
+        written: bool,
+        file: Option<&'a str>,
     },
+    /// `2>&1`
+    Duplication,
     Joint(Joint),
 }
 
 struct Scan<'a> {
     text: &'a str,
     at: usize,
+    /// The line that ends the here-document which begins below.
+    document: Option<&'a str>,
 }
 
 impl<'a> Scan<'a> {
@@ -125,19 +142,51 @@ impl<'a> Scan<'a> {
             let rest = &self.text[self.at..];
             let Some(c) = rest.chars().next() else { return Token::Joint(Joint::End) };
             match c {
-                '\n' | ';' => return self.joint(1, Joint::Sequence),
+                '\n' => {
+                    self.skip_document();
+                    return self.joint(1, Joint::Sequence);
+                }
+                ';' => return self.joint(1, Joint::Sequence),
                 '&' if rest.starts_with("&&") => return self.joint(2, Joint::And),
                 '&' if !rest.starts_with("&>") => return self.joint(1, Joint::Sequence),
                 '|' if rest.starts_with("||") => return self.joint(2, Joint::Or),
                 '|' => return self.joint(if rest.starts_with("|&") { 2 } else { 1 }, Joint::Pipe),
                 '(' | ')' | '{' | '}' if c.is_ascii_punctuation() && self.stands_alone(rest) => self.at += 1,
                 '#' => self.at += rest.find('\n').unwrap_or(rest.len()),
-                '<' if rest.starts_with("<<") && !rest.starts_with("<<<") => self.at = self.text.len(),
+                '<' if rest.starts_with("<<") && !rest.starts_with("<<<") => self.begin_document(),
                 '\\' if rest.starts_with("\\\n") => self.at += 2,
                 c if c.is_whitespace() => self.at += c.len_utf8(),
                 _ => return self.word(),
             }
         }
+    }
+
+    /// Reads `<<'EOF'`.
+    fn begin_document(&mut self) {
+        let rest = self.text[self.at..].trim_start_matches(['<', '-', ' ']);
+        let start = self.text.len() - rest.len();
+        let ends = |c: char| c.is_whitespace() || matches!(c, ';' | '|' | '&' | '>' | '<' | '(' | ')');
+        let end = rest.find(ends).unwrap_or(rest.len());
+        let mark = rest[..end].trim_matches(['\'', '"', '\\']);
+        self.document = Some(mark).filter(|mark| !mark.is_empty());
+        self.at = start + end;
+    }
+
+    /// Goes from the end of a line to the end of the line that ends the document below it, if there is one; without such
+    /// a line to the end.
+    fn skip_document(&mut self) {
+        let Some(mark) = self.document.take() else { return };
+        let body = self.at + 1;
+        let mut at = body;
+        for line in self.text.get(body..).unwrap_or_default().split_inclusive('\n') {
+            at += line.len();
+            if line.trim() == mark {
+                // The line end stays, to end what began the document.
+                self.at = if line.ends_with('\n') { at - 1 } else { at.min(self.text.len()) - 1 };
+                return;
+            }
+        }
+        self.at = self.text.len().saturating_sub(1).max(self.at);
     }
 
     fn joint(&mut self, length: usize, joint: Joint) -> Token<'a> {
@@ -184,8 +233,7 @@ impl<'a> Scan<'a> {
             self.at = self.after_char(start);
         }
         if redirects {
-            let text = &self.text[start..self.at];
-            return Token::Redirection { target_follows: text.ends_with(['>', '<']), of_errors: text.starts_with('2') };
+            return redirection(&self.text[start..self.at]);
         }
         let tail = &self.text[from..self.at];
         Token::Word(Word(match owned {

@@ -59,6 +59,15 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// The files that a call renamed, if it succeeded: from where, and to where, as it names them.
+pub(crate) fn renames(call: &Call, cwd: Option<&str>) -> Vec<(String, String)> {
+    let renamed = |change| match change {
+        Moved::Renamed(from, to) => Some((from, to)),
+        Moved::Deleted(_) => None,
+    };
+    changes(call, cwd).into_iter().filter_map(renamed).collect()
+}
+
 /// What a call that succeeded renamed or deleted.
 fn changes(call: &Call, cwd: Option<&str>) -> Vec<Moved> {
     if let Some(line) = text(call, "command") {

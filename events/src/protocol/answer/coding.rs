@@ -21,6 +21,12 @@ pub struct How {
     pub runs: Runs,
     /// Sessions in which it was run.
     pub sessions: u32,
+    /// Older sessions in which it was run too, and that were not read.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more_sessions: u32,
+    /// Where the caller's own project answers: its runs in all others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Runs>,
     /// RFC 3339 UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_seen: Option<String>,
@@ -43,11 +49,11 @@ pub struct How {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Runs {
-    /// How often it was run.
+    /// How often it was run: all that follow together.
     pub count: u32,
-    /// Times it succeeded.
+    /// Times it is known to have succeeded.
     pub ok: u32,
-    /// Times it failed.
+    /// Times it is known to have failed.
     pub failed: u32,
     /// Times nobody can tell: in the background, without an answer, its exit code hidden.
     #[serde(skip_serializing_if = "is_zero")]
@@ -58,13 +64,13 @@ pub struct Runs {
     /// Times it was interrupted.
     #[serde(skip_serializing_if = "is_zero")]
     pub interrupted: u32,
-    /// The share that succeeded of those whose outcome is known.
+    /// The share that succeeded of those whose outcome is known; none of fewer than three.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub success_rate: Option<f64>,
-    /// Of how many runs the rate is: those with an exit code of their own, where there are enough of them.
+    /// Of how many runs the rate is: `ok` and `failed` together.
     #[serde(skip_serializing_if = "is_zero")]
     pub rate_of: u32,
-    /// Known outcomes in whose exit code a pipe or another program had a part.
+    /// Of the unknown, those in whose exit code a pipe or another program had a part.
     #[serde(skip_serializing_if = "is_zero")]
     pub shared: u32,
 }
@@ -125,6 +131,9 @@ pub struct Fix {
     pub error: String,
     /// Failures that are like it, the most alike first.
     pub matches: Vec<FixMatch>,
+    /// Sessions with words of it that were not read: those with its rarest words are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more_sessions: u32,
     /// How fresh the answer is.
     pub freshness: Freshness,
 }
@@ -146,6 +155,9 @@ pub struct FixMatch {
     pub sessions: u32,
     /// How often it went away.
     pub resolved: u32,
+    /// How often the same ran again, and nobody knows how that ended.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unsure: u32,
     /// RFC 3339 UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_seen: Option<String>,
@@ -214,7 +226,8 @@ pub struct FixTried {
 pub struct Blame {
     /// The answer in a sentence.
     pub message: String,
-    /// The file that is meant, as its project has it; what was asked for where several fit, or none.
+    /// The file that is meant, as its project has it; what was asked for where it is a directory or a pattern, where several
+    /// fit, or none.
     pub path: String,
     /// Its project.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -256,7 +269,13 @@ pub struct BlameSession {
     /// The transcript line of the first change, or reading.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// Decisions that name it.
+    /// What it was renamed from and to, if it was: `src/a.rs -> src/b.rs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renamed: Option<String>,
+    /// Of a directory or a pattern its files, the first ones; of a file what it was called then, if that was otherwise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Decisions that name it, or stand between the same two prompts as its change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Place>,
 }
@@ -272,6 +291,8 @@ pub struct BlameCandidate {
     pub project: Option<String>,
     /// Sessions that had to do with it.
     pub sessions: u32,
+    /// What to ask for instead: its whole path, where that is known.
+    pub ask: String,
 }
 
 /// Result of `patterns`.
@@ -294,7 +315,10 @@ pub struct Patterns {
     pub mostly_failing: Vec<PatternCommand>,
     /// What was tried at least three times in a row and failed.
     pub retry_loops: Vec<PatternLoop>,
-    /// The sequences as a graph, where that was asked for.
+    /// Entries of all lists that are not listed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more: u32,
+    /// The most frequent sequences of two steps as a graph, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diagram: Option<String>,
     /// How fresh the answer is.

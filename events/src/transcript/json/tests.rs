@@ -57,6 +57,9 @@ fn what_is_no_text_is_replaced() {
     assert!(Text::of(b" \\n\\t\\r").is_blank() && !Text::of(b"\\u0041").is_blank());
     assert_eq!(Text::of("aé\\u00e9\\nz".as_bytes()).head(2).decode(), "aé");
     assert_eq!(Text::of("aé\\u00e9\\nz".as_bytes()).head(4).decode(), "aéé");
+    for (bytes, end) in [(99, "a\\nb\nc"), (9, "a\\nb\nc"), (7, "c"), (4, "c"), (3, ""), (2, ""), (0, "")] {
+        assert_eq!(Text::of(br"a\\nb\nc").tail(bytes).decode(), end, "{bytes}");
+    }
 }
 
 fn json() -> impl Strategy<Value = serde_json::Value> {

@@ -113,6 +113,18 @@ impl<'a> Text<'a> {
         Size { lines: newlines + usize::from(bytes > 0), bytes }
     }
 
+    /// The last lines, of at most `bytes` written bytes: from a line end on, so that no escape and no character is torn. The
+    /// whole, if it is no longer; nothing, if there is no line end in so many bytes.
+    pub(crate) fn tail(self, bytes: usize) -> Self {
+        let Some(start) = self.0.len().checked_sub(bytes).filter(|start| *start > 0) else { return self };
+        let rest = &self.0[start..];
+        let ends = |at: &usize| rest[..*at].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0;
+        // Where the cut itself stands among backslashes, nobody knows which of them are escaped.
+        let from = rest.iter().position(|byte| *byte != b'\\').unwrap_or(rest.len());
+        let end = memmem::find_iter(rest, b"\\n").filter(|at| *at >= from).find(ends);
+        Self(end.map_or(&[], |at| &rest[at + 2..]))
+    }
+
     /// The text of a prefix of at most `bytes` written bytes, cut where no escape and no character is torn.
     pub(crate) fn head(self, bytes: usize) -> Self {
         if self.0.len() <= bytes {

@@ -1,0 +1,117 @@
+//! The files that a command line writes and reads by its own words: redirections, and programs that are known for it.
+
+use super::words::{self, Word};
+
+/// Most files of one line.
+const MAX_FILES: usize = 20;
+/// Programs that print the files which they are given.
+const PRINTING: [&str; 8] = ["cat", "head", "tail", "less", "more", "bat", "nl", "tac"];
+/// Files that are called otherwise than files mostly are.
+const KNOWN: [&str; 8] = ["Makefile", "Dockerfile", "Justfile", "justfile", "LICENSE", "README", "Procfile", "Gemfile"];
+
+/// A file, as the line names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::digest) enum Touch {
+    Written(String),
+    Read(String),
+}
+
+/// The files that a line names whole, in order; paths are told from where it runs. Only what is called like a file counts,
+/// and nothing that the shell would have to fill in.
+pub(in crate::digest) fn touched(line: &str) -> Vec<Touch> {
+    let directory = super::leading_cd(line);
+    let mut all = Vec::new();
+    for part in words::parts(super::without_leading_cd(line)) {
+        let words: Vec<&str> = part.words.iter().map(Word::as_str).collect();
+        let (reads, writes) = of_program(&words);
+        let redirected = part.writes.iter().map(Word::as_str);
+        all.extend(
+            redirected.chain(writes).filter(|path| is_file(path)).map(|path| Touch::Written(at(directory, path))),
+        );
+        all.extend(reads.into_iter().filter(|path| is_file(path)).map(|path| Touch::Read(at(directory, path))));
+        if all.len() >= MAX_FILES {
+            break;
+        }
+    }
+    all.truncate(MAX_FILES);
+    all
+}
+
+/// What a program reads, and what it writes.
+fn of_program<'w>(words: &[&'w str]) -> (Vec<&'w str>, Vec<&'w str>) {
+    let Some((program, rest)) = words.split_first() else { return (Vec::new(), Vec::new()) };
+    let program = program.rsplit('/').next().unwrap_or(program);
+    let files = || rest.iter().copied().filter(|word| !word.starts_with(['-', '+'])).collect::<Vec<&str>>();
+    let edits_in_place = || rest.iter().any(|word| word.starts_with("-i") || *word == "--in-place" || *word == "-pi");
+    match program {
+        _ if PRINTING.contains(&program) => (files(), Vec::new()),
+        "sed" | "perl" => {
+            let scripted = rest.iter().any(|word| matches!(*word, "-e" | "-f" | "-pe" | "-ne"));
+            // The first word that is no flag is the script, and no file.
+            let files: Vec<&str> = files().into_iter().skip(usize::from(!scripted)).collect();
+            if edits_in_place() { (Vec::new(), files) } else { (files, Vec::new()) }
+        }
+        "tee" | "touch" => (Vec::new(), files()),
+        "cp" => (Vec::new(), files().last().copied().into_iter().collect()),
+        "git" => match rest {
+            ["checkout", .., "--"] => (Vec::new(), Vec::new()),
+            ["checkout", rest @ ..] => {
+                let named = rest.iter().position(|word| *word == "--").and_then(|at| rest.get(at + 1..));
+                (Vec::new(), named.unwrap_or_default().to_vec())
+            }
+            ["restore", ..] if !rest.contains(&"--staged") => (Vec::new(), files().split_off(1)),
+            _ => (Vec::new(), Vec::new()),
+        },
+        _ => (Vec::new(), Vec::new()),
+    }
+}
+
+/// Whether a word stands for itself, and is called like a file.
+fn is_file(word: &str) -> bool {
+    let plain = !word.is_empty() && !word.contains(['*', '?', '$', '{', '`', '[', '\n', '…', '(', '|', ';', '\\']);
+    let last = word.rsplit('/').next().unwrap_or(word);
+    let ending = last.rsplit_once('.').is_some_and(|(_, ending)| {
+        (1..=8).contains(&ending.len())
+            && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && ending.bytes().any(|byte| byte.is_ascii_alphabetic())
+    });
+    plain && !word.contains("://") && (ending || KNOWN.contains(&last))
+}
+
+fn at(directory: &str, path: &str) -> String {
+    match directory.is_empty() || path.starts_with(['/', '~']) {
+        true => path.to_owned(),
+        false => format!("{}/{path}", directory.trim_end_matches('/')),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_touches_what_it_names() {
+        let check = |line: &str, expected: &[&str]| {
+            let told = |touch: Touch| match touch {
+                Touch::Written(path) => format!("> {path}"),
+                Touch::Read(path) => path,
+            };
+            assert_eq!(touched(line).into_iter().map(told).collect::<Vec<_>>(), expected, "{line:?}");
+        };
+        check("cat > src/new.rs <<'EOF'\nfn main() { cat > x.rs }\nEOF", &["> src/new.rs"]);
+        check("cat <<EOF >> notes.md\nx\nEOF\ncat a.txt", &["> notes.md", "a.txt"]);
+        check("sed -i 's/a/b/' src/a.rs src/b.rs", &["> src/a.rs", "> src/b.rs"]);
+        check("sed -i '' -e 's/a.b/c/' a.rs", &["> a.rs"]);
+        check("sed -n '1,20p' src/a.rs", &["src/a.rs"]);
+        check("cd api && cat src/a.rs | head -3", &["api/src/a.rs"]);
+        check("cargo test 2>&1 | tee out.log", &["> out.log"]);
+        check("cargo test 2>/dev/null >log.txt", &["> log.txt"]);
+        check("cp a.rs src/b.rs; touch c.toml", &["> src/b.rs", "> c.toml"]);
+        check("git checkout -- src/a.rs && git restore b.rs", &["> src/a.rs", "> b.rs"]);
+        check("git checkout main.rs-branch; git restore --staged a.rs", &[]);
+        check("head -n 5 Makefile", &["Makefile"]);
+        check("cat $FILE *.rs https://a.org/x.html 0.5", &[]);
+        check("grep -rn x src/a.rs; echo done", &[]);
+        check("", &[]);
+    }
+}
