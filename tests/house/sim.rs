@@ -177,9 +177,7 @@ async fn call(home: &Path, name: &str, mut seed: Seed, answers: &Answers) {
                         closed["message"].as_str().is_some_and(|said| said.starts_with("nothing is written"));
                     // What was there all the time has only grown.
                     let all_the_time = || {
-                        before.is_some_and(|before| {
-                            written(home, &session).is_some_and(|now| now.0 == before.0 && now.1 >= before.1)
-                        })
+                        before.is_some_and(|before| written(home, &session).is_some_and(|now| now.starts_with(&before)))
                     };
                     let unwritten = says_nothing.then(|| !all_the_time());
                     answers.lock().unwrap().push(Acknowledged { session, command, episode, unwritten });
@@ -209,10 +207,9 @@ async fn call(home: &Path, name: &str, mut seed: Seed, answers: &Answers) {
     }
 }
 
-/// Which file a session has, if anything is written in it, and how long it is.
-fn written(home: &Path, session: &SessionId) -> Option<(std::time::SystemTime, u64)> {
-    let there = std::fs::metadata(transcript(home, session)).ok().filter(|there| there.len() > 0)?;
-    Some((there.created().ok()?, there.len()))
+/// What is written in a session's file, if anything is. A file that was emptied meanwhile, or is another, does not begin with it.
+fn written(home: &Path, session: &SessionId) -> Option<Vec<u8>> {
+    std::fs::read(transcript(home, session)).ok().filter(|there| !there.is_empty())
 }
 
 fn transcript(home: &Path, session: &SessionId) -> PathBuf {
