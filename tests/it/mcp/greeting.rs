@@ -98,7 +98,7 @@ fn the_tools_are_listed_with_what_they_take_and_change() {
                 "valid_at_before",
             ],
         ),
-        ("get_episodes", true, false, &["group_ids", "max_episodes"]),
+        ("get_episodes", true, false, &["episode_uuids", "group_ids", "max_episodes"]),
         ("get_handoff", true, false, &["project"]),
         ("fix", true, false, &["error", "project"]),
         ("how", true, false, &["command", "project"]),
