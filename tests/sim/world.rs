@@ -452,8 +452,17 @@ impl World {
             (11, Some(episode)) => ("show the episode", Command::RestoreEpisode { episode, is_cleared: false }),
             _ => ("restore", Command::Restore { file_exists: exists }),
         };
-        let id = self.command_id();
-        self.ask(session, Message::Wish(command, id));
+        // What was deleted is mostly wanted back.
+        let back = match command {
+            Command::DeleteEpisode { episode } if self.rng.percent(90) => {
+                Some(Command::RestoreEpisode { episode, is_cleared: false })
+            }
+            _ => None,
+        };
+        for command in std::iter::once(command).chain(back) {
+            let id = self.command_id();
+            self.ask(session, Message::Wish(command, id));
+        }
         name
     }
 }

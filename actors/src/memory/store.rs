@@ -9,6 +9,7 @@ use std::sync::{Arc, RwLock};
 use std::{fs, io};
 
 use baton_events::record::{Position, SessionId};
+use sha2::{Digest, Sha256};
 use tantivy::index::{Index, IndexSettings};
 use tantivy::indexer::{IndexWriter, IndexWriterOptions, LogMergePolicy, UserOperation};
 use tantivy::{IndexReader, ReloadPolicy, TantivyDocument, Term};
@@ -376,10 +377,20 @@ fn kept_units(old: Option<&Head>, new: &Head, changed_from: usize) -> usize {
     }
 }
 
-/// `v<version> <position> <chain in hex>`: what a commit carries.
+/// `v<version> <position> <chain in hex> <check in hex>`: what a commit carries. No checksum of the index covers it.
 fn checkpoint_text(checkpoint: Checkpoint, version: u32) -> String {
-    let chain: String = checkpoint.chain.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("v{version} {} {chain}", checkpoint.position)
+    let said = format!("v{version} {} {}", checkpoint.position, hex(&checkpoint.chain));
+    let check = check_of(&said);
+    format!("{said} {check}")
+}
+
+/// By which a changed byte of a checkpoint shows.
+fn check_of(said: &str) -> String {
+    hex(&Sha256::digest(said)[..4])
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn read_checkpoint(payload: &str, version: u32) -> Result<Checkpoint, Error> {
@@ -388,6 +399,10 @@ fn read_checkpoint(payload: &str, version: u32) -> Result<Checkpoint, Error> {
     let written = words.next().ok_or_else(broken)?;
     if written != format!("v{version}") {
         return Err(Error::Broken(format!("it is of version {written}, this program writes v{version}")));
+    }
+    let (said, check) = payload.rsplit_once(' ').ok_or_else(broken)?;
+    if check != check_of(said) {
+        return Err(broken());
     }
     let position = words.next().and_then(|word| word.parse().ok()).ok_or_else(broken)?;
     let hex = words.next().filter(|hex| hex.len() == 32 && hex.is_ascii()).ok_or_else(broken)?;

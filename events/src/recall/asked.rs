@@ -2,6 +2,7 @@
 
 mod naming;
 mod phrasing;
+mod plain;
 mod signs;
 mod span;
 
@@ -9,7 +10,8 @@ pub use naming::Named;
 pub use span::Span;
 
 use self::phrasing::Phrasing;
-use self::signs::{FUNCTION, KINDS};
+use self::plain::FUNCTION;
+use self::signs::KINDS;
 use crate::record::Timestamp;
 
 /// A kind of question that is known by plain words.
