@@ -8,7 +8,7 @@ mod piece;
 #[cfg(test)]
 mod tests;
 
-pub use moment::moment;
+pub use moment::{MONTHS, moment};
 
 use self::piece::{Piece, pieces};
 use crate::conversation::Agent;

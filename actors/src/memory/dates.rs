@@ -1,24 +1,10 @@
 //! Dates that a query names: `in May 2023`, `on 14 March`, `2026-03-14`. Only those that need no clock.
 
+use baton_events::query::MONTHS;
 use baton_events::record::Timestamp;
 
 /// Dates of one query that are read.
 const MAX_DATES: usize = 8;
-/// Months by their names; three letters are enough.
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
 /// Before these a month's name means a month, and a year's number a year.
 const BEFORE: [&str; 14] =
     ["in", "on", "of", "since", "from", "until", "till", "during", "by", "before", "after", "early", "mid", "late"];

@@ -4,7 +4,7 @@
 use super::choice::{self, Choice};
 use super::excerpt::{head, one_line, without_filter_mark};
 use super::question;
-use super::sameness::{News, Told};
+use super::sameness::told_once;
 use super::sentence::{plain, sentences};
 use super::timeline::{Answer, Deed, Round, Said, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS};
@@ -39,18 +39,7 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Vec<Pointed> {
     }
     found.extend(timeline.answers.iter().flat_map(|answer| answered(timeline, answer)));
     found.extend(timeline.deeds.iter().filter_map(plan));
-    found.sort_by_key(|(place, _)| *place);
-    let mut told = Told::default();
-    let mut decisions: Vec<Option<Pointed>> = Vec::new();
-    for (_, pointed) in found {
-        match told.tell(&pointed.text) {
-            News::Same => continue,
-            News::Instead(earlier) => decisions[earlier] = None,
-            News::New => {}
-        }
-        decisions.push(Some(pointed));
-    }
-    let mut decisions: Vec<Pointed> = decisions.into_iter().flatten().collect();
+    let mut decisions = told_once(found);
     super::keep(&mut decisions, MAX_ENTRIES, |_| true);
     decisions
 }

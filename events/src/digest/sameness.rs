@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::Pointed;
+
 /// Shortest word that tells one thing from another, in bytes.
 const TELLING_BYTES: usize = 4;
 /// Of so many parts of the shorter text's words …
@@ -52,6 +54,22 @@ impl Told {
         self.0.push(words);
         instead.map_or(News::New, News::Instead)
     }
+}
+
+/// What was found at which places, in their order; what says the same as another is told once.
+pub(super) fn told_once(mut found: Vec<(usize, Pointed)>) -> Vec<Pointed> {
+    found.sort_by_key(|(place, _)| *place);
+    let mut told = Told::default();
+    let mut once: Vec<Option<Pointed>> = Vec::new();
+    for (_, pointed) in found {
+        match told.tell(&pointed.text) {
+            News::Same => continue,
+            News::Instead(earlier) => once[earlier] = None,
+            News::New => {}
+        }
+        once.push(Some(pointed));
+    }
+    once.into_iter().flatten().collect()
 }
 
 /// What has a digit in it: 30 seconds are not 5 seconds.

@@ -10,7 +10,7 @@ use self::vocabulary::{ATTEMPTS, CASES, DEMONSTRATIVES, FAILED, HEADS, REASONS, 
 use super::choice;
 use super::excerpt::{head, one_line};
 use super::phrase::Phrase;
-use super::sameness::{News, Told};
+use super::sameness::told_once;
 use super::sentence::{is_decoration, list_marker, plain, sentences};
 use super::timeline::{Said, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed};
@@ -31,18 +31,7 @@ pub(super) fn setbacks(timeline: &Timeline<'_>) -> Vec<Pointed> {
         found.extend(round.prompt.iter().flat_map(of_the_person));
         found.extend(round.replies.iter().flat_map(of_the_agent));
     }
-    found.sort_by_key(|(place, _)| *place);
-    let mut told = Told::default();
-    let mut setbacks: Vec<Option<Pointed>> = Vec::new();
-    for (_, pointed) in found {
-        match told.tell(&pointed.text) {
-            News::Same => continue,
-            News::Instead(earlier) => setbacks[earlier] = None,
-            News::New => {}
-        }
-        setbacks.push(Some(pointed));
-    }
-    let mut setbacks: Vec<Pointed> = setbacks.into_iter().flatten().collect();
+    let mut setbacks = told_once(found);
     super::keep(&mut setbacks, MAX_ENTRIES, |_| true);
     setbacks
 }

@@ -4,6 +4,22 @@ use crate::record::Timestamp;
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
+/// Months by their names, January first.
+pub const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
 /// Names of units, the letter first, with their length; months and years are taken as 30 and 365 days.
 const UNITS: [(&[&str], i64); 5] = [
     (&["h", "hour", "hours"], HOUR_MS),

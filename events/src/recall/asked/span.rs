@@ -3,27 +3,13 @@
 use std::ops::Range;
 
 use super::phrasing::Phrasing;
-use crate::query::moment;
+use crate::query::{MONTHS, moment};
 use crate::record::Timestamp;
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
 /// Days, the first of a week first.
 const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
 
 /// A stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
