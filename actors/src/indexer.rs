@@ -207,7 +207,8 @@ impl Handle {
     pub async fn caught_up(&self, at_least: Position, within: Duration) -> Result<Position, CallError> {
         let mut incarnations = self.port.subscribe();
         let covering = async {
-            for _ in 0..MEMORIES {
+            let mut broken = 0;
+            while broken < MEMORIES {
                 let port = incarnations.borrow_and_update().clone();
                 if let Some(port) = port {
                     let (reply, covered) = oneshot::channel();
@@ -215,6 +216,7 @@ impl Handle {
                     if let Ok(position) = covered.await {
                         return Ok(position);
                     }
+                    broken += 1;
                 }
                 incarnations.changed().await.map_err(|_| CallError::Gone)?;
             }
@@ -228,9 +230,10 @@ impl Handle {
         self.port()?.searcher().ok_or(CallError::Gone)
     }
 
-    /// How far searches cover the log, and what is wrong with the memory.
+    /// How far searches cover the log, and what is wrong with the memory. While one that broke is followed by the next,
+    /// they cover nothing, and nothing is known to be wrong.
     pub fn memory(&self) -> (Position, Option<String>) {
-        self.port().map_or((Position(0), Some("the memory is not open".to_owned())), |port| port.state())
+        self.port().map_or((Position(0), None), |port| port.state())
     }
 
     /// Sessions whose conversation the memory cannot take in.

@@ -9,6 +9,8 @@ const CODE: &str = "`";
 pub(super) struct Phrase {
     /// With a blank at both ends, so that a whole word is found between blanks.
     text: String,
+    /// How its words begin, see [`beginning`]: most of what is asked for is not there, and that should cost nothing.
+    beginnings: u128,
 }
 
 impl Phrase {
@@ -41,7 +43,9 @@ impl Phrase {
             }
         }
         blank(&mut text);
-        Self { text }
+        let beginnings = text.as_bytes().windows(3).filter(|bytes| bytes[0] == b' ');
+        let beginnings = beginnings.fold(0, |all, bytes| all | beginning(bytes[1], bytes[2]));
+        Self { text, beginnings }
     }
 
     /// The words in order, stops among them.
@@ -61,11 +65,16 @@ impl Phrase {
 
     /// Where these words stand first, in bytes.
     pub(super) fn find(&self, words: &str) -> Option<usize> {
-        let bytes = self.text.as_bytes();
-        self.text.match_indices(words).map(|(at, _)| at).find(|&at| {
-            let end = at + words.len();
-            at > 0 && bytes.get(at - 1) == Some(&b' ') && bytes.get(end) == Some(&b' ')
-        })
+        let (text, wanted) = (self.text.as_bytes(), words.as_bytes());
+        let (first, second) = (*wanted.first()?, wanted.get(1).copied().unwrap_or(b' '));
+        if self.beginnings & beginning(first, second) == 0 {
+            return None;
+        }
+        let stands = |at: &usize| {
+            let rest = text.get(*at..).and_then(|rest| rest.strip_prefix(wanted));
+            rest.is_some_and(|rest| rest.first() == Some(&b' '))
+        };
+        memchr::memchr_iter(b' ', text).map(|blank| blank + 1).find(stands)
     }
 
     /// The words before a place that [`find`](Self::find) has given.
@@ -83,6 +92,11 @@ impl Phrase {
     pub(super) fn asks(&self) -> bool {
         self.text.trim_end().trim_end_matches([')', '"', ' ']).ends_with(['?', '？'])
     }
+}
+
+/// One of 128 bits for the first two bytes of a word; a word of one byte has a blank for its second.
+fn beginning(first: u8, second: u8) -> u128 {
+    1 << (first.wrapping_mul(31).wrapping_add(second) % 128)
 }
 
 fn blank(text: &mut String) {
@@ -111,6 +125,11 @@ mod tests {
         check("", "");
         let phrase = Phrase::of("Postgres instead of Redis, because");
         assert!(phrase.has("instead of") && phrase.has("because") && !phrase.has("cause") && !phrase.has("instead o"));
+        assert_eq!(
+            (phrase.find("instead"), phrase.find(","), phrase.find(""), phrase.find("because ,")),
+            (Some(10), Some(27), None, None)
+        );
+        assert!(Phrase::of("so I, a").has("a") && !Phrase::of("so I, ab").has("a") && !Phrase::of("").has("a"));
         assert!(phrase.begins(&["no", "postgres"]) && !phrase.begins(&["post"]));
         assert!(Phrase::of("Really (now?)").asks() && !Phrase::of("Why? So.").asks());
     }

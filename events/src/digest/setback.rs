@@ -128,7 +128,8 @@ fn removes(words: &[&str]) -> bool {
 fn undoes(phrase: &Phrase, gives_reason: bool) -> bool {
     let own = |verb: &&str| {
         let subjects = ["i", "we", "i've", "we've", "i'll", "i have", "we have", "so i", "so we", "had to", "i had to"];
-        phrase.begins(&[verb]) || subjects.iter().any(|subject| phrase.has(&format!("{subject} {verb}")))
+        phrase.begins(&[verb])
+            || (phrase.has(verb) && subjects.iter().any(|subject| phrase.has(&format!("{subject} {verb}"))))
     };
     gives_reason && UNDOING.iter().any(own)
 }

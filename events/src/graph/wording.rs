@@ -145,7 +145,7 @@ pub(super) fn thing(words: &[Word], from: usize) -> Option<(Thing, usize)> {
             return None;
         }
     }
-    let found = &words[begin..place];
+    let found = words.get(begin..place)?;
     let first = found.first()?;
     if found.iter().any(|word| !word.code && IDLE.contains(&&*word.low)) {
         return None;
