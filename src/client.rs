@@ -35,7 +35,7 @@ const LOOK: Duration = Duration::from_millis(5);
 /// What a daemon tells its allocator, unless the user tells it something else. glibc keeps what was freed, in a pool for
 /// each thread: after a backfill that is three times what the daemon needs from then on. With few pools, large pieces
 /// mapped on their own and the top given back, it goes back to the system. Other allocators do not know these names.
-const ALLOCATOR: [(&str, &str); 3] =
+pub(crate) const ALLOCATOR: [(&str, &str); 3] =
     [("MALLOC_ARENA_MAX", "2"), ("MALLOC_TRIM_THRESHOLD_", "1048576"), ("MALLOC_MMAP_THRESHOLD_", "262144")];
 
 /// Why a call has no answer.

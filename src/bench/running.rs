@@ -1,14 +1,14 @@
 //! A daemon over a home that stays: started, asked, ended, started again.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use baton_events::protocol::answer::Status;
 use baton_events::protocol::method;
 
 use super::{Error, io_error};
-use crate::client::Client;
+use crate::client::{Client, daemon_command};
 use crate::environment::Environment;
 
 /// How long a daemon may take to begin, or to take everything into its memory.
@@ -21,11 +21,8 @@ impl Running {
     /// Starts it; it may not answer yet.
     pub(super) fn start(environment: &Environment) -> Result<Self, Error> {
         let program = std::env::current_exe().map_err(io_error("find", Path::new("baton")))?;
-        let child = Command::new(program)
-            .args(["daemon", "--foreground"])
-            .env("BATON_HOME", &environment.home)
-            .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir)
-            .env("CODEX_HOME", &environment.codex_home)
+        let child = daemon_command(&program, environment)
+            .arg("--foreground")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

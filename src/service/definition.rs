@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Error;
+use crate::client::ALLOCATOR;
 use crate::environment::Environment;
 use crate::install::place;
 
@@ -51,6 +52,9 @@ impl Definition {
         }
         if environment.codex_home != home.join(".codex") {
             variables.push(("CODEX_HOME", environment.codex_home.display().to_string()));
+        }
+        if kind == Kind::Systemd {
+            variables.extend(ALLOCATOR.map(|(name, value)| (name, value.to_owned())));
         }
         Ok(Self { kind, file, program: program.display().to_string(), variables })
     }
@@ -188,6 +192,7 @@ mod tests {
         assert!(text.contains("\nExecStart=\"/opt/$$x/ba\\\"ton\" daemon --foreground\n"), "{text}");
         assert!(text.contains("\nEnvironment=\"BATON_HOME=/h 100%%/b\"\n"), "{text}");
         assert!(text.contains("\nEnvironment=\"CLAUDE_CONFIG_DIR=/c<&>\"\n") && text.contains(MARK), "{text}");
+        assert!(text.contains("\nEnvironment=\"MALLOC_ARENA_MAX=2\"\n"), "{text}");
         assert!(text.ends_with("[Install]\nWantedBy=default.target\n"));
     }
 
