@@ -33,15 +33,16 @@ mod plain_words;
 mod prefix;
 mod query;
 mod queue;
+mod saying;
 mod schema;
 mod searcher;
 mod sequence;
 mod snapshot;
 mod snippet;
-mod stopwords;
 mod store;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod titles;
 mod turns;
 pub mod vectors;
@@ -57,18 +58,18 @@ use uuid::Uuid;
 pub use demand::Demands;
 pub use dump::Print;
 pub use graph::{Fact, GraphQuery, Node, Page, SaidBy, Sieve, Window};
-pub use having::Sessions;
+pub use having::{Having, Sessions};
 pub use kin::{Kin, links};
 pub use matched::Reason;
 pub use outcomes::{By, WitnessQuery, Witnesses};
 pub use query::Query;
-pub use searcher::{Hit, Kind, Searcher};
+pub use searcher::{Hit, Kind, Searched, Searcher};
 pub use store::{Checkpoint, Opened, Store};
 pub use titles::Titles;
 
 /// What a memory on disk must have been written by to be used. To be raised with every change of the analyzer, the
 /// fields, the cutting into units, entities and facts, the filter or the redaction.
-pub const PROJECTION_VERSION: u32 = 7;
+pub const PROJECTION_VERSION: u32 = 8;
 
 /// Sessions named by one transcript that the memory keeps: agents write one, or a few.
 pub const MAX_LINKS: usize = 16;

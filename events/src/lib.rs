@@ -48,6 +48,7 @@ pub mod redact;
 pub mod replay;
 pub mod schema;
 pub mod session;
+pub mod stopwords;
 pub mod tokens;
 pub mod transcript;
 pub mod turns;

@@ -1,10 +1,12 @@
 //! The language of questions: words, `"phrases"`, `prefix*`, `-without`, and filters as `file:auth.rs after:7d`.
 //!
 //! Every text is a question and none is an error: what only looks like an operator is words, and where that may surprise
-//! somebody a note says so. Reading is pure, total and linear in the text; the clock comes from outside.
+//! somebody a note says so. A filter that is one stays one: with a value that there is not, nothing fits it, and a note says
+//! why. Reading is pure, total and linear in the text; the clock comes from outside.
 
 mod moment;
 mod piece;
+mod pitfall;
 #[cfg(test)]
 mod tests;
 
@@ -46,6 +48,8 @@ pub struct Question {
     pub after: Option<Timestamp>,
     /// Only what was said before this moment.
     pub before: Option<Timestamp>,
+    /// Whether a bound names no moment: then nothing fits.
+    pub fits_nothing: bool,
     /// What was taken in another way than somebody may have meant it; each a sentence without its full stop.
     pub notes: Vec<String>,
     /// Whether a secret is in it: then no part of it is to be said again, for a part alone may not look like one.
@@ -122,7 +126,7 @@ impl Question {
 
     /// Whether only some sessions are looked at.
     pub fn is_restricted(&self) -> bool {
-        !self.filters.is_empty() || self.after.is_some() || self.before.is_some()
+        !self.filters.is_empty() || self.after.is_some() || self.before.is_some() || self.fits_nothing
     }
 
     /// The values of a field: those that may be, or those that may not.
@@ -168,8 +172,9 @@ impl Question {
             }
             return false;
         };
-        // `file://…` is an address.
-        if full || value.trim().is_empty() || !piece.quoted && value.starts_with("//") {
+        // `file://…` is an address, `state::Open` a path.
+        let is_other = !piece.quoted && (value.starts_with("//") || value.starts_with(':'));
+        if full || value.trim().is_empty() || is_other {
             return false;
         }
         let known = match field {
@@ -177,17 +182,25 @@ impl Question {
             Field::State => STATES.iter().find(|state| state.eq_ignore_ascii_case(value)).map(|it| (*it).to_owned()),
             _ => Some(value.trim().to_owned()),
         };
-        let Some(value) = known else {
+        if known.is_none() {
             let names: Vec<&str> = match field {
                 Field::Agent => Agent::ALL.iter().map(|agent| agent.as_str()).collect(),
                 _ => STATES.to_vec(),
             };
-            let written = shown(piece.raw);
-            self.note(format!("{written:?} is words: there is no such {}; there are {}", lower, names.join(", ")));
-            return false;
-        };
+            self.unfit(piece, &format!("there is no such {}; there are {}", field.as_str(), names.join(", ")));
+        }
+        let value = known.unwrap_or_else(|| value.trim().to_owned());
         self.filters.push(Filter { field, value, negated: piece.minus });
         true
+    }
+
+    /// Says of a filter that nothing fits it, or nothing is left out by it, and why.
+    fn unfit(&mut self, piece: &Piece<'_>, why: &str) {
+        let written = shown(piece.raw);
+        match piece.minus {
+            true => self.note(format!("{written:?} leaves nothing out: {why}")),
+            false => self.note(format!("nothing fits {written:?}: {why}; in quotes it is looked for as words")),
+        }
     }
 }
 
@@ -199,18 +212,28 @@ pub fn read(text: &str, now: Timestamp) -> Question {
         asked.note(format!("only the first {MAX_BYTES} bytes of the question were read"));
     }
     let mut dashed: Vec<&str> = Vec::new();
+    let mut before: Option<Piece<'_>> = None;
     for piece in pieces(read) {
         asked.take(&piece, now, &mut dashed);
+        pitfall::of(before.as_ref(), &piece).into_iter().for_each(|note| asked.note(note));
+        before = Some(piece);
     }
-    // A question of nothing but exclusions is about flags.
+    let Some(first) = dashed.first() else { return asked };
     if asked.words.is_empty() && asked.prefixes.is_empty() && !asked.is_restricted() {
+        // A question of nothing but exclusions is about flags.
         asked.without.clear();
         dashed.iter().for_each(|raw| asked.word(raw));
-    } else if let Some(first) = dashed.first() {
-        let left_out: Vec<String> = dashed.iter().map(|raw| shown(raw[1..].trim_matches('"'))).collect();
-        let (left_out, first) = (left_out.join(", "), shown(first));
-        asked.note(format!("passages with {left_out} are left out; \"{first}\" in quotes looks for it instead"));
+        let first = shown(first);
+        asked.note(format!("{first} is looked for: there is nothing else to look for, of which it could be left out"));
+        return asked;
     }
+    let left_out: Vec<String> = dashed.iter().map(|raw| shown(raw[1..].trim_matches('"'))).collect();
+    let (left_out, is_phrase) = (left_out.join(", "), first[1..].starts_with(|c: char| !c.is_alphanumeric()));
+    let instead = match is_phrase {
+        true => "without its dash the phrase is looked for".to_owned(),
+        false => format!("\"{}\" in quotes looks for it instead", shown(first)),
+    };
+    asked.note(format!("passages with {left_out} are left out; {instead}"));
     asked
 }
 
@@ -252,13 +275,16 @@ impl Question {
         if !is_after && !matches!(lower.as_str(), "before" | "until") {
             return false;
         }
-        let Some(at) = moment(piece.text, now).filter(|_| !piece.minus) else {
-            if !piece.text.is_empty() {
-                let written = shown(piece.raw);
-                self.note(format!("{written:?} is words: no date, as 2026-03-14, 2026-03, 7d or yesterday are"));
-            }
+        if piece.text.trim().is_empty() || !piece.quoted && piece.text.starts_with([':', '/']) {
             return false;
+        }
+        let Some(at) = moment(piece.text, now) else {
+            self.unfit(piece, "no date, as 2026-03-14, 2026-03, 7d or yesterday are");
+            self.fits_nothing |= !piece.minus;
+            return true;
         };
+        // What is not after a moment is before it.
+        let is_after = is_after != piece.minus;
         // Of several the narrowest holds.
         match is_after {
             true => self.after = Some(self.after.map_or(at, |known| known.max(at))),

@@ -2,6 +2,7 @@
 //! answers have in common.
 
 use baton_events::protocol::answer::{Freshness, Runs};
+use clap::Args;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -10,6 +11,32 @@ use crate::client::{self, Client};
 use crate::environment::Environment;
 use crate::examples::{self, Throwaway};
 use crate::print::{self, Output, Progress, Style};
+
+/// What every question takes.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// Only this project: a directory, or the last part of just one
+    #[arg(long, short, value_name = "P")]
+    project: Option<String>,
+    /// Answer at once, without waiting until all history is read
+    #[arg(long)]
+    no_wait: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Options {
+    /// The project, as the daemon finds it.
+    pub(super) fn project(&self) -> Option<String> {
+        self.project.as_deref().map(super::project)
+    }
+
+    /// Whether to wait until all history is read.
+    pub(super) fn waits(&self) -> bool {
+        !self.no_wait
+    }
+}
 
 /// What was answered, as it came.
 pub(super) fn answered(

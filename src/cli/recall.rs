@@ -29,7 +29,7 @@ JSON: {\"took\":[\"latest\"|\"open\"|\"preferences\"|\"decisions\"|\"failed\"|\"
 
 Examples:
   baton recall what were we working on last time
-  baton recall why did we choose sled --project ledger
+  baton recall why did we choose sled --project ledger-api
   baton recall how did we solve error E0382 --budget 400
   baton recall what did we work on yesterday
   baton recall what is still open in harbor-ui --json";
@@ -40,21 +40,14 @@ pub(super) struct Typed {
     /// What you want to know
     #[arg(required = true)]
     query: Vec<String>,
-    /// Only this project: a directory, or a name that fits one project
-    #[arg(long, short, value_name = "P")]
-    project: Option<String>,
     /// How many sessions to look into
     #[arg(long, short = 'n', value_name = "N", default_value_t = RECALL_SESSIONS, value_parser = clap::value_parser!(u32).range(1..=20))]
     limit: u32,
     /// How many tokens the answer may have
     #[arg(long, value_name = "TOKENS", default_value_t = RECALL_TOKENS, value_parser = clap::value_parser!(u32).range(200..=20_000))]
     budget: u32,
-    /// Answer at once, without waiting until all history is read
-    #[arg(long)]
-    no_wait: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    options: question::Options,
 }
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
@@ -64,15 +57,15 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     }
     let params = RecallParams {
         query,
-        project: typed.project.as_deref().map(super::project),
+        project: typed.options.project(),
         limit: typed.limit,
         budget_tokens: typed.budget,
-        wait: !typed.no_wait,
+        wait: typed.options.waits(),
         caller: environment::caller(),
     };
     let result = question::answered(environment, method::RECALL, &params)?;
     let output = Output::new();
-    if typed.json {
+    if typed.options.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }

@@ -5,10 +5,12 @@ use std::process::ExitCode;
 
 use baton_events::protocol::answer::{Hit, Search};
 use baton_events::protocol::{SearchParams, method};
+use baton_events::query;
+use baton_events::record::Timestamp;
 use clap::Args;
 use serde_json::value::RawValue;
 
-use super::Error;
+use super::{Error, question};
 use crate::client::{self, Client};
 use crate::environment::{self, Environment};
 use crate::examples::{self, Throwaway};
@@ -25,14 +27,16 @@ Reads first whatever is new in any transcript, and on the first run all history,
 occur, those with all of them and the rarest first; forms of a word, parts of names (`refresh_token`, `parseFile`), \
 paths and error codes are found too. Any text is a question; these say more:
   \"refresh token\"     the words in this order, in one passage
-  migrat*             every word that begins so, up to 50; src/au* every name
+  migrat*             every word that begins so, in any of its forms, up to 50; src/au* every name
   -tokio              no passage with this word; -\"thread pool\" likewise. Any flag but those below, as --no-verify, is a word
   file:src/auth.rs    sessions that read or changed it: a path, the end or a part of one, or a pattern as *.toml
-  tool:Bash           sessions that used it; branch:main sessions that worked on it; both by their name or a part of it
-  project:shop  agent:codex  state:active       sessions of these; file, tool and branch can be named twice: any of them
+  tool:Bash           sessions that used it; branch:main sessions that worked on it; where none is called so, by a part of it
+  project:shop  agent:codex       sessions of these; file, tool and branch can be named twice: any of them
+  state:active        sessions whose end has not come, read or not; state:indexed, state:failed, … as `baton sessions` shows
   after:7d  before:2026-03-14                   what was said then: a day, a month, a year, 12h, 7d, 2w, 3m, yesterday
-A dash before a filter leaves out what fits; a value with spaces stands in quotes. Filters alone list sessions, the latest \
-first. A name before a colon that is no filter is a word, and is said to be.
+A dash before a filter leaves out what fits (-after:7d is what is older); a value with spaces stands in quotes. Filters alone \
+list sessions, the latest first. Nothing fits a filter whose value there is not, and that is said; \"state:x\" in quotes is \
+looked for. A name before a colon that is no filter is a word, and is said to be.
 
 Prints the sessions by rank: title, project, day, id; below each up to three passages with line of the transcript and \
 speaker, which `baton show ID --line N` opens. Nothing found is no failure.
@@ -57,27 +61,20 @@ pub(super) struct Typed {
     /// What to look for: words, names, paths, error codes
     #[arg(required = true)]
     query: Vec<String>,
-    /// Only this project: a directory, or a name that fits one project
-    #[arg(long, short, value_name = "P")]
-    project: Option<String>,
     /// How many sessions to show
     #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
     limit: u32,
-    /// Answer at once, without waiting until all history is read
-    #[arg(long)]
-    no_wait: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    options: question::Options,
 }
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
     let params = SearchParams {
         query: words(&typed.query)?,
-        project: typed.project.as_deref().map(super::project),
+        project: typed.options.project(),
         limit: typed.limit,
         turns: None,
-        wait: !typed.no_wait,
+        wait: typed.options.waits(),
         caller: environment::caller(),
     };
     let result = match examples::stand_in(environment) {
@@ -101,7 +98,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         }
     }?;
     let output = Output::new();
-    if typed.json {
+    if typed.options.json {
         output.json(&result);
     } else {
         show(&output, &params.query, &super::read(&result)?);
@@ -124,7 +121,11 @@ fn nothing(query: &str, found: &Search) -> String {
         return "Nothing found: no session was ever read. `baton status` tells where transcripts are looked for."
             .to_owned();
     }
+    let asked = query::read(query, Timestamp(0));
     match query.contains(char::is_alphanumeric) {
+        true if asked.is_filters_only() && asked.is_restricted() => {
+            "No session fits. `baton sessions` lists what is there.".to_owned()
+        }
         true => "Nothing found. Fewer or other words may help; `baton sessions` lists what is there.".to_owned(),
         false => format!("Nothing found: there is no word in {query:?}; {WHAT_TO_TYPE}."),
     }
@@ -246,6 +247,8 @@ mod tests {
         for (query, position, expected) in [
             ("refresh token", 7, "other words"),
             ("東京", 7, "other words"),
+            ("after:2099", 7, "No session fits."),
+            ("file:a.rs x", 7, "other words"),
             ("*", 7, "no word in \"*\"; say words"),
             ("** ?", 7, "no word in \"** ?\""),
             ("*", 0, "no session was ever read"),

@@ -25,7 +25,8 @@ of snapshots only, say) come last. Before the id stands whether the session is o
 why it is not indexed; how long ago something was said in it; how many messages it has; the agent, where there are several; its project. On a terminal lines \
 fit it, as far as they can; into a pipe or a file they go whole.
 
-States: active (somebody works in it), inactive (silent for a while), indexing, indexed (its episode is stored), failed \
+States: active (somebody works in it; --state active also finds those that a search has indexed already and whose end has \
+not come), inactive (silent for a while), indexing, indexed (its episode is stored), failed \
 (tried again by itself), unindexed, forgotten. Unindexed ones are shown with the reason: timeout_disabled, empty (nothing \
 was said), gone (the transcript vanished before it was read), untracked (stopped by hand).
 

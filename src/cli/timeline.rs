@@ -29,9 +29,6 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(super) struct Typed {
-    /// Only this project: a directory, or a name that fits one project
-    #[arg(long, short, value_name = "P")]
-    project: Option<String>,
     /// Only sessions at work since then: a day, a month, a year, 12h, 7d, 2w, 3m, yesterday
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
@@ -41,26 +38,22 @@ pub(super) struct Typed {
     /// Where to go on: next_cursor of the answer before, with the same --project and --since
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
-    /// Answer at once, without waiting until all history is read
-    #[arg(long)]
-    no_wait: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    options: question::Options,
 }
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
     let params = TimelineParams {
-        project: typed.project.as_deref().map(super::project),
+        project: typed.options.project(),
         since: typed.since.clone(),
         limit: typed.limit,
-        wait: !typed.no_wait,
+        wait: typed.options.waits(),
         cursor: typed.cursor.clone(),
         caller: environment::caller(),
     };
     let result = question::answered(environment, method::TIMELINE, &params)?;
     let output = Output::new();
-    if typed.json {
+    if typed.options.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }

@@ -48,6 +48,11 @@ fn operators_and_filters_narrow_what_is_found() {
         ("tool:Bash", vec![2]),
         ("project:shop -tokio", vec![1]),
         ("file:nowhere.rs", vec![]),
+        ("after:7d -\"token expire\"", vec![2]),
+        // A filter stays one, whatever its value is.
+        ("refresh state:sleeping", vec![]),
+        ("refresh after:soonish", vec![]),
+        ("refresh -after:30d", vec![3]),
     ] {
         let expected: Vec<String> = expected.into_iter().map(id).collect();
         assert_eq!(world.found(query), expected, "{query}");
@@ -64,6 +69,9 @@ fn what_was_taken_in_another_way_is_said() {
         ("refresh file:nowhere.rs", "no session has to do with a file \"nowhere.rs\""),
         ("why \"the nowhere\" refresh", "found by the words instead"),
         ("refresh -tokio", "passages with tokio are left out"),
+        ("refresh state:sleeping", "there is no such state; there are active"),
+        ("-refresh", "-refresh is looked for"),
+        ("lo*k refresh", "a star stands for the rest of a word"),
     ] {
         let found = world.search(query);
         assert!(found["notes"].to_string().replace('\\', "").contains(note), "{query}: {}", found["notes"]);
@@ -101,4 +109,18 @@ fn a_hit_says_why_it_is_there_and_where() {
     assert!(text(&behind["note"]).contains("nothing is said behind line"), "{behind}");
     assert_eq!(world.run(&["show", &id(1), "--line", "3", "--messages"]).code, 2);
     assert_eq!(world.run(&["show", &id(1), "--context", "3"]).code, 2);
+}
+
+#[test]
+fn active_is_what_has_not_ended_although_the_search_has_indexed_it() {
+    let world = world();
+    let mut four = world.transcript("-work-one", &id(4)).in_directory("/srv/shop");
+    four.prompt("refresh the kookaburra");
+    (1..4).for_each(|number| drop(world.close(&id(number))));
+    assert_eq!(world.found("refresh state:active"), [id(4)]);
+    assert_eq!(world.show(&id(4))["state"], "indexed");
+    assert!(!world.found("refresh -state:active").contains(&id(4)));
+    assert_eq!(world.found("refresh state:indexed").len(), 4);
+    let open = list(&world.json(&["sessions", "--state", "active"])["sessions"]);
+    assert_eq!(open.iter().map(|row| text(&row["session_id"])).collect::<Vec<_>>(), [id(4)]);
 }

@@ -1,7 +1,8 @@
 //! Which sessions a question's filters leave.
 //!
 //! Project, agent, state and time are decided by the session table; file, tool and branch by what the memory says that a
-//! session has to do with. Of one field one value must fit, of several fields each, and nothing that is negated.
+//! session has to do with. Of one field one value must fit, of several fields each, and nothing that is negated. Active is
+//! every session whose end has not come, indexed or not: the search itself indexes it.
 
 use std::cmp::Reverse;
 
@@ -14,7 +15,7 @@ use baton_events::redact::redact;
 use baton_events::session::State;
 
 use super::{resolve, shown};
-use crate::memory::{Error, Searcher, Sessions};
+use crate::memory::{Error, Having, Searcher, Sessions};
 use crate::settings::Settings;
 
 /// The filters of a question, resolved against what there is now.
@@ -62,7 +63,7 @@ impl Narrowing {
         for field in [Field::File, Field::Tool, Field::Branch] {
             let mut fitting: Option<Sessions> = None;
             for name in question.values(field, false) {
-                let mut sessions = having(searcher, field, name)?;
+                let mut sessions = narrowing.taken(having(searcher, field, name)?, field.as_str(), name);
                 if sessions.is_empty() {
                     narrowing.notes.push(format!("no session has to do with a {} {name:?}", field.as_str()));
                 }
@@ -70,22 +71,35 @@ impl Narrowing {
             }
             narrowing.things.extend(fitting);
             for name in question.values(field, true) {
-                narrowing.not_things.push(having(searcher, field, name)?);
+                let sessions = narrowing.taken(having(searcher, field, name)?, field.as_str(), name);
+                narrowing.not_things.push(sessions);
             }
         }
         if question.is_filters_only() {
             // Where no passage is looked for, what must not be said must be said nowhere.
             for without in &question.without {
                 let (Without::Word(text) | Without::Phrase(text)) = without;
-                narrowing.not_things.push(searcher.with_words(text)?);
+                let sessions = narrowing.taken(searcher.saying(without)?, "text", text);
+                narrowing.not_things.push(sessions);
             }
         }
         Ok(narrowing)
     }
 
+    /// What was found to have to do with something; that it may not be all is noted.
+    fn taken(&mut self, found: Having, field: &str, name: &str) -> Sessions {
+        if found.is_partial {
+            self.notes.push(format!(
+                "not everything was compared with the {field} {name:?}: there is too much; more of it helps"
+            ));
+        }
+        found.sessions
+    }
+
     /// Whether a session is left; one of which nothing is known has no project, agent, state or time.
     pub(super) fn admits(&self, question: &Question, id: &str, state: Option<&State>) -> bool {
-        self.things.iter().all(|sessions| sessions.contains(id))
+        !question.fits_nothing
+            && self.things.iter().all(|sessions| sessions.contains(id))
             && !self.not_things.iter().any(|sessions| sessions.contains(id))
             && match state {
                 Some(state) => self.admits_state(question, state),
@@ -97,17 +111,17 @@ impl Narrowing {
         let in_any = |projects: &[String]| projects.iter().any(|project| resolve::is_in(state, project));
         let agent = state.transcript.as_ref().map_or("", |transcript| transcript.agent.as_str());
         let phase = state.phase.as_str();
-        let fits = |field: Field, value: &str| {
+        let is_so = |value: &str| if value == "active" { state.is_open() } else { value == phase };
+        let fits = |field: Field, is: &dyn Fn(&str) -> bool| {
             let mut wanted = question.values(field, false).peekable();
-            let is_wanted = wanted.peek().is_none() || wanted.any(|wanted| wanted == value);
-            is_wanted && !question.values(field, true).any(|barred| barred == value)
+            (wanted.peek().is_none() || wanted.any(is)) && !question.values(field, true).any(is)
         };
         let ended = state.last_activity();
         let began = state.first_at.unwrap_or(ended);
         self.projects.as_deref().is_none_or(in_any)
             && !in_any(&self.not_projects)
-            && fits(Field::Agent, agent)
-            && fits(Field::State, phase)
+            && fits(Field::Agent, &|value| value == agent)
+            && fits(Field::State, &is_so)
             && question.after.is_none_or(|after| ended >= after)
             && question.before.is_none_or(|before| began < before)
     }
@@ -138,7 +152,7 @@ impl Narrowing {
     }
 }
 
-fn having(searcher: &Searcher, field: Field, name: &str) -> Result<Sessions, Error> {
+fn having(searcher: &Searcher, field: Field, name: &str) -> Result<Having, Error> {
     match field {
         Field::File => searcher.with_file(name),
         Field::Tool => searcher.with_thing(Label::Tool, name),

@@ -5,7 +5,7 @@ use std::path::Path;
 use baton_events::memo::{self, Memo};
 use baton_events::projection::table::SessionTable;
 use baton_events::record::SessionId;
-use baton_events::session::{Phase, Place, State};
+use baton_events::session::{CloseReason, End, Phase, Place, State};
 
 use super::resolve;
 use crate::settings::Settings;
@@ -31,7 +31,9 @@ pub(super) fn memo_as_state(table: &SessionTable, id: &str) -> Option<State> {
     let is_directory = memo.group.contains(['/', '\\']);
     let place = is_directory.then(|| Place { cwd: memo.group.clone(), project: memo.group.clone() });
     let (group, at) = (Some(memo.group.clone()), Some(memo.time()));
-    Some(State { phase: Phase::Indexed, place, group, first_at: at, last_conversation_at: at, ..State::default() })
+    // Nobody goes on in it.
+    let end = at.map(|at| End { reason: CloseReason::Explicit, at, by_self: true });
+    Some(State { phase: Phase::Indexed, place, group, first_at: at, last_conversation_at: at, end, ..State::default() })
 }
 
 /// Whether a memo that stands is not to be shown: it is of another group, or of an excluded project.

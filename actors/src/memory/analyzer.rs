@@ -11,9 +11,10 @@
 
 use std::ops::Range;
 
+use baton_events::stopwords;
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::{irregular, stopwords};
+use super::irregular;
 
 /// Longest word, in characters; what is longer is a blob, not a word.
 pub(super) const MAX_WORD_CHARS: usize = 40;

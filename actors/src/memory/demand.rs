@@ -1,21 +1,22 @@
 //! What a turn must have, and must not have, to be found; its rank is another matter.
 //!
-//! Single words are told by the index alone. It has positions only for whole sessions, so a phrase needs its words in a
-//! row somewhere in the session and all of them in the turn; then the turn's text decides. Texts are read best turn first,
-//! and only as many as are needed.
+//! Single words are told by the index alone, but for those that the index has of every turn's date or speaker. It has
+//! positions only for whole sessions, so a phrase needs its words in a row somewhere in the session and all of them in the
+//! turn; then the turn's text decides. Texts are read best turn first, and only as many as are needed.
 
 use std::collections::BTreeSet;
 
-use baton_events::query::Without;
+use baton_events::query::{MONTHS, Without};
 use baton_events::record::Timestamp;
-use tantivy::index::SegmentReader;
+use tantivy::index::{InvertedIndexReader, SegmentReader};
 use tantivy::postings::Postings;
-use tantivy::schema::{Field, IndexRecordOption, Value};
-use tantivy::{DocAddress, DocId, DocSet, TERMINATED, TantivyDocument, Term};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocAddress, DocId, DocSet, TERMINATED, Term};
 
 use super::Error;
 use super::analyzer::Analyzer;
 use super::limits::PHRASE_SESSIONS;
+use super::packed::CUT;
 use super::query::Query;
 use super::sequence::Phrase;
 use super::snapshot::{Segment, Snapshot};
@@ -60,7 +61,9 @@ impl Demand {
             let phrase = Phrase::read(text);
             match (without, phrase.stems.as_slice(), phrase.stops.as_slice()) {
                 (_, [], []) => {}
-                (Without::Word(_), [stem], []) => demand.barred.push((snapshot.fields.body, stem.clone())),
+                (Without::Word(_), [stem], []) if is_told_by_index(stem) => {
+                    demand.barred.push((snapshot.fields.body, stem.clone()));
+                }
                 (Without::Word(_), [], [stop]) => demand.barred.push((snapshot.fields.stops, stop.clone())),
                 _ => demand.barred_phrases.push(phrase),
             }
@@ -69,38 +72,44 @@ impl Demand {
         Ok(demand)
     }
 
+    /// Whoever says a text word for word.
+    pub(super) fn of_phrase(text: &str, snapshot: &Snapshot) -> Result<Self, Error> {
+        let mut demand = Self { phrases: vec![Phrase::read(text)], ..Self::default() };
+        demand.sessions = demand.sessions(snapshot)?;
+        Ok(demand)
+    }
+
+    /// Whether nothing is demanded.
+    pub(super) fn is_none(&self) -> bool {
+        !self.needs_text() && self.barred.is_empty() && !self.is_dated()
+    }
+
     /// Whether a turn is found only after its text was read.
     pub(super) fn needs_text(&self) -> bool {
         !self.phrases.is_empty() || !self.barred_phrases.is_empty()
     }
 
-    /// Whether a turn of this text, already let in by its words, is found.
-    pub(super) fn admits_text(&self, text: &str, analyzer: &mut Analyzer) -> bool {
-        self.phrases.iter().all(|phrase| phrase.is_in(text, analyzer))
-            && !self.barred_phrases.iter().any(|phrase| phrase.is_in(text, analyzer))
+    /// Of each phrase that has stop words alone, the first one.
+    pub(super) fn unheard(&self) -> impl Iterator<Item = &str> {
+        let stops_only = self.phrases.iter().filter(|phrase| phrase.stems.is_empty());
+        stops_only.filter_map(|phrase| phrase.stops.first()).map(String::as_str)
     }
 
-    /// Whether a session that is found by its title and episode alone has and lacks what turns must.
-    pub(super) fn admits_episode(
-        &self,
-        snapshot: &Snapshot,
-        address: DocAddress,
-        analyzer: &mut Analyzer,
-    ) -> Result<bool, Error> {
-        if self.phrases.is_empty() && self.barred.is_empty() && self.barred_phrases.is_empty() && !self.is_dated() {
-            return Ok(true);
-        }
-        let fields = &snapshot.fields;
-        let document: TantivyDocument = snapshot.searcher.doc(address)?;
-        let of = |field| document.get_first(field).and_then(|value| value.as_str()).unwrap_or_default();
-        let (title, text) = (of(fields.title), of(fields.text));
-        let at = document.get_first(fields.at).and_then(|value| value.as_i64());
-        let mut is_in = |phrase: &Phrase| phrase.is_in(title, analyzer) || phrase.is_in(text, analyzer);
-        let has_all = self.phrases.iter().all(&mut is_in);
-        let has_barred = self.barred_phrases.iter().any(&mut is_in);
-        if !has_all || has_barred || !self.is_in_time(at) {
+    /// Whether texts that belong together, already let in by their words, have each phrase and none of the barred ones.
+    pub(super) fn admits_text(&self, texts: &[&str], analyzer: &mut Analyzer) -> bool {
+        let mut is_in = |phrase: &Phrase| texts.iter().any(|text| phrase.is_in(text, analyzer));
+        self.phrases.iter().all(&mut is_in) && !self.barred_phrases.iter().any(&mut is_in)
+    }
+
+    /// Whether a session that is found by its title and episode alone is of the right time and lacks the words that turns
+    /// must lack; phrases are asked of its text.
+    pub(super) fn admits_episode(&self, snapshot: &Snapshot, address: DocAddress) -> Result<bool, Error> {
+        let segment = snapshot.segments.get(address.segment_ord as usize);
+        let at = segment.and_then(|segment| segment.at.as_ref()?.first(address.doc_id));
+        if !self.is_in_time(at) {
             return Ok(false);
         }
+        let fields = &snapshot.fields;
         let index = snapshot.searcher.segment_reader(address.segment_ord).inverted_index(fields.episode)?;
         for (_, token) in &self.barred {
             let term = Term::from_field_text(fields.episode, token);
@@ -185,10 +194,21 @@ impl Gate<'_> {
                 || self.demand.is_in_time(self.segment.at.as_ref().and_then(|at| at.first(doc))))
     }
 
+    /// The turns that have all words of all phrases, ascending; none where nothing is demanded of them.
+    pub(super) fn required(&self) -> &[DocId] {
+        self.required.as_deref().unwrap_or_default()
+    }
+
     /// Whether the turns of a session may be let in.
     pub(super) fn admits_session(&self, id: &str) -> bool {
         self.demand.sessions.as_ref().is_none_or(|sessions| sessions.contains(id))
     }
+}
+
+/// Whether the index tells by a stem alone which turns say it: it has the words of each turn's date and speaker, too.
+pub(super) fn is_told_by_index(stem: &str) -> bool {
+    let beside = Phrase::read(&format!("user assistant thinking tool harness {}", MONTHS.join(" ")));
+    !stem.bytes().all(|byte| byte.is_ascii_digit()) && !beside.stems.iter().any(|known| known == stem)
 }
 
 /// Those of `docs`, or of all documents, that have a token, ascending.
@@ -218,7 +238,8 @@ pub(super) fn narrowed(
     Ok(docs)
 }
 
-/// The sessions whose words have these stems in a row. None when even the rarest of them is in too many sessions.
+/// The sessions whose words have these stems in a row, and those of whose words only the first are known. None when even the
+/// rarest of the stems is in too many sessions.
 fn in_a_row(snapshot: &Snapshot, stems: &[String]) -> Result<Option<BTreeSet<Box<str>>>, Error> {
     let field = snapshot.fields.words;
     let terms: Vec<Term> = stems.iter().map(|stem| Term::from_field_text(field, stem)).collect();
@@ -232,6 +253,7 @@ fn in_a_row(snapshot: &Snapshot, stems: &[String]) -> Result<Option<BTreeSet<Box
     let mut sessions = BTreeSet::new();
     for (reader, segment) in snapshot.searcher.segment_readers().iter().zip(&snapshot.segments) {
         let index = reader.inverted_index(field)?;
+        cut_short(&index, field, |doc| sessions.extend(segment.id_of(doc).map(Box::from)))?;
         let mut words = Vec::with_capacity(terms.len());
         for term in &terms {
             words.extend(index.read_postings(term, IndexRecordOption::WithFreqsAndPositions)?);
@@ -272,4 +294,16 @@ fn in_a_row(snapshot: &Snapshot, stems: &[String]) -> Result<Option<BTreeSet<Box
         }
     }
     Ok(Some(sessions))
+}
+
+/// Tells the documents of sessions that have more words than were taken into them.
+fn cut_short(index: &InvertedIndexReader, words: Field, mut told: impl FnMut(DocId)) -> Result<(), Error> {
+    let Some(mut cut) = index.read_postings(&Term::from_field_text(words, CUT), IndexRecordOption::Basic)? else {
+        return Ok(());
+    };
+    while cut.doc() != TERMINATED {
+        told(cut.doc());
+        cut.advance();
+    }
+    Ok(())
 }

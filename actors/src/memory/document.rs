@@ -12,7 +12,7 @@ use tantivy::{TantivyDocument, Term};
 
 use super::analyzer::{Analyzer, Listener, NAME_PREFIX};
 use super::limits::{SESSION_WORDS_BYTES, STEM_CACHE_WORDS};
-use super::packed::END;
+use super::packed::{CUT, END};
 use super::pair_count::PairCount;
 use super::plain_words::PlainWords;
 use super::schema::{Fields, PLACE_BORDER, kind};
@@ -47,6 +47,8 @@ struct Draft {
     since: Option<Timestamp>,
     /// The words of the session in order, with borders; at most [`SESSION_WORDS_BYTES`] and one unit.
     words: String,
+    /// Whether it has others.
+    is_cut: bool,
     /// The session's distinct unstemmed words.
     plain: PlainWords,
     pairs: PairCount,
@@ -110,6 +112,7 @@ impl Drafter {
         let Self { analyzer, draft } = self;
         let new_day = draft.header.read(analyzer, &unit);
         let is_full = draft.words.len() >= SESSION_WORDS_BYTES;
+        draft.is_cut |= is_full;
         if new_day && !is_full {
             draft.words.push_str(&draft.header.date);
             draft.words.push(END);
@@ -194,6 +197,10 @@ impl Drafter {
             if !deeds.is_empty() {
                 document.add_text(field, deeds);
             }
+        }
+        if draft.is_cut {
+            draft.words.push_str(CUT);
+            draft.words.push(END);
         }
         document.add_text(fields.words, &draft.words);
         document.add_text(fields.grams, &plain);

@@ -5,17 +5,39 @@ use std::ops::ControlFlow;
 
 use baton_events::graph::Label;
 use tantivy::index::SegmentReader;
+use tantivy::postings::SegmentPostings;
 use tantivy::schema::{IndexRecordOption, Value};
 use tantivy::{DocAddress, DocId, DocSet, TERMINATED, TantivyDocument, Term};
 
 use super::analyzer::{MAX_NAME_CHARS, NAME_PREFIX};
-use super::limits::{NAMES_LOOKED, NAMES_MATCHED, THINGS_LOOKED};
+use super::limits::{NAMES_LOOKED, THINGS_LOOKED};
+use super::schema::kind;
 use super::sequence::Phrase;
 use super::snapshot::{Segment, Snapshot};
 use super::{Error, Searcher};
 
 /// The ids of sessions.
 pub type Sessions = BTreeSet<Box<str>>;
+
+/// Sessions that something is so of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Having {
+    /// Which.
+    pub sessions: Sessions,
+    /// Whether there was more to look at than is looked at: then others may be missing.
+    pub is_partial: bool,
+}
+
+/// How a name fits what was written; the best there is counts, and no other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fit {
+    /// It is that.
+    Whole,
+    /// It has that as words.
+    Words,
+    /// It has that inside.
+    Part,
+}
 
 impl Searcher {
     /// The sessions that mention a file of this name: a whole path or its last part; where there is none such, one that ends
@@ -24,84 +46,90 @@ impl Searcher {
     /// # Errors
     ///
     /// When the index cannot be read.
-    pub fn with_file(&self, name: &str) -> Result<Sessions, Error> {
+    pub fn with_file(&self, name: &str) -> Result<Having, Error> {
         let snapshot = self.snapshot();
         let wanted = cleaned(name);
-        let mut sessions = Sessions::new();
+        let mut found = Having::default();
         if wanted.is_empty() {
-            return Ok(sessions);
+            return Ok(found);
         }
-        let exact = format!("{NAME_PREFIX}{wanted}");
-        collect(&snapshot, &[exact], Label::File, &mut sessions)?;
-        if sessions.is_empty() {
-            collect(&snapshot, &names(&snapshot, &wanted)?, Label::File, &mut sessions)?;
+        with_name(&snapshot, &format!("{NAME_PREFIX}{wanted}"), &mut found.sessions)?;
+        if found.sessions.is_empty() {
+            found = with_names(&snapshot, &wanted)?;
         }
-        if sessions.is_empty() && !wanted.contains(['/', '*']) {
+        if found.sessions.is_empty() && !wanted.contains(['/', '*']) {
             // A name of letters alone, as `Makefile`, is a word.
             return self.with_thing(Label::File, name);
         }
-        Ok(sessions)
+        Ok(found)
     }
 
-    /// The sessions that mention a thing of this kind in whose name this text stands, whatever the case.
+    /// The sessions that mention a thing of this kind by its name, whatever the case; where none is called so, one that has
+    /// these words in its name, or else this text.
     ///
     /// # Errors
     ///
     /// When the index cannot be read.
-    pub fn with_thing(&self, label: Label, name: &str) -> Result<Sessions, Error> {
+    pub fn with_thing(&self, label: Label, name: &str) -> Result<Having, Error> {
         let snapshot = self.snapshot();
         let wanted = name.trim().to_lowercase();
-        let words = Phrase::read(name).stems;
-        let mut sessions = Sessions::new();
-        if words.is_empty() {
-            return Ok(sessions);
+        let mut found = Having::default();
+        if !wanted.contains(char::is_alphanumeric) {
+            return Ok(found);
         }
-        // Of each thing, whether its name fits.
-        let mut known: BTreeMap<u64, bool> = BTreeMap::new();
+        let words = Phrase::read(name).stems;
+        let mention = Term::from_field_u64(snapshot.fields.kind, kind::MENTION);
+        let [mut whole, mut by_words, mut parts] = [Sessions::new(), Sessions::new(), Sessions::new()];
+        // Of each thing, how its name fits.
+        let mut known: BTreeMap<u64, Option<Fit>> = BTreeMap::new();
         for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments))
         {
-            for doc in with_all(&snapshot, reader, &words)? {
-                let Some(subject) = of_label(segment, doc, label) else { continue };
-                if reader.is_deleted(doc) || (known.len() >= THINGS_LOOKED && !known.contains_key(&subject)) {
-                    continue;
-                }
-                let fits = match known.get(&subject) {
-                    Some(fits) => *fits,
+            let index = reader.inverted_index(snapshot.fields.kind)?;
+            let Some(mut postings) = index.read_postings(&mention, IndexRecordOption::Basic)? else { continue };
+            while postings.doc() != TERMINATED {
+                let doc = postings.doc();
+                postings.advance();
+                let Some(subject) = of_label(segment, doc, label).filter(|_| !reader.is_deleted(doc)) else { continue };
+                let fit = match known.get(&subject) {
+                    Some(fit) => *fit,
+                    None if known.len() >= THINGS_LOOKED => {
+                        found.is_partial = true;
+                        continue;
+                    }
                     None => {
                         let document: TantivyDocument = snapshot.searcher.doc(DocAddress::new(number, doc))?;
                         let title = document.get_first(snapshot.fields.title).and_then(|title| title.as_str());
-                        let fits = title.is_some_and(|title| title.to_lowercase().contains(&wanted));
-                        known.insert(subject, fits);
-                        fits
+                        let fit = title.and_then(|title| fit(title, &wanted, &words));
+                        known.insert(subject, fit);
+                        fit
                     }
                 };
-                if fits {
-                    sessions.extend(segment.id_of(doc).map(Box::from));
-                }
+                let sessions = match fit {
+                    Some(Fit::Whole) => &mut whole,
+                    Some(Fit::Words) => &mut by_words,
+                    Some(Fit::Part) => &mut parts,
+                    None => continue,
+                };
+                sessions.extend(segment.id_of(doc).map(Box::from));
             }
         }
-        Ok(sessions)
+        let best = [whole, by_words, parts].into_iter().find(|sessions| !sessions.is_empty());
+        found.sessions = best.unwrap_or_default();
+        Ok(found)
     }
+}
 
-    /// The sessions in which a text stands, in any form of its words: those of a filtered list that are to be left out.
-    ///
-    /// # Errors
-    ///
-    /// When the index cannot be read.
-    pub fn with_words(&self, text: &str) -> Result<Sessions, Error> {
-        let snapshot = self.snapshot();
-        let stems = Phrase::read(text).stems;
-        let field = snapshot.fields.words;
-        let mut sessions = Sessions::new();
-        for (reader, segment) in snapshot.searcher.segment_readers().iter().zip(&snapshot.segments) {
-            let mut docs = None;
-            for stem in &stems {
-                docs = Some(super::demand::narrowed(reader, docs, field, stem)?);
-            }
-            let live = docs.into_iter().flatten().filter(|doc| !reader.is_deleted(*doc));
-            sessions.extend(live.filter_map(|doc| segment.id_of(doc)).map(Box::from));
-        }
-        Ok(sessions)
+/// How a name fits what was written, in small letters, with its words.
+fn fit(name: &str, wanted: &str, words: &[String]) -> Option<Fit> {
+    let lowered = name.to_lowercase();
+    if !lowered.contains(wanted) {
+        return None;
+    }
+    let there = Phrase::read(name).stems;
+    match lowered == wanted {
+        true => Some(Fit::Whole),
+        false if !words.is_empty() && words.iter().all(|word| there.contains(word)) => Some(Fit::Words),
+        false => Some(Fit::Part),
     }
 }
 
@@ -112,26 +140,32 @@ fn cleaned(name: &str) -> String {
     bare.chars().take(MAX_NAME_CHARS).collect()
 }
 
-/// The names of the memory that fit: a pattern, the end of a path, or a part of one. Linear in the names there are.
-fn names(snapshot: &Snapshot, wanted: &str) -> Result<Vec<String>, Error> {
-    let mut found = BTreeSet::new();
+/// The sessions that mention a file whose name fits: a pattern, the end of a path, or a part of one. Linear in the names there
+/// are.
+fn with_names(snapshot: &Snapshot, wanted: &str) -> Result<Having, Error> {
+    let mut found = Having::default();
     let start = NAME_PREFIX.to_string();
-    for reader in snapshot.searcher.segment_readers() {
+    for (reader, segment) in snapshot.searcher.segment_readers().iter().zip(&snapshot.segments) {
         let index = reader.inverted_index(snapshot.fields.entity)?;
         let mut stream = index.terms().range().ge(&start).into_stream()?;
         let mut looked = 0;
-        while looked < NAMES_LOOKED && found.len() < NAMES_MATCHED && stream.advance() {
-            looked += 1;
+        while stream.advance() {
             let Some(name) = std::str::from_utf8(stream.key()).ok().and_then(|key| key.strip_prefix(NAME_PREFIX))
             else {
                 break;
             };
+            looked += 1;
+            if looked > NAMES_LOOKED {
+                found.is_partial = true;
+                break;
+            }
             if fits(name, wanted) {
-                found.insert(format!("{NAME_PREFIX}{name}"));
+                let postings = index.read_postings_from_terminfo(stream.value(), IndexRecordOption::Basic)?;
+                files(reader, segment, postings, &mut found.sessions);
             }
         }
     }
-    Ok(found.into_iter().collect())
+    Ok(found)
 }
 
 fn fits(name: &str, wanted: &str) -> bool {
@@ -160,37 +194,31 @@ fn pattern(pattern: &str, name: &str) -> bool {
     passed.is_continue() && rest.ends_with(last)
 }
 
-/// Adds the sessions whose mentions of a kind have one of these tokens.
-fn collect(snapshot: &Snapshot, tokens: &[String], label: Label, sessions: &mut Sessions) -> Result<(), Error> {
-    let field = snapshot.fields.entity;
+/// Adds the sessions that mention a file of this very name.
+fn with_name(snapshot: &Snapshot, token: &str, sessions: &mut Sessions) -> Result<(), Error> {
+    let term = Term::from_field_text(snapshot.fields.entity, token);
     for (reader, segment) in snapshot.searcher.segment_readers().iter().zip(&snapshot.segments) {
-        let index = reader.inverted_index(field)?;
-        for token in tokens {
-            let term = Term::from_field_text(field, token);
-            let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else { continue };
-            while postings.doc() != TERMINATED {
-                let doc = postings.doc();
-                if of_label(segment, doc, label).is_some()
-                    && !reader.is_deleted(doc)
-                    && let Some(id) = segment.id_of(doc)
-                    && !sessions.contains(id)
-                {
-                    sessions.insert(id.into());
-                }
-                postings.advance();
-            }
+        let index = reader.inverted_index(snapshot.fields.entity)?;
+        if let Some(postings) = index.read_postings(&term, IndexRecordOption::Basic)? {
+            files(reader, segment, postings, sessions);
         }
     }
     Ok(())
 }
 
-/// The mentions of a segment that have all these words.
-fn with_all(snapshot: &Snapshot, reader: &SegmentReader, words: &[String]) -> Result<Vec<DocId>, Error> {
-    let mut docs = None;
-    for word in words {
-        docs = Some(super::demand::narrowed(reader, docs, snapshot.fields.entity, word)?);
+/// Adds the sessions of those documents that mention files.
+fn files(reader: &SegmentReader, segment: &Segment, mut postings: SegmentPostings, sessions: &mut Sessions) {
+    while postings.doc() != TERMINATED {
+        let doc = postings.doc();
+        if of_label(segment, doc, Label::File).is_some()
+            && !reader.is_deleted(doc)
+            && let Some(id) = segment.id_of(doc)
+            && !sessions.contains(id)
+        {
+            sessions.insert(id.into());
+        }
+        postings.advance();
     }
-    Ok(docs.unwrap_or_default())
 }
 
 /// The thing that a mention is of, if it is of this kind.

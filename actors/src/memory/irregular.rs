@@ -183,9 +183,16 @@ pub(super) fn base(word: &str) -> Option<&'static str> {
     FORMS.binary_search_by_key(&word, |(form, _)| form).ok().map(|at| FORMS[at].1)
 }
 
+/// The irregular forms that begin like a lower-cased text.
+pub(super) fn beginning(start: &str) -> impl Iterator<Item = &'static str> + use<'_> {
+    let from = FORMS.partition_point(|(form, _)| *form < start);
+    FORMS[from..].iter().map(|(form, _)| *form).take_while(move |form| form.starts_with(start))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::stopwords;
+    use baton_events::stopwords;
+
     use super::*;
 
     #[test]

@@ -8,7 +8,7 @@ pub(super) const WRITER_HEAP_BYTES: usize = 40_000_000;
 /// Documents handed to the writer at a time: bounds what a very long session holds in memory twice.
 pub(super) const WRITE_BATCH_DOCS: usize = 256;
 /// Words of one session, in bytes, by which the session as a whole is compared with a query: more than a million words. Of a
-/// longer one these are its first; its turns are found all the same.
+/// longer one these are its first, and it is marked so; its turns are found all the same.
 pub(super) const SESSION_WORDS_BYTES: usize = 8 * 1024 * 1024;
 /// Text that may wait for the writer: enough that neither side waits for the other.
 pub(super) const QUEUED_BYTES: usize = 8 * 1024 * 1024;
@@ -73,19 +73,25 @@ pub(super) const KIN_SAMPLE: usize = 256;
 pub(super) const MAX_KIN: usize = 64;
 /// Words and names that a prefix stands for: those in most documents.
 pub(super) const PREFIX_TERMS: usize = 50;
-/// Words and names of one segment that are looked at to find them.
-pub(super) const PREFIX_LOOKED: usize = 2_000;
+/// Words and names of one segment that are looked at to find them: more than begin alike in any; a million take some 50 ms.
+pub(super) const PREFIX_LOOKED: usize = 2_000_000;
+/// Of these, those that are in most of a segment's documents are counted over all segments.
+pub(super) const PREFIX_COUNTED: usize = 1_000;
 /// Sessions that have the rarest word of a phrase, up to which it is looked for in them by its words' positions.
 pub(super) const PHRASE_SESSIONS: u64 = 5_000;
 /// Turns that have all words of a phrase, up to which each of them is scored, and no other.
 pub(super) const PHRASE_TURNS: usize = 4_096;
-/// Texts of turns that are read at a time to see whether they have a phrase.
+/// Texts of turns that are read first to see whether they have a phrase, the best: mostly enough of them have it.
 pub(super) const PHRASE_TEXTS: usize = 400;
+/// Turns that may have a phrase which are put in order, where those are not enough: 16 bytes each.
+pub(super) const PHRASE_CANDIDATES: usize = 200_000;
+/// Text that one question reads to see whether it has a phrase.
+pub(super) const READ_BYTES: usize = 48 * 1024 * 1024;
+/// Sessions whose titles and episodes are put in order to find those that have what is demanded.
+pub(super) const EPISODES_LOOKED: usize = 5_000;
 /// Names of one segment that are compared with the name of a file: 200,000 take some 20 ms.
-pub(super) const NAMES_LOOKED: usize = 200_000;
-/// Names that one filter by file stands for.
-pub(super) const NAMES_MATCHED: usize = 1_000;
-/// Tools or branches whose names are compared with a filter.
-pub(super) const THINGS_LOOKED: usize = 2_000;
+pub(super) const NAMES_LOOKED: usize = 2_000_000;
+/// Tools, branches or files whose names are read for one filter: some 10 µs each.
+pub(super) const THINGS_LOOKED: usize = 20_000;
 /// Names of a question that are looked for among the things that its sessions have to do with.
 pub(super) const ENTITY_NAMES: usize = 8;

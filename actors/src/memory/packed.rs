@@ -8,6 +8,8 @@ use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 /// Ends each token.
 pub(super) const END: char = '\n';
+/// Stands among the words of a session that has more of them than were taken; no word has this character.
+pub(super) const CUT: &str = "=cut";
 /// How many words apart two words still are a near pair.
 pub(super) const NEAR_WORDS: usize = 8;
 /// Characters in a gram.

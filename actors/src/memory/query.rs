@@ -15,7 +15,7 @@ use super::dates::{self, Date};
 use super::demand::Demands;
 use super::limits::{BESIDE_WORDS, ENTITY_NAMES, PREFIX_TERMS, QUERY_BYTES, QUERY_GRAMS, QUERY_TERMS, QUERY_TOKENS};
 use super::packed::{END, NEAR_WORDS, Packed};
-use super::prefix;
+use super::prefix::Prefix;
 use super::snapshot::Snapshot;
 use super::vectors::Meaning;
 
@@ -189,13 +189,14 @@ impl Plan {
         if self.stops_only {
             (self.wanted, self.stops_only) = (Vec::new(), false);
         }
+        let prefixes: Vec<Prefix> = prefixes.iter().map(|prefix| Prefix::read(prefix)).collect();
         let fields = &snapshot.fields;
         for (field, documents, wanted) in
             [(fields.body, snapshot.turns, &mut self.wanted), (fields.episode, snapshot.sessions, &mut self.episode)]
         {
             let most = wanted.len() + 2 * PREFIX_TERMS;
-            for prefix in prefixes {
-                let tokens = prefix::expanded(prefix, field, snapshot)?;
+            for prefix in &prefixes {
+                let tokens = prefix.expanded(field, snapshot)?;
                 let new: Vec<String> =
                     tokens.into_iter().filter(|token| wanted.iter().all(|it| it.token != *token)).collect();
                 wanted.append(&mut weighed(&new, field, documents, snapshot)?);

@@ -36,7 +36,16 @@ pub struct Searcher {
     gone: Arc<BTreeSet<u64>>,
 }
 
-/// What was found.
+/// What a question found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Searched {
+    /// Sessions in the order of their rank, within each its best turns first.
+    pub hits: Vec<Hit>,
+    /// Whether there are passages that were not read and may have what is demanded word for word.
+    pub is_cut: bool,
+}
+
+/// One thing that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
     /// Rank of the session among the sessions found, from 1; all hits of a session have the same.
@@ -160,21 +169,29 @@ impl Searcher {
         (snapshot.turns, snapshot.sessions)
     }
 
-    /// Answers a question: sessions in the order of their rank, within each its best turns first. Any text is a
-    /// question; one without a letter or digit finds nothing.
+    /// The hits alone of [`Self::searched`].
     ///
     /// # Errors
     ///
     /// When the index cannot be read.
     pub fn search(&self, query: &Query<'_>) -> Result<Vec<Hit>, Error> {
+        Ok(self.searched(query)?.hits)
+    }
+
+    /// Answers a question. Any text is one; one without a letter or digit finds nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn searched(&self, query: &Query<'_>) -> Result<Searched, Error> {
         let snapshot = self.snapshot();
         let mut plan = Plan::read(query.text, &snapshot)?;
         plan.expand(query.prefixes, &snapshot)?;
         let limit = query.sessions.min(MAX_SESSIONS);
         if limit == 0 || (plan.is_empty() && query.meaning.is_none()) {
-            return Ok(Vec::new());
+            return Ok(Searched::default());
         }
-        let mut candidates = candidates(&snapshot, &plan, query, limit)?;
+        let (mut candidates, is_cut) = candidates(&snapshot, &plan, query, limit)?;
         score(&snapshot, &plan, &mut candidates, limit)?;
         favour(&snapshot, query.favour, &mut candidates);
         let asking = query.last.map(SessionId::as_str);
@@ -196,7 +213,7 @@ impl Searcher {
             // What was demanded was looked for in the text itself.
             hit.matched.extend((!query.demands.phrases.is_empty()).then_some(Reason::Phrase));
         }
-        Ok(hits)
+        Ok(Searched { hits, is_cut })
     }
 
     /// These sessions in their order, each as a hit with the beginning of its episode. Sessions that the memory does not
@@ -221,8 +238,13 @@ impl Searcher {
 }
 
 /// The sessions of the best turns, each with its turns; when they do not fill the page, also those below them, and
-/// those found by their episode alone.
-fn candidates(snapshot: &Snapshot, plan: &Plan, query: &Query<'_>, limit: usize) -> Result<Vec<Candidate>, Error> {
+/// those found by their episode alone. And whether there may be others, because not everything was read.
+fn candidates(
+    snapshot: &Snapshot,
+    plan: &Plan,
+    query: &Query<'_>,
+    limit: usize,
+) -> Result<(Vec<Candidate>, bool), Error> {
     let mut candidates = Vec::new();
     let demand = Demand::read(query, snapshot)?;
     let mut known = Known::default();
@@ -249,7 +271,7 @@ fn candidates(snapshot: &Snapshot, plan: &Plan, query: &Query<'_>, limit: usize)
     if candidates.len() < limit && !plan.episode.is_empty() {
         // Of a session all of whose turns are copies nothing is to be shown.
         known.sessions.append(&mut copies.left_out);
-        for found in turns::best_episodes(snapshot, plan, query, &demand, &known)? {
+        for found in turns::best_episodes(snapshot, plan, query, &demand, &mut known)? {
             let segment = snapshot.segments.get(found.address.segment_ord as usize);
             if let Some(id) = segment.and_then(|segment| segment.id_of(found.address.doc_id)) {
                 candidates.push(Candidate::new(id.into(), Some(found.address), Vec::new()));
@@ -262,7 +284,7 @@ fn candidates(snapshot: &Snapshot, plan: &Plan, query: &Query<'_>, limit: usize)
             add_meant(&mut candidates, joined);
         }
     }
-    Ok(candidates)
+    Ok((candidates, known.texts.is_cut))
 }
 
 /// Gives the sessions the turns that are near what is meant, and adds those that have nothing else.

@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, Query as _, TermQuery, Weight};
-use tantivy::schema::{Field, IndexRecordOption, Value};
-use tantivy::{DocAddress, DocId, DocSet, Score, TantivyDocument, Term};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocAddress, DocId, DocSet, Score, Term};
 
-use super::analyzer::Analyzer;
 use super::demand::{Demand, Gate};
 use super::query::{Plan, Query, Wanted};
 use super::snapshot::{Segment, Snapshot};
+use super::texts::Texts;
 use super::{Error, limits};
 
 /// A turn with its score.
@@ -53,12 +53,13 @@ impl Bm25StatisticsProvider for TurnCounts<'_> {
     }
 }
 
-/// What is not to be found again.
+/// What is not to be found again, and what is read to find the rest.
 #[derive(Default)]
 pub(super) struct Known {
     pub(super) sessions: BTreeSet<Box<str>>,
     /// Turns whose text was read and does not do.
-    turns: BTreeSet<DocAddress>,
+    pub(super) turns: BTreeSet<DocAddress>,
+    pub(super) texts: Texts,
 }
 
 /// The best turns.
@@ -69,7 +70,8 @@ pub(super) struct Best {
     pub(super) more: bool,
 }
 
-/// The `limit` best turns that are as demanded, without those that are known.
+/// The `limit` best turns that are as demanded, without those that are known. Where their texts decide, these are read best
+/// first until there are enough, however many that takes, as far as [`Texts`] goes.
 pub(super) fn best(
     snapshot: &Snapshot,
     plan: &Plan,
@@ -80,52 +82,67 @@ pub(super) fn best(
 ) -> Result<Best, Error> {
     let fields = &snapshot.fields;
     let searched = if plan.stops_only { vec![fields.stops] } else { vec![fields.body, fields.context] };
-    let weight = any_of(snapshot, &plan.wanted, &searched, &TurnCounts(snapshot))?;
-    let taken = if demand.needs_text() { limit.max(limits::PHRASE_TEXTS) } else { limit };
-    let mut turns = collect(snapshot, query, demand, known, &*weight, Walk::of(&plan.wanted, taken), taken)?;
-    let more = turns.len() == taken;
-    if demand.needs_text() {
-        let mut analyzer = Analyzer::default();
-        let mut admitted = Vec::new();
-        for turn in turns.drain(..) {
-            let document: TantivyDocument = snapshot.searcher.doc(turn.address)?;
-            let text = document.get_first(fields.text).and_then(|text| text.as_str()).unwrap_or_default();
-            if demand.admits_text(text, &mut analyzer) {
-                admitted.push(turn);
-                if admitted.len() == limit {
-                    break;
+    let mut terms = terms_of(&plan.wanted, &searched);
+    // What has nothing but a phrase of stop words has it all the same.
+    terms.extend(demand.unheard().map(|stop| Term::from_field_text(fields.stops, stop)));
+    let weight = weight_of(snapshot, terms, &TurnCounts(snapshot))?;
+    if !demand.needs_text() {
+        let turns = collect(snapshot, query, demand, known, &*weight, Walk::of(&plan.wanted, limit), limit)?;
+        return Ok(Best { more: turns.len() == limit, turns });
+    }
+    let mut admitted = Vec::new();
+    for taken in [limit.max(limits::PHRASE_TEXTS), limits::PHRASE_CANDIDATES] {
+        admitted.clear();
+        let turns = collect(snapshot, query, demand, known, &*weight, Walk::of(&plan.wanted, taken), taken)?;
+        let is_all = turns.len() < taken;
+        for turn in turns {
+            match known.texts.admits(demand, snapshot, turn.address)? {
+                Some(true) => admitted.push(turn),
+                Some(false) => {
+                    known.turns.insert(turn.address);
                 }
-            } else {
-                known.turns.insert(turn.address);
+                None => return Ok(Best { turns: admitted, more: false }),
+            }
+            if admitted.len() == limit {
+                return Ok(Best { turns: admitted, more: true });
             }
         }
-        turns = admitted;
+        if is_all {
+            return Ok(Best { turns: admitted, more: false });
+        }
     }
-    Ok(Best { turns, more })
+    known.texts.is_cut = true;
+    Ok(Best { turns: admitted, more: false })
 }
 
-/// The best sessions by title and episode text, best first, without `known` ones.
+/// The best sessions by title and episode text that have what is demanded, best first, without `known` ones.
 pub(super) fn best_episodes(
     snapshot: &Snapshot,
     plan: &Plan,
     query: &Query<'_>,
     demand: &Demand,
-    known: &Known,
+    known: &mut Known,
 ) -> Result<Vec<Scored>, Error> {
     let weight = any_of(snapshot, &plan.episode, &[snapshot.fields.episode], &snapshot.searcher)?;
     // What turns must have is not asked of episodes by the index, but of their texts.
     let limit = query.sessions.min(limits::MAX_SESSIONS);
-    let walk = Walk::of(&plan.episode, limit);
-    let mut found = collect(snapshot, query, &Demand::default(), known, &*weight, walk, limit)?;
-    let mut analyzer = Analyzer::default();
-    let mut refused = None;
-    found.retain(|found| {
-        demand.admits_episode(snapshot, found.address, &mut analyzer).unwrap_or_else(|error| {
-            refused = Some(error);
-            false
-        })
-    });
-    refused.map_or(Ok(found), Err)
+    let taken = if demand.is_none() { limit } else { limit.max(limits::EPISODES_LOOKED) };
+    let walk = Walk::of(&plan.episode, taken);
+    let found = collect(snapshot, query, &Demand::default(), known, &*weight, walk, taken)?;
+    let is_all = found.len() < taken;
+    let mut admitted = Vec::new();
+    for found in found {
+        match known.texts.admits_episode(demand, snapshot, found.address)? {
+            Some(true) => admitted.push(found),
+            Some(false) => {}
+            None => return Ok(admitted),
+        }
+        if admitted.len() == limit {
+            return Ok(admitted);
+        }
+    }
+    known.texts.is_cut |= !is_all;
+    Ok(admitted)
 }
 
 /// All wanted tokens in all the fields, joined by OR.
@@ -135,11 +152,22 @@ pub(super) fn any_of(
     fields: &[Field],
     counts: &dyn Bm25StatisticsProvider,
 ) -> Result<Box<dyn Weight>, Error> {
-    let terms = wanted.iter().flat_map(|wanted| {
-        fields.iter().map(|field| -> Box<dyn tantivy::query::Query> {
-            Box::new(TermQuery::new(Term::from_field_text(*field, &wanted.token), IndexRecordOption::WithFreqs))
-        })
-    });
+    weight_of(snapshot, terms_of(wanted, fields), counts)
+}
+
+fn terms_of(wanted: &[Wanted], fields: &[Field]) -> Vec<Term> {
+    let in_all = |wanted: &Wanted| fields.iter().map(|field| Term::from_field_text(*field, &wanted.token)).collect();
+    wanted.iter().flat_map(|wanted| -> Vec<Term> { in_all(wanted) }).collect()
+}
+
+fn weight_of(
+    snapshot: &Snapshot,
+    terms: Vec<Term>,
+    counts: &dyn Bm25StatisticsProvider,
+) -> Result<Box<dyn Weight>, Error> {
+    let terms = terms
+        .into_iter()
+        .map(|term| -> Box<dyn tantivy::query::Query> { Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)) });
     let any = BooleanQuery::union(terms.collect());
     Ok(any.weight(EnableScoring::enabled_from_statistics_provider(counts, &snapshot.searcher))?)
 }

@@ -92,6 +92,10 @@ fn filters_are_known_by_name() {
     check("state:Indexed -state:failed", "state=indexed | -state=failed");
     check("file:C:\\a.rs", "file=C:\\a.rs");
     check("-tokio file:a.rs", "-tokio | file=a.rs");
+    // What there is not stays a filter: nothing fits it.
+    check("state:sleeping lock", "lock | state=sleeping");
+    check("agent:emacs lock", "lock | agent=emacs");
+    check("state::Open", "state::Open");
 }
 
 #[test]
@@ -100,6 +104,17 @@ fn times_are_absolute_or_counted_from_now() {
     check("since:7d", "after=2026-03-07T09:26:53.000Z");
     check("until:yesterday", "before=2026-03-13T00:00:00.000Z");
     check("after:7d after:2d after:2020", "after=2026-03-12T09:26:53.000Z");
+    check("-after:2026-03", "before=2026-03-01T00:00:00.000Z");
+    check("-before:2026-03", "after=2026-03-01T00:00:00.000Z");
+    for (text, fits_nothing) in [("after:tomorow lock", true), ("after:2026-02-30", true), ("-after:soon x", false)] {
+        let asked = read(text, now());
+        assert_eq!(
+            (asked.fits_nothing, asked.after, asked.is_restricted()),
+            (fits_nothing, None, fits_nothing),
+            "{text}"
+        );
+        assert!(!asked.words.contains("after"), "{text}");
+    }
     for (text, expected) in [
         ("2026", "2026-01-01T00:00:00.000Z"),
         ("2026-02", "2026-02-01T00:00:00.000Z"),
@@ -124,22 +139,22 @@ fn times_are_absolute_or_counted_from_now() {
 }
 
 #[test]
-fn what_is_no_operator_is_words_and_said_so() {
+fn what_is_taken_otherwise_than_it_looks_is_said() {
     for (text, words, note) in [
         ("author:bob x", "author:bob x", "there is no filter \"author\""),
         ("fil:auth.rs", "fil:auth.rs", "there is no filter \"fil\""),
-        ("state:sleeping", "state:sleeping", "no such state; there are active"),
-        ("agent:emacs", "agent:emacs", "no such agent; there are claude_code, codex"),
-        ("after:soon", "after:soon", "no date"),
-        ("-before:2026", "-before:2026", "no date"),
+        ("state:sleeping", "", "nothing fits \"state:sleeping\": there is no such state; there are active"),
+        ("-state:sleeping x", "x", "\"-state:sleeping\" leaves nothing out: there is no such state"),
+        ("agent:emacs", "", "no such agent; there are claude_code, codex"),
+        ("after:soon", "", "no date"),
+        ("-before:soon x", "x", "leaves nothing out: no date"),
         ("a -word", "a", "passages with word are left out; \"-word\" in quotes"),
     ] {
         let asked = read(text, now());
         assert_eq!(asked.words, words, "{text}");
         assert!(asked.notes.len() == 1 && asked.notes[0].contains(note), "{text}: {:?}", asked.notes);
     }
-    for text in ["std::sync", "localhost:8080", "a:b", "main.rs:12:3", "TypeError:x", "file: x", "-flag", "http://x.y"]
-    {
+    for text in ["std::sync", "localhost:8080", "a:b", "main.rs:12:3", "TypeError:x", "http://x.y"] {
         assert_eq!(read(text, now()).notes, [""; 0], "{text}");
     }
 }

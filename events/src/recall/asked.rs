@@ -10,7 +10,7 @@ pub use naming::Named;
 pub use span::Span;
 
 use self::phrasing::Phrasing;
-use self::plain::FUNCTION;
+use self::plain::is_plain;
 use self::signs::KINDS;
 use crate::record::Timestamp;
 
@@ -126,7 +126,7 @@ pub fn read(text: &str, around: &Around<'_>) -> Asked {
         }
         named => named,
     };
-    phrasing.leave_out(|word| FUNCTION.contains(&word));
+    phrasing.leave_out(is_plain);
     let search = phrasing.as_written();
     let mut about: Vec<String> = Vec::new();
     for word in phrasing.words() {

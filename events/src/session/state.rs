@@ -204,6 +204,12 @@ impl State {
         self.last_conversation_at.or(self.last_at).unwrap_or(self.discovered_at)
     }
 
+    /// Whether its end has not come: somebody may go on in it at any time.
+    pub fn is_open(&self) -> bool {
+        let is_left = matches!(self.phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked | Why::Gone));
+        self.end.is_none() && !is_left
+    }
+
     /// Whether the episode was made by this version of the filter, if there is one.
     pub fn filter_is(&self, version: u32) -> bool {
         self.episode.as_ref().is_none_or(|episode| episode.filter_version == version)

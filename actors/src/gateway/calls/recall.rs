@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Failure, RecallParams, answer, code};
-use baton_events::query::{self, Question};
+use baton_events::query::Question;
 use baton_events::recall::{self, Asked, Entry, Kind, Later, Place, Sort, gathered, still_open};
 use baton_events::record::{SessionId, Timestamp};
 
-use super::search::{Ready, Wanted, asking, find, ready};
+use super::search::{Wanted, find, prepared};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
-use crate::gateway::{Services, lazy, resolve, shown};
+use crate::gateway::{Services, resolve, shown};
 use crate::memory::Searcher;
 use crate::memory::vectors::Meaning;
 use crate::settings::Settings;
@@ -47,32 +47,22 @@ pub(in crate::gateway) async fn recall(
     if asked.query.trim().is_empty() {
         return Err(failure(code::INVALID_PARAMS, "the question is empty; say what you want to know").into());
     }
-    let project = || {
-        let (table, settings) = (services.table.now(), services.settings.now());
-        asked.project.as_deref().map(|name| resolve::project(&table, &settings, name))
-    };
-    let known = project().and_then(Result::ok);
-    let asking = asking(services, &asked.caller, &asked.query);
-    let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
-    let now = services.clock.now();
-    let question = query::read(&asked.query, now);
-    let (ready, meant) = tokio::join!(ready(services, out, ask), services.embedder.meaning(&question));
-    let Ready { searcher, freshness } = ready?;
-    let freshness = answer::Freshness { vectors: meant.told, ..freshness };
+    let project = asked.project.as_deref();
+    let prepared = prepared(services, out, &asked.query, project, &asked.caller, asked.wait).await?;
     let looking = Looking {
-        project: project().transpose()?,
-        question,
-        meaning: meant.meaning,
-        now,
+        project: prepared.project,
+        question: prepared.question,
+        meaning: prepared.meaning,
+        now: prepared.now,
         directory: asked.caller.directory.clone(),
-        asking,
+        asking: prepared.asking,
         sessions: asked.limit.clamp(1, MOST_SESSIONS) as usize,
         budget: u64::from(asked.budget_tokens).clamp(*BUDGET.start(), *BUDGET.end()),
-        freshness: answer::Brief::from(&freshness),
+        freshness: answer::Brief::from(&prepared.freshness),
         services: services.clone(),
         table: services.table.now(),
         settings: services.settings.now(),
-        searcher,
+        searcher: prepared.searcher,
         client: out.clone(),
     };
     let looked = tokio::task::spawn_blocking(move || looking.answer());

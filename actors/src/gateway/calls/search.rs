@@ -5,7 +5,7 @@ use std::sync::Arc;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Caller, Failure, SearchParams, answer, code};
 use baton_events::query::{self, Question};
-use baton_events::record::{Position, SessionId};
+use baton_events::record::{Position, SessionId, Timestamp};
 use baton_events::redact::redact;
 use baton_events::session::{Phase, State};
 
@@ -87,6 +87,48 @@ pub(in crate::gateway) fn asking(services: &Services, caller: &Caller, question:
     (!question.contains(id.short())).then_some(id)
 }
 
+/// A question in words, read, with the memory that it is asked of.
+pub(super) struct Prepared {
+    pub(super) searcher: Searcher,
+    pub(super) freshness: answer::Freshness,
+    pub(super) question: Question,
+    /// What is meant, if that is known.
+    pub(super) meaning: Option<Meaning>,
+    /// Only sessions of this project.
+    pub(super) project: Option<String>,
+    /// The session that asks.
+    pub(super) asking: Option<SessionId>,
+    /// When it was asked.
+    pub(super) now: Timestamp,
+}
+
+/// Reads a question, and has everything read that it may be about.
+pub(super) async fn prepared(
+    services: &Arc<Services>,
+    out: &Out,
+    query: &str,
+    project: Option<&str>,
+    caller: &Caller,
+    wait: bool,
+) -> Result<Prepared, Ended> {
+    let resolved = || {
+        let (table, settings) = (services.table.now(), services.settings.now());
+        project.map(|name| resolve::project(&table, &settings, name))
+    };
+    // A project whose first session began a moment ago is known only after the step.
+    let known = resolved().and_then(Result::ok);
+    let asking = asking(services, caller, query);
+    let ask = lazy::Ask { project: known.as_deref(), all: wait, asking: asking.as_ref() };
+    let now = services.clock.now();
+    let question = query::read(query, now);
+    // Both at once: neither waits for the other.
+    let (ready, meant) = tokio::join!(ready(services, out, ask), services.embedder.meaning(&question));
+    let Ready { searcher, freshness } = ready?;
+    let freshness = answer::Freshness { vectors: meant.told, ..freshness };
+    let project = resolved().transpose()?;
+    Ok(Prepared { searcher, freshness, question, meaning: meant.meaning, project, asking, now })
+}
+
 pub(in crate::gateway) async fn search(
     asked: SearchParams,
     services: &Arc<Services>,
@@ -95,28 +137,17 @@ pub(in crate::gateway) async fn search(
     if asked.query.trim().is_empty() {
         return Err(failure(code::INVALID_PARAMS, "the query is empty; say what to look for").into());
     }
-    let project = || {
-        let (table, settings) = (services.table.now(), services.settings.now());
-        asked.project.as_deref().map(|name| resolve::project(&table, &settings, name))
-    };
-    // A project whose first session began a moment ago is known only after the step.
-    let known = project().and_then(Result::ok);
-    let asking = asking(services, &asked.caller, &asked.query);
-    let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
-    let question = query::read(&asked.query, services.clock.now());
-    // Both at once: neither waits for the other.
-    let (ready, meant) = tokio::join!(ready(services, out, ask), services.embedder.meaning(&question));
-    let Ready { searcher, freshness } = ready?;
-    let freshness = answer::Freshness { vectors: meant.told, ..freshness };
-    let project = project().transpose()?;
+    let project = asked.project.as_deref();
+    let prepared = prepared(services, out, &asked.query, project, &asked.caller, asked.wait).await?;
+    let (searcher, freshness) = (prepared.searcher, prepared.freshness);
     let table = services.table.now();
     let settings = services.settings.now();
     let wanted = Wanted {
-        question,
-        meaning: meant.meaning,
-        project,
+        question: prepared.question,
+        meaning: prepared.meaning,
+        project: prepared.project,
         directory: asked.caller.directory,
-        asking,
+        asking: prepared.asking,
         leaves_out_asking: false,
         sessions: asked.limit.min(SEARCH_LIMIT) as usize,
         turns: asked.turns.map_or(TURNS_EACH, |turns| turns as usize),
@@ -216,17 +247,27 @@ pub(super) fn find(
         meaning: wanted.meaning.as_ref(),
         ..Query::new(&question.words)
     };
-    let mut hits = searcher.search(&query).map_err(broke)?;
-    if hits.is_empty() && !question.phrases.is_empty() && question.has_loose_words() {
+    let memory::Searched { mut hits, is_cut } = searcher.searched(&query).map_err(broke)?;
+    let phrases = || question.phrases.iter().map(|phrase| format!("\"{phrase}\"")).collect::<Vec<_>>().join(" and ");
+    let is_by_words = hits.is_empty() && !question.phrases.is_empty() && question.has_loose_words();
+    if is_by_words {
         let words = Query { demands: Demands { phrases: &[], ..demands }, ..query };
         hits = searcher.search(&words).map_err(broke)?;
-        if !hits.is_empty() {
-            let phrases: Vec<String> = question.phrases.iter().map(|phrase| format!("\"{phrase}\"")).collect();
-            notes.push(format!("no passage has {}: found by the words instead", phrases.join(" and ")));
-        }
+    }
+    match (is_cut, is_by_words && !hits.is_empty()) {
+        (false, true) => notes.push(format!("no passage has {}: found by the words instead", phrases())),
+        (true, true) => notes.push(format!("{}: found by the words instead", unread(&phrases()))),
+        (true, false) => notes.push(unread(&phrases())),
+        (false, false) => {}
     }
     let mut hits: Vec<answer::Hit> = hits.into_iter().map(called).collect();
     // The first place of what was added is the best one, and stands for all of it.
     hits.dedup_by(|second, first| second.source.is_some() && second.session_id == first.session_id);
     Ok(Found { hits, notes: told(notes) })
+}
+
+/// What is said where more has the words of a phrase than one question reads.
+fn unread(phrases: &str) -> String {
+    let what = if phrases.is_empty() { "what is asked".to_owned() } else { phrases.to_owned() };
+    format!("too many passages have the words of {what} for all to be read; project:, file: or after: leaves fewer")
 }

@@ -59,5 +59,6 @@ fn is_so(state: &State, name: &str) -> bool {
         Phase::Unindexed(why) => Some(why.to_string()),
         _ => None,
     };
-    state.phase.as_str() == name || why.as_deref() == Some(name)
+    // Indexed or not: a search indexes what somebody still works in.
+    state.phase.as_str() == name || why.as_deref() == Some(name) || name == "active" && state.is_open()
 }

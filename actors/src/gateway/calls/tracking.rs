@@ -6,7 +6,6 @@ use std::sync::Arc;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Failure, TrackingParams, answer, code};
 use baton_events::redact::redact;
-use baton_events::session::{Phase, Why};
 
 use super::{Ended, config, internal};
 use crate::gateway::connection::failure;
@@ -52,8 +51,7 @@ pub(in crate::gateway) async fn tracking(
     let mut open: Vec<_> = table
         .iter()
         .map(|(id, row)| (id, &row.state))
-        .filter(|(_, state)| !state.is_subagent() && state.end.is_none() && settings.policy_for(state).tracked)
-        .filter(|(_, state)| !matches!(state.phase, Phase::Forgotten | Phase::Unindexed(Why::Untracked | Why::Gone)))
+        .filter(|(_, state)| !state.is_subagent() && state.is_open() && settings.policy_for(state).tracked)
         .filter(|(_, state)| project.as_deref().is_none_or(|project| resolve::is_in(state, project)))
         .collect();
     open.sort_by_key(|(id, state)| (std::cmp::Reverse(state.last_activity()), (*id).clone()));

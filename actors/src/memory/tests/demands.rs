@@ -3,7 +3,11 @@
 use baton_events::query::{self, Question, Without};
 
 use super::*;
-use crate::memory::{Demands, Reason};
+use crate::memory::demand::Demand;
+use crate::memory::query::Plan;
+use crate::memory::texts::Texts;
+use crate::memory::turns::{Known, best};
+use crate::memory::{Demands, Having, Reason};
 
 fn house() -> Memory {
     let mut fork = Session::new("migration", &["We migrate to sled", "migrations of the migrator are done"]);
@@ -73,13 +77,17 @@ fn what_is_left_out_is_not_found() {
     check(&memory, "token -src/auth.rs", "auth:1 auth:2 cart:1 cart:2 cart:3 schedule:1");
     check(&memory, "token -the", "auth:3");
     check(&memory, "token -nowhere", "auth:1 auth:2 auth:3 cart:1 cart:2 cart:3 schedule:1");
+    // Every turn is indexed with its date and its speaker; that is not said in it.
+    check(&memory, "token -user -march", "auth:1 auth:2 auth:3 cart:1 cart:2 cart:3 schedule:1");
 }
 
 #[test]
 fn a_prefix_is_every_word_that_begins_so() {
     let memory = house();
     check(&memory, "migrat*", "migration:1 migration:2");
-    check(&memory, "migration*", "migration:1 migration:2");
+    for longer in ["migratio*", "migration*", "migratin*", "migrato*"] {
+        check(&memory, longer, "migration:1 migration:2");
+    }
     // A turn whose neighbours have the word is found by them.
     check(&memory, "the tok* -token", "auth:3 cart:1 cart:3");
     check(&memory, "src/au*", "auth:1 auth:2 auth:3");
@@ -100,36 +108,85 @@ fn moments_are_those_of_turns() {
 #[test]
 fn sessions_are_known_by_what_they_have_to_do_with() {
     let memory = house();
-    let file = |name: &str, expected: &str| {
-        let found = memory.searcher.with_file(name).unwrap();
+    let told = |found: Having| {
+        assert!(!found.is_partial);
+        found.sessions.iter().map(|id| &**id).collect::<Vec<_>>().join(" ")
+    };
+    for (name, expected) in [
+        ("src/auth.rs", "auth"),
+        ("AUTH.rs", "auth"),
+        ("/srv/shop/src/auth.rs", "auth"),
+        ("auth", "auth cart"),
+        ("*.ts", "cart"),
+        ("src/*", "auth"),
+        ("makefile", "schedule"),
+        ("makef", "schedule"),
+        ("Cargo.toml", "auth"),
+        ("nowhere.rs", ""),
+        ("", ""),
+        ("*", "auth cart"),
+    ] {
+        assert_eq!(told(memory.searcher.with_file(name).unwrap()), expected, "{name}");
+    }
+    for (label, name, expected) in [
+        (Label::Session, "cart", "cart"),
+        (Label::File, "cart", "cart"),
+        (Label::File, "Makefile", "schedule"),
+        (Label::File, "CART.TS", "cart"),
+        (Label::File, "efil", "schedule"),
+        (Label::Tool, "cart", ""),
+        (Label::File, "--", ""),
+    ] {
+        assert_eq!(told(memory.searcher.with_thing(label, name).unwrap()), expected, "{name}");
+    }
+    let word = |text: &str| Without::Word(text.to_owned());
+    let phrase = |text: &str| Without::Phrase(text.to_owned());
+    for (what, expected) in [
+        (word("refreshing"), "auth cart schedule"),
+        (word("nowhere"), ""),
+        (word("need"), "auth"),
+        (word("too"), "auth"),
+        (word("user"), ""),
+        (word("title"), "auth cart migration schedule"),
+        (phrase("refresh token"), "auth"),
+        (phrase("token refresh"), "schedule"),
+        (phrase("the token"), "auth"),
+        (phrase("of the"), "cart migration"),
+        (phrase("title of cart"), "cart"),
+        (phrase("refresh tokio"), ""),
+        (phrase("--"), ""),
+    ] {
+        assert_eq!(told(memory.searcher.saying(&what).unwrap()), expected, "{what:?}");
+    }
+}
+
+#[test]
+fn a_name_fits_as_a_whole_before_it_fits_in_part() {
+    let memory = Memory::of(&[
+        Session::new("trunk", &["a"]).touching(&["main"]),
+        Session::new("release", &["b"]).touching(&["release/main"]),
+        Session::new("domain", &["c"]).touching(&["domain-split"]),
+    ]);
+    for (name, expected) in
+        [("MAIN", "trunk"), ("release", "release"), ("omain", "domain"), ("mai", "domain release trunk")]
+    {
+        let found = memory.searcher.with_thing(Label::File, name).unwrap().sessions;
         assert_eq!(found.iter().map(|id| &**id).collect::<Vec<_>>().join(" "), expected, "{name}");
-    };
-    file("src/auth.rs", "auth");
-    file("AUTH.rs", "auth");
-    file("/srv/shop/src/auth.rs", "auth");
-    file("auth", "auth cart");
-    file("*.ts", "cart");
-    file("src/*", "auth");
-    file("makefile", "schedule");
-    file("Cargo.toml", "auth");
-    file("nowhere.rs", "");
-    file("", "");
-    file("*", "auth cart");
-    let thing = |label, name: &str, expected: &str| {
-        let found = memory.searcher.with_thing(label, name).unwrap();
-        assert_eq!(found.iter().map(|id| &**id).collect::<Vec<_>>().join(" "), expected, "{name}");
-    };
-    thing(Label::Session, "cart", "cart");
-    thing(Label::File, "cart", "cart");
-    thing(Label::Tool, "cart", "");
-    thing(Label::File, "--", "");
-    let words = |text: &str, expected: &str| {
-        let found = memory.searcher.with_words(text).unwrap();
-        assert_eq!(found.iter().map(|id| &**id).collect::<Vec<_>>().join(" "), expected, "{text}");
-    };
-    words("refreshing", "auth cart schedule");
-    words("refresh tokio", "cart");
-    words("nowhere", "");
+    }
+}
+
+#[test]
+fn every_session_with_a_file_that_fits_is_there_however_many_files_fit() {
+    let sessions: Vec<Session> = (0..30)
+        .map(|number| {
+            let files: Vec<String> = (0..60).map(|file| format!("src/s{number}/f{file}.rs")).collect();
+            let files: Vec<&str> = files.iter().map(String::as_str).collect();
+            Session::new(&format!("s{number}"), &["x"]).touching(&files)
+        })
+        .collect();
+    let memory = Memory::of(&sessions);
+    let found = memory.searcher.with_file("*.rs").unwrap();
+    assert_eq!((found.sessions.len(), found.is_partial), (30, false));
 }
 
 #[test]
@@ -173,4 +230,52 @@ fn a_phrase_is_found_behind_many_turns_that_only_have_its_words() {
     let query = Query { demands, ..Query::new("needle") };
     let found = memory.searcher.search(&query).unwrap();
     assert!(found.iter().all(|hit| !hit.snippet.contains("needle hay needle")), "{found:?}");
+}
+
+#[test]
+fn a_phrase_with_hardly_a_telling_word_is_found_wherever_it_stands() {
+    let mut texts: Vec<String> =
+        (0..1_500).map(|n| format!("is it a function of {n}? it is not, said the function in a store")).collect();
+    let long = "The page shows nothing at all since the last release of the shop. ".repeat(40);
+    texts.push(format!("{long}TypeError: cart.total is not a function. {long}In the store that is known."));
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let memory = Memory::of(&[Session::new("apart", &texts[..1_500]), Session::new("shop", &texts[1_500..])]);
+    for text in ["\"is not a function\"", "\"in the store\"", "\"at all since\"", "\"that is known\" function"] {
+        let asked = query::read(text, now());
+        let demands = Demands { phrases: &asked.phrases, ..Demands::default() };
+        let found = memory.searcher.searched(&Query { demands, ..Query::new(&asked.words) }).unwrap();
+        assert_eq!((ids(&found.hits), found.is_cut), (vec!["shop".to_owned()], false), "{text}");
+    }
+}
+
+#[test]
+fn what_was_not_read_is_not_taken_for_missing() {
+    let texts: Vec<String> = (0..50).map(|n| format!("not the needle {n}, the hay")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let memory = Memory::of(&[Session::new("stack", &texts)]);
+    let snapshot = memory.searcher.snapshot();
+    let phrases = ["the needle is".to_owned()];
+    let demands = Demands { phrases: &phrases, ..Demands::default() };
+    let query = Query { demands, ..Query::new("the needle is") };
+    let plan = Plan::read(query.text, &snapshot).unwrap();
+    let demand = Demand::of_phrase("the needle", &snapshot).unwrap();
+    for (bytes, found, is_cut) in [(1_000_000, 50, false), (10_000, 10, true), (0, 0, true)] {
+        let mut known = Known { texts: Texts::within(bytes), ..Known::default() };
+        let best = best(&snapshot, &plan, &query, &demand, &mut known, 100).unwrap();
+        assert_eq!((best.turns.len(), best.more, known.texts.is_cut), (found, false, is_cut), "{bytes}");
+    }
+}
+
+#[test]
+fn sessions_found_by_their_episode_are_asked_before_they_are_counted() {
+    let mut sessions: Vec<Session> = (0..20)
+        .map(|n| Session { episode: format!("walrus walrus {n}"), ..Session::new(&format!("s{n}"), &["nothing"]) })
+        .collect();
+    let episode = format!("{} the purple walrus", "They talked of many other things. ".repeat(30));
+    sessions.push(Session { episode, ..Session::new("parade", &["nothing"]) });
+    let memory = Memory::of(&sessions);
+    let asked = query::read("\"purple walrus\"", now());
+    let demands = Demands { phrases: &asked.phrases, ..Demands::default() };
+    let found = memory.searcher.search(&Query { demands, sessions: 3, ..Query::new(&asked.words) }).unwrap();
+    assert_eq!(ids(&found), ["parade"]);
 }

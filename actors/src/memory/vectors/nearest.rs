@@ -175,7 +175,7 @@ fn nearest(snapshot: &Snapshot, query: &Query<'_>, cosines: &Cosines) -> Result<
         for turn in nearest {
             let document: TantivyDocument = snapshot.searcher.doc(turn.address)?;
             let text = document.get_first(snapshot.fields.text).and_then(|text| text.as_str()).unwrap_or_default();
-            if demand.admits_text(text, &mut analyzer) {
+            if demand.admits_text(&[text], &mut analyzer) {
                 admitted.push(turn);
             }
         }

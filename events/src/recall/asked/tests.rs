@@ -133,6 +133,8 @@ fn words_fit_in_any_form() {
 }
 
 #[test]
-fn words_that_are_looked_up_are_sorted() {
-    assert!(FUNCTION.is_sorted());
+fn words_that_only_ask_are_plain() {
+    for (word, plain) in [("which", true), ("please", true), ("yourselves", true), ("refresh", false), ("", false)] {
+        assert_eq!(is_plain(word), plain, "{word}");
+    }
 }

@@ -179,7 +179,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// Whether a lower-cased word is a stop word.
-pub(super) fn is_stop(word: &str) -> bool {
+pub fn is_stop(word: &str) -> bool {
     WORDS.binary_search(&word).is_ok()
 }
 

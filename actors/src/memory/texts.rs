@@ -1,0 +1,75 @@
+//! Texts that are read to see whether they have what is demanded: of one question no more than [`READ_BYTES`].
+
+use tantivy::schema::Value;
+use tantivy::{DocAddress, TantivyDocument};
+
+use super::Error;
+use super::analyzer::Analyzer;
+use super::demand::Demand;
+use super::limits::READ_BYTES;
+use super::snapshot::Snapshot;
+
+/// What a text costs beside its bytes: it lies in a block with others.
+const EACH_BYTES: usize = 1024;
+
+/// What one question reads.
+pub(super) struct Texts {
+    analyzer: Analyzer,
+    left: usize,
+    /// Whether something was left unread that may have what is demanded.
+    pub(super) is_cut: bool,
+}
+
+impl Default for Texts {
+    fn default() -> Self {
+        Self::within(READ_BYTES)
+    }
+}
+
+impl Texts {
+    pub(super) fn within(bytes: usize) -> Self {
+        Self { analyzer: Analyzer::default(), left: bytes, is_cut: false }
+    }
+
+    /// Whether a turn's text is as demanded. `None`: no more is read.
+    pub(super) fn admits(
+        &mut self,
+        demand: &Demand,
+        snapshot: &Snapshot,
+        address: DocAddress,
+    ) -> Result<Option<bool>, Error> {
+        let Some(document) = self.read(snapshot, address)? else { return Ok(None) };
+        let text = document.get_first(snapshot.fields.text).and_then(|text| text.as_str()).unwrap_or_default();
+        Ok(Some(demand.admits_text(&[text], &mut self.analyzer)))
+    }
+
+    /// Whether a session that is found by its title and episode alone has and lacks what turns must. `None`: no more is read.
+    pub(super) fn admits_episode(
+        &mut self,
+        demand: &Demand,
+        snapshot: &Snapshot,
+        address: DocAddress,
+    ) -> Result<Option<bool>, Error> {
+        if !demand.admits_episode(snapshot, address)? {
+            return Ok(Some(false));
+        }
+        if !demand.needs_text() {
+            return Ok(Some(true));
+        }
+        let Some(document) = self.read(snapshot, address)? else { return Ok(None) };
+        let of = |field| document.get_first(field).and_then(|value| value.as_str()).unwrap_or_default();
+        let texts = [of(snapshot.fields.title), of(snapshot.fields.text)];
+        Ok(Some(demand.admits_text(&texts, &mut self.analyzer)))
+    }
+
+    fn read(&mut self, snapshot: &Snapshot, address: DocAddress) -> Result<Option<TantivyDocument>, Error> {
+        if self.left == 0 {
+            self.is_cut = true;
+            return Ok(None);
+        }
+        let document: TantivyDocument = snapshot.searcher.doc(address)?;
+        let text = document.get_first(snapshot.fields.text).and_then(|text| text.as_str()).unwrap_or_default();
+        self.left = self.left.saturating_sub(text.len() + EACH_BYTES);
+        Ok(Some(document))
+    }
+}
