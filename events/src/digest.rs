@@ -30,7 +30,7 @@ mod todo;
 mod work;
 
 pub use self::abridged::{Abridged, WHOLE_BYTES};
-pub use self::metadata::{Counting, Metadata};
+pub use self::metadata::{Counting, Metadata, seconds_between};
 pub use self::show::Show;
 
 use std::collections::BTreeMap;
@@ -92,11 +92,12 @@ const TELLING_TITLE_CHARS: usize = 20;
 /// What one session comes to, as `show` prints it. Field order is the order of the contract.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Episode {
-    /// The title: the best that the transcript gives, else the first sentence of the objective, else of the first reply.
+    /// The title: the best that the transcript gives, but for a repeated prompt, else the first sentence of the objective, else
+    /// of the first reply.
     pub title: String,
     /// Whether the transcript gives the title.
     pub is_titled: bool,
-    /// Whether that title is a prompt that the harness repeats: the last one, and no name of the whole.
+    /// Whether all it gives is a prompt that the harness repeats: the last one, and no name of the whole.
     pub title_is_prompt: bool,
     /// What the session was for: its first typed prompt, after the title when the transcript gives one.
     pub objective: String,
@@ -129,6 +130,8 @@ pub struct Episode {
     pub continuation_context: String,
     /// The first working directory, where it is known: [`Episode::content`] tells paths below it without it.
     pub cwd: Option<String>,
+    /// From when to when it was, see [`Metadata::start_time`].
+    pub span: Option<(Timestamp, Timestamp)>,
     /// Items of a conversation too long to be looked at as a whole ([`WHOLE_BYTES`]) that nothing of this is made of, or only
     /// in part; 0 of nearly every one.
     pub left_out: u64,
@@ -208,6 +211,8 @@ pub fn digest(items: &[Item], show: &Show) -> Episode {
 }
 
 fn of_held(items: &[Item], show: &Show) -> Episode {
+    let mut times = metadata::Times::default();
+    items.iter().for_each(|item| times.note(item));
     let items = standing(items);
     let timeline = Timeline::of(&items, show);
     let objective = objective(&timeline);
@@ -216,7 +221,11 @@ fn of_held(items: &[Item], show: &Show) -> Episode {
     let first_reply = || timeline.rounds.iter().find_map(|round| round.replies.first()).map_or("", |said| said.text);
     let purpose = if objective.is_empty() { first_reply() } else { &objective };
     let mut episode = Episode {
-        title: timeline.title.clone().unwrap_or_else(|| first_line(purpose)),
+        // What was typed last says less of the whole than what was typed first.
+        title: match timeline.title.clone().filter(|_| !timeline.title_is_prompt || objective.is_empty()) {
+            Some(title) => title,
+            None => first_line(purpose),
+        },
         is_titled: timeline.title.is_some(),
         title_is_prompt: timeline.title_is_prompt,
         objective: match &timeline.title {
@@ -237,6 +246,7 @@ fn of_held(items: &[Item], show: &Show) -> Episode {
         next_steps: open.next_steps,
         continuation_context: String::new(),
         cwd: timeline.cwd.map(str::to_owned),
+        span: times.span(),
         left_out: 0,
     };
     episode.continuation_context = continuation::paragraph(&timeline, &failures, &episode);

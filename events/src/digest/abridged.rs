@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use super::metadata::Times;
 use super::{Episode, Show};
 use crate::conversation::{Body, Item, Meta, Outcome};
 
@@ -20,13 +21,15 @@ const OPEN_CHANGES: usize = 64;
 /// Parameters of a change that name its file.
 const PATHS: [&str; 3] = ["file_path", "notebook_path", "path"];
 
-/// A conversation that is given item by item, and abridged if it has to be. Takes a bounded amount of memory.
+/// A conversation that is given item by item, and abridged if it has to be. Takes a bounded amount of memory, and eight bytes
+/// of each item.
 #[derive(Clone, Debug, Default)]
 pub struct Abridged {
     beginning: Part,
     between: Part,
     end: Part,
     changes: BTreeSet<Box<str>>,
+    times: Times,
     left_out: u64,
 }
 
@@ -52,6 +55,7 @@ impl Part {
 impl Abridged {
     /// Takes the next item of the conversation.
     pub fn push(&mut self, item: Item) {
+        self.times.note(&item);
         if self.end.items.is_empty() && self.beginning.bytes < BEGINNING_BYTES {
             self.beginning.push(item);
             return;
@@ -66,8 +70,8 @@ impl Abridged {
 
     /// The digest of the conversation.
     pub fn digest(self, show: &Show) -> Episode {
-        let left_out = self.left_out;
-        Episode { left_out, ..super::of_held(&self.into_items(), show) }
+        let (left_out, span) = (self.left_out, self.times.span());
+        Episode { left_out, span, ..super::of_held(&self.into_items(), show) }
     }
 
     /// What it has come to, in file order.

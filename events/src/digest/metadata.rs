@@ -39,7 +39,26 @@ const EARLIEST: Timestamp = Timestamp(1_577_836_800_000);
 /// Five years: further apart lies no session from its resumption.
 const APART_MAX_MS: u64 = 5 * 366 * 86_400_000;
 
-/// The first and the last of the times that are believed, see [`Metadata::start_time`]; linear.
+/// When a conversation was: the times of its items, each item given once. Holds eight bytes of each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Times(Vec<Timestamp>);
+
+impl Times {
+    pub(super) fn note(&mut self, item: &Item) {
+        self.0.extend(item.at.filter(|_| !matches!(item.body, Body::Meta(_))));
+    }
+
+    /// The first and the last of the times that are believed, see [`Metadata::start_time`]; linear.
+    pub(super) fn span(&self) -> Option<(Timestamp, Timestamp)> {
+        span(self.0.clone())
+    }
+}
+
+/// Whole seconds between two times.
+pub fn seconds_between((first, last): (Timestamp, Timestamp)) -> u64 {
+    last.0.abs_diff(first.0) / 1_000
+}
+
 fn span(mut times: Vec<Timestamp>) -> Option<(Timestamp, Timestamp)> {
     if times.iter().any(|at| *at >= EARLIEST) {
         times.retain(|at| *at >= EARLIEST);
@@ -68,7 +87,7 @@ pub struct Counting {
     messages: BTreeSet<Mark>,
     message_count: u64,
     prompted: Option<u64>,
-    times: Vec<Timestamp>,
+    times: Times,
     filtered: u64,
 }
 
@@ -80,6 +99,8 @@ impl Counting {
 
     /// Takes note of the next item.
     pub fn note(&mut self, item: &Item) {
+        // Whoever withdrew a prompt was there.
+        self.times.note(item);
         if self.withdrawn.holds(item) {
             return;
         }
@@ -101,18 +122,17 @@ impl Counting {
             },
             _ => {}
         }
-        self.times.extend(item.at.filter(|_| !matches!(item.body, Body::Meta(_))));
         self.filtered += tokens::of_items(std::slice::from_ref(item));
     }
 
     /// What it comes to, of a transcript of so many bytes.
     pub fn metadata(self, transcript_bytes: u64) -> Metadata {
-        let times = span(self.times);
+        let times = self.times.span();
         Metadata {
             mcp_tools_used: self.tools.into_iter().map(|name| one_line(&name, LINE_CHARS)).collect(),
             start_time: times.map(|(first, _)| first),
             end_time: times.map(|(_, last)| last),
-            duration_seconds: times.map_or(0, |(first, last)| last.0.abs_diff(first.0) / 1_000),
+            duration_seconds: times.map_or(0, seconds_between),
             message_count: self.message_count,
             token_count: tokens::of_bytes(transcript_bytes),
             filtered_token_count: self.filtered,

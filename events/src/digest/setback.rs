@@ -2,11 +2,15 @@
 //!
 //! A failed command is no failed approach: most are mended a moment later. An approach has failed when somebody says so: it
 //! was a dead end, it did not work, it was taken out again. Much else is said in the same words (a button that does not
-//! work, what to do if it does not work), so most of them need a sign beside them that an attempt is meant.
+//! work, what to do if it does not work), so most of them need a sign beside them that an attempt is meant. What is quoted was
+//! said by somebody else.
 
 mod vocabulary;
 
-use self::vocabulary::{ATTEMPTS, CASES, DEMONSTRATIVES, FAILED, HEADS, REASONS, REMOVING, TAKING, UNDOING, WEIGHED};
+use self::vocabulary::{
+    ATTEMPTS, BORDERS, CASES, DEFINITE, DEMONSTRATIVES, FAILED, HEADS, MADE, REASONS, REMOVING, TAKING, UNDOING,
+    WEIGHED, WORKING,
+};
 use super::choice;
 use super::excerpt::{head, one_line};
 use super::phrase::Phrase;
@@ -14,6 +18,7 @@ use super::sameness::told_once;
 use super::sentence::{is_decoration, list_marker, plain, sentences};
 use super::timeline::{Said, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed};
+use crate::quotation::{own_words, without_blocks};
 
 /// A longer reply is a document; its beginning is looked through, in bytes.
 const MAX_REPLY_BYTES: usize = 20_000;
@@ -37,7 +42,7 @@ pub(super) fn setbacks(timeline: &Timeline<'_>) -> Vec<Pointed> {
 }
 
 fn of_the_agent(reply: &Said<'_>) -> Vec<(usize, Pointed)> {
-    let text = head(reply.text, MAX_REPLY_BYTES);
+    let text = &*without_blocks(head(reply.text, MAX_REPLY_BYTES));
     let mut found: Vec<(usize, Pointed)> =
         listed(text).into_iter().map(|point| (reply.place, pointed(&plain(point), reply))).collect();
     let sentences = sentences(text);
@@ -67,7 +72,7 @@ fn of_the_person(prompt: &Said<'_>) -> Vec<(usize, Pointed)> {
         says_it_failed(clause) && (phrase.has_any(&["tried", "dead end"]) || phrase.has_any(&ATTEMPTS))
     };
     let told = |clause: &str| (prompt.place, pointed(&format!("User: {}", plain(clause)), prompt));
-    choice::clauses(prompt.text).filter(tried).map(told).collect()
+    choice::clauses(&without_blocks(prompt.text)).filter(tried).map(told).collect()
 }
 
 /// The points of lists whose heading says that they failed: `## What did not work`.
@@ -94,7 +99,7 @@ fn is_head(line: &str) -> bool {
 
 /// Whether a sentence says of something that was tried, or weighed with its reason, that it does not do.
 fn says_it_failed(sentence: &str) -> bool {
-    let phrase = Phrase::of(sentence);
+    let phrase = Phrase::of(&own_words(sentence));
     if phrase.asks() || phrase.begins(&CASES) || phrase.has_any(&["if it", "if that", "if this", "in case"]) {
         return false;
     }
@@ -115,7 +120,17 @@ fn stands(phrase: &Phrase, words: &str) -> bool {
     let explained = near.clone().any(|word| matches!(*word, "why" | "so" | "reason" | "what" | "that's"));
     // `What did not work: …` is the label of what failed.
     let is_label = before.as_slice() == ["what"] || before.is_empty();
-    !denied && (is_label || !explained)
+    let is_broken = || WORKING.contains(&words) && is_symptom(phrase, &before);
+    !denied && (is_label || !explained) && !is_broken()
+}
+
+/// Whether something in use does not work, as in `the login did not work`: that was to be mended, and nobody has tried it.
+fn is_symptom(phrase: &Phrase, before: &[&str]) -> bool {
+    let subject = before.rsplit(|word| BORDERS.contains(word)).next().unwrap_or_default();
+    let made = |word: &&str| ATTEMPTS.contains(word) || MADE.contains(word) || word.ends_with("ing");
+    subject.first().is_some_and(|first| DEFINITE.contains(first))
+        && !subject.iter().any(made)
+        && !phrase.has_any(&["tried", "attempted"])
 }
 
 /// `I take the mutex out again`, `ripped it out`.
@@ -177,6 +192,9 @@ mod tests {
             "A mutex would not work because there are two processes.",
             "The workaround does not work on Windows.",
             "Caching turned out to be a dead end.",
+            "The mutex per token did not work: it only orders the requests.",
+            "I tried the lock file, and the lock did not work on NFS.",
+            "The second attempt didn't work either.",
         ] {
             assert!(says_it_failed(sentence), "{sentence}");
         }
@@ -198,6 +216,10 @@ mod tests {
             "Let me check whether the hook works.",
             "The transaction is rolled back when the handler fails.",
             "This does not work.",
+            "The login did not work.",
+            "The login did not work: the cookie was missing.",
+            "It was reported that the export button didn't work.",
+            "The docs say \"the regex approach did not work\" there.",
             "",
         ] {
             assert!(!says_it_failed(sentence), "{sentence}");

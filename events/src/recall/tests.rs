@@ -143,6 +143,37 @@ fn what_has_more_of_the_question_than_any_answer_comes_first() {
 }
 
 #[test]
+fn what_was_asked_for_comes_before_what_only_has_its_words() {
+    let (session, asked) = (id("one"), read("which approach failed for the refresh"));
+    let failed =
+        place(&session, 1).line(Sort::Failed, "A mutex per token did not work", Some(9), None, 3.0).fitting(0.5);
+    let passage = place(&session, 1).line(Sort::Passage, "the refresh is slow", Some(3), None, 1.2);
+    let told = told(&asked, vec![Entry { answers: true, ..passage }, failed]);
+    let (entries, _) = chosen(told.entries, 100, |_| 1);
+    assert_eq!(entries.iter().map(|entry| entry.line).collect::<Vec<_>>(), [Some(9), Some(3)]);
+}
+
+#[test]
+fn a_note_and_the_fact_that_was_taken_from_it_are_one() {
+    let uuid = uuid::Uuid::from_u128(7);
+    let check = |question: &str, body: &str, fact: &str, expected: &[Sort]| {
+        let asked = read(question);
+        let note = note(uuid, "Rule", body, None, &asked);
+        let fact = place(&note.session, 1).line(Sort::Fact, fact, Some(3), None, 3.0);
+        let told = told(&asked, vec![fact, note]);
+        let sorts: Vec<Sort> = told.entries.iter().map(|entry| entry.sort).collect();
+        assert_eq!(sorts, expected, "{question}: {body}");
+    };
+    let dark = "The user prefers dark mode.";
+    check("dark mode", dark, "the user prefers: dark mode", &[Sort::Note]);
+    check("what does the user prefer", dark, "the user prefers: dark mode", &[Sort::Note]);
+    check("why did we choose sled", "We use sled.", "decided in shop: We use sled.", &[Sort::Fact]);
+    let longer = "We use sled. It is embedded, and nobody runs a server.";
+    check("why did we choose sled", longer, "decided in shop: We use sled.", &[Sort::Fact, Sort::Note]);
+    check("what does the user prefer", "Use dark mode.", "the user prefers: light mode", &[Sort::Fact]);
+}
+
+#[test]
 fn a_preference_that_was_a_decision_as_well_is_told_as_what_is_asked_for() {
     let session = id("one");
     let entry = |sort: Sort, text: &str| place(&session, 1).line(sort, text, Some(5), None, 3.0);

@@ -68,7 +68,8 @@ pub fn told(asked: &Asked, mut entries: Vec<Entry>) -> Told {
     Told { entries: answers, unknown: Vec::new(), unsaid }
 }
 
-/// The passages and notes that support answers: below them, unless they have more of what is asked than any of them.
+/// The passages and notes that support answers: below them, unless a decision is asked for and they have more of what it is
+/// about than any answer, for its reason may be told without a word of deciding.
 fn supporting(asked: &Asked, mut others: Vec<Entry>, answers: &[Entry]) -> Vec<Entry> {
     let by = |of: fn(&Entry) -> f32, fold: fn(f32, f32) -> f32, from| answers.iter().map(of).fold(from, fold);
     let (least, most) = (by(|entry| entry.worth, f32::min, f32::INFINITY), by(|entry| entry.worth, f32::max, 0.0));
@@ -82,7 +83,8 @@ fn supporting(asked: &Asked, mut others: Vec<Entry>, answers: &[Entry]) -> Vec<E
     let mut beside: Vec<Entry> = others.into_iter().filter(is_new).take(SUPPORTING).collect();
     for (entry, number) in beside.iter_mut().zip(0_u8..) {
         let rank = 1.0 - 0.01 * f32::from(number);
-        entry.worth = if entry.fit > best { most * 1.1 * rank } else { least * 0.9 * rank };
+        let leads = asked.is(Kind::Decisions) && entry.fit > best;
+        entry.worth = if leads { most * 1.1 * rank } else { least * 0.9 * rank };
     }
     beside
 }
@@ -129,11 +131,13 @@ fn without_told(entries: &mut Vec<Entry>) {
     entries.retain(|entry| entry.sort != Sort::Passage || !others.iter().any(|other| says(other, entry)));
 }
 
-/// Whether an entry stands at a passage's place, or has all of its words.
+/// Whether an entry stands at a passage's place, or has all of its words; a fact that was taken from a note, those of the note.
 fn says(entry: &Entry, passage: &Entry) -> bool {
+    let is_taken = entry.sort == Sort::Fact && passage.sort == Sort::Note;
     entry.session == passage.session
         && (entry.line.is_some() && entry.line == passage.line
-            || entry.line.is_none() && has_all(&entry.text, &passage.text))
+            || entry.line.is_none() && has_all(&entry.text, &passage.text)
+            || is_taken && has_all(&entry.text, stated(&passage.text)))
 }
 
 /// Facts that say what an entry of their session says go into it: it keeps its words, and has the fact's uuid.
@@ -145,6 +149,11 @@ fn merge(entries: &mut Vec<Entry>) {
                 && match entry.sort {
                     Sort::Decision => entry.line == fact.line && has_all(&fact.text, &entry.text),
                     Sort::Fixed => mended(&fact.text).is_some_and(|error| has_all(&entry.text, error)),
+                    // What has ended of a note that says more is told by itself.
+                    Sort::Note => {
+                        has_all(&entry.text, stated(&fact.text))
+                            && (fact.ended.is_none() || has_all(&fact.text, &entry.text))
+                    }
                     _ => false,
                 }
         });
@@ -162,6 +171,11 @@ fn merge(entries: &mut Vec<Entry>) {
         }
     }
     *entries = kept;
+}
+
+/// What a fact or a note says: without what it is, as in `decided in shop: …`, and without its name.
+fn stated(told: &str) -> &str {
+    told.split_once(": ").map_or(told, |(_, said)| said)
 }
 
 /// What was mended, by a fact: without the project that stands behind it.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use baton_events::digest::Episode;
+use baton_events::digest::{Episode, seconds_between};
 use baton_events::projection::table::Row;
 use baton_events::protocol::{Failure, TimelineParams, answer, code, method};
 use baton_events::query::moment;
@@ -66,9 +66,11 @@ pub(in crate::gateway) async fn timeline(
             return None;
         }
         let more = page::fitting(&mut past) || more;
+        let days = listed.iter().map(|((Reverse(at), _), _)| day(Timestamp(*at)));
+        let days = by_day(days.zip(past.clone()));
         let last = listed.get(past.len().wrapping_sub(1)).map(|((Reverse(at), id), _)| format!("t{at}.{id}"));
         let next_cursor = last.filter(|_| more).map(|position| question.cursor(&position));
-        Some(answer::Timeline { days: by_day(past), next_cursor, freshness })
+        Some(answer::Timeline { days, next_cursor, freshness })
     });
     read.await.map_err(|error| internal("reading the sessions broke", error))?.ok_or(Ended::ClientGone)
 }
@@ -93,16 +95,17 @@ fn told(services: &Services, id: &SessionId, row: &Row) -> answer::Past {
     let show = services.settings.now().filtering;
     let read = state.episode.clone().and_then(|current| conversation::digest(services, id, current, &show).ok());
     let episode = read.map(|(_, episode)| episode);
-    let (started, ended) = (state.first_at, state.last_activity());
-    let duration = started.map(|started| ended.since_ms(started).max(0) as u64 / 1_000);
+    // As `show` has it; of one that cannot be read, as far as the table knows.
+    let known = state.first_at.map(|first| (first, state.last_activity()));
+    let span = episode.as_ref().and_then(|episode| episode.span).or(known);
     let mut past = answer::Past {
         session_id: id.to_string(),
         project: state.place.as_ref().map(|place| redact(&place.project).into_owned()),
         agent: state.transcript.as_ref().map(|transcript| transcript.agent.as_str().to_owned()),
         state: state.phase.as_str().to_owned(),
-        started_at: started.map(|at| at.to_string()),
-        ended_at: Some(ended.to_string()),
-        duration_seconds: duration,
+        started_at: span.map(|(first, _)| first.to_string()),
+        ended_at: Some(span.map_or(state.last_activity(), |(_, last)| last).to_string()),
+        duration_seconds: span.map(seconds_between),
         ..answer::Past::default()
     };
     if let Some(episode) = episode {
@@ -148,11 +151,15 @@ fn bounded(text: &str) -> String {
     }
 }
 
-/// Sessions in their order, those that ended on one day together.
-fn by_day(past: Vec<answer::Past>) -> Vec<answer::Day> {
+/// The day of a moment, in UTC.
+fn day(at: Timestamp) -> String {
+    at.to_string().chars().take(10).collect()
+}
+
+/// Sessions in their order, those of one day together.
+fn by_day(past: impl Iterator<Item = (String, answer::Past)>) -> Vec<answer::Day> {
     let mut days: Vec<answer::Day> = Vec::new();
-    for session in past {
-        let day: String = session.ended_at.as_deref().unwrap_or_default().chars().take(10).collect();
+    for (day, session) in past {
         match days.last_mut().filter(|last| last.day == day) {
             Some(last) => last.sessions.push(session),
             None => days.push(answer::Day { day, sessions: vec![session] }),
@@ -211,8 +218,9 @@ mod tests {
 
     #[test]
     fn days_hold_what_ended_in_them() {
-        let past = |at: &str| answer::Past { ended_at: Some(at.to_owned()), ..answer::Past::default() };
-        let days = by_day(vec![past("2026-03-02T10"), past("2026-03-02T01"), past("2026-03-01T23")]);
+        let past = |at: &str| (day(Timestamp::parse(at).unwrap()), answer::Past::default());
+        let past = ["2026-03-02T10:00:00Z", "2026-03-02T01:00:00Z", "2026-03-01T23:00:00Z"].map(past);
+        let days = by_day(past.into_iter());
         let told: Vec<_> = days.iter().map(|day| (day.day.as_str(), day.sessions.len())).collect();
         assert_eq!(told, [("2026-03-02", 2), ("2026-03-01", 1)]);
     }

@@ -37,6 +37,15 @@ pub(super) const FAILED: [&str; 34] = [
     "approach failed",
     "attempt failed",
 ];
+/// Of these, what is said of things in use as well.
+pub(super) const WORKING: [&str; 4] = ["did not work", "didn't work", "has not worked", "hasn't worked"];
+/// What a thing in use begins with.
+pub(super) const DEFINITE: [&str; 8] = ["the", "my", "your", "our", "their", "his", "her", "its"];
+/// What makes it somebody's doing: `the mutex per token`.
+pub(super) const MADE: [&str; 5] = ["per", "of", "with", "instead", "second"];
+/// Where a subject begins.
+pub(super) const BORDERS: [&str; 14] =
+    [",", ";", ":", ".", "—", "–", "(", "and", "but", "because", "that", "since", "when", "so"];
 /// What is given up when it is said of an attempt, or with a reason of what is pointed at.
 pub(super) const WEIGHED: [&str; 12] = [
     "does not work",

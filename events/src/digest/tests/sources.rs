@@ -68,12 +68,15 @@ fn a_picture_alone_is_a_prompt_without_words() {
 }
 
 #[test]
-fn a_prompt_that_the_harness_repeats_is_a_title_and_nobodys_purpose() {
+fn a_prompt_that_the_harness_repeats_is_neither_title_nor_purpose() {
     use TitleSource::{LastPrompt, Model, Summary};
     let session =
         || Session::default().prompt("The refresh token expires too early.").title(LastPrompt, "now commit it");
-    check_purpose(session(), "now commit it", "The refresh token expires too early.");
-    check_purpose(session().title(Summary, "older"), "now commit it", "The refresh token expires too early.");
+    let first = "The refresh token expires too early.";
+    check_purpose(session(), first, first);
+    check_purpose(session().title(Summary, "older"), first, first);
+    let nothing_typed = Session::default().title(LastPrompt, "now commit it");
+    check_purpose(nothing_typed, "now commit it", "");
     let named = session().title(Model, "Token expiry").title(LastPrompt, "and push");
     check_purpose(named, "Token expiry", "Token expiry: The refresh token expires too early.");
 }
