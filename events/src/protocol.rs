@@ -25,7 +25,7 @@ pub use hook::{
 pub use memory::{AddMemoryParams, AddTripletParams, ClearGraphParams, EpisodeEntitiesParams, UuidParams};
 pub use recall::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, TimelineParams};
 pub use search::SearchParams;
-pub use shown::{ExplainParams, MessagesParams, ShowParams};
+pub use shown::{ExplainParams, MessagesParams, PassageParams, ShowParams};
 
 /// Version of everything but `hello` and `stop`. Written here and nowhere else.
 pub const VERSION: u32 = 1;

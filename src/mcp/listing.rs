@@ -9,7 +9,7 @@ Baton is the memory of coding sessions on this machine, yours and other agents':
 \n\
 Call recall at the start of work, before you decide something that may have been decided already, and when an error comes up \
 that may have been mended before; get_handoff when you take over work. search_memory_facts and search_memory_nodes look \
-further, get_episodes reads the latest sessions whole.\n\
+further, get_episodes reads the latest sessions whole, get_passage opens a place.\n\
 \n\
 Call session_tracking_close when a task is done, before /clear, before you hand over to another agent, and at the end of work: \
 the next agent then finds your session whole.\n\
@@ -27,8 +27,9 @@ pub(super) fn tools(tools: &[&'static tool::Tool]) -> Vec<Tool> {
         let hints = ToolAnnotations::new()
             .read_only(tool.effect == Effect::Reads)
             .destructive(tool.effect == Effect::TakesAway)
-            .idempotent(true)
             .open_world(false);
+        // Of what only reads it says nothing, by the protocol.
+        let hints = if tool.effect == Effect::Reads { hints } else { hints.idempotent(true) };
         Tool::new(tool.name, tool.description, tool.input_schema()).with_title(tool.title).with_annotations(hints)
     };
     tools.iter().map(listed).collect()

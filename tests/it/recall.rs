@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use baton_events::record::Timestamp;
 use serde_json::{Value, json};
 
 use crate::mcp::agent::Agent;
+use crate::transcript::now;
 use crate::world::{World, copy, id, list, text};
 
 /// Two sessions of one project, the older first, and one of another.
@@ -163,6 +165,32 @@ fn a_timeline_is_by_day_and_goes_on() {
     assert!(human.contains(&id(1)[..8]) && human.contains("1 commit"), "{human}");
 }
 
+#[test]
+fn a_timeline_and_show_tell_the_same_time() {
+    let world = World::new();
+    let mut one = world.transcript("-work-one", &id(1)).at(Timestamp::parse("2012-01-01T00:00:00Z").unwrap());
+    one.prompt("Move the log to sled.");
+    one.set_time(now().plus_ms(-3_600_000));
+    one.reply("It is moved.").prompt("Thanks, and the index?").reply("That as well.");
+    let past = world.json(&["timeline"])["days"][0]["sessions"][0].clone();
+    let shown = world.show(&id(1))["episode"]["metadata"].clone();
+    for (told, known) in
+        [("started_at", "start_time"), ("ended_at", "end_time"), ("duration_seconds", "duration_seconds")]
+    {
+        assert_eq!((&past[told], past[told].is_null()), (&shown[known], false), "{past} {shown}");
+    }
+    assert_eq!(shown["duration_seconds"], 2);
+}
+
+#[test]
+fn what_failed_comes_before_what_only_has_the_words() {
+    let world = examples();
+    let told = told(&world, &["which approach failed for the refresh"]);
+    let first_other = told.iter().position(|told| !told.starts_with("failed ")).unwrap_or(told.len());
+    assert!(first_other > 0 && told[first_other..].iter().all(|told| !told.starts_with("failed ")), "{told:#?}");
+    assert!(told[..first_other].iter().any(|told| told.to_lowercase().contains("did not work")), "{told:#?}");
+}
+
 /// The shipped example sessions.
 fn examples() -> World {
     let world = World::new();
@@ -302,5 +330,35 @@ fn what_recall_names_can_be_read_by_its_id() {
     assert_eq!(list(&of(json!([id(3), id(2)]))["episodes"]).len(), 2);
     let unknown = agent.call("get_episodes", json!({"episode_uuids": ["deadbeef"]})).refused();
     assert!(unknown.contains("no episode \"deadbeef\" is known"), "{unknown}");
+    agent.end();
+}
+
+#[test]
+fn what_recall_names_can_be_opened_where_it_stands() {
+    let world = world();
+    world.ok(&["sync"]);
+    let agent = Agent::start(&world);
+    let recalled = agent.call("recall", json!({"query": "how did we solve E0382 before"})).ok();
+    let entry = &recalled["entries"][0];
+    let open = |arguments: Value| agent.call("get_passage", arguments).ok();
+    let opened = open(json!({"session_id": entry["session_id"], "line": entry["line"]}));
+    let said: Vec<String> = list(&opened["said"]).iter().map(|said| text(&said["text"])).collect();
+    let failed = "Bash cargo test log -> failed, exit 101: ";
+    assert!(said.iter().any(|said| said.starts_with(failed) && said.contains("error[E0382]")), "{opened}");
+    assert!(said.iter().any(|said| said.starts_with("We decided to use sled")), "what follows is there, too: {opened}");
+    assert!(opened["notice"].is_string() && opened["tokens"].as_u64().unwrap() <= 1_200, "{opened}");
+
+    let few = open(json!({"session_id": opened["episode_uuid"], "line": entry["line"], "budget_tokens": 200}));
+    assert!(list(&few["said"]).len() < said.len() && few["next"].is_u64(), "{few}");
+    let on = open(json!({"session_id": id(1), "line": few["next"], "budget_tokens": 200}));
+    assert!(list(&on["said"]).iter().any(|said| said["line"] == few["next"]), "{on}");
+
+    let kept = agent.call("add_memory", json!({"name": "Rule", "episode_body": "Deploy on Tuesdays."})).ok();
+    let note = open(json!({"session_id": format!("memory:{}", text(&kept["episode_uuid"]))}));
+    assert!(note["said"].to_string().contains("Deploy on Tuesdays."), "{note}");
+    assert!(agent.call("get_passage", json!({"session_id": "deadbeef"})).refused().contains("no session"));
+    agent.call("delete_episode", json!({"uuid": opened["episode_uuid"]})).ok();
+    let deleted = agent.call("get_passage", json!({"session_id": id(1)})).refused();
+    assert!(deleted.contains("was deleted"), "{deleted}");
     agent.end();
 }

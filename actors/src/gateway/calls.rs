@@ -20,6 +20,7 @@ mod looking;
 mod memory;
 mod messages;
 mod nodes;
+mod passage;
 mod patterns;
 mod presence;
 mod recall;

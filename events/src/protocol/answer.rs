@@ -9,6 +9,7 @@ mod hook;
 mod log;
 mod memory;
 mod messages;
+mod passage;
 mod recall;
 mod search;
 mod upkeep;
@@ -31,6 +32,7 @@ pub use hook::{Handoff, HandoffError, Hook, HookEventStats, HookStats, HookSumma
 pub use log::{Footprint, LogRead, LogRecord, LogStats};
 pub use memory::{AddMemory, AddTriplet, ClearGraph, Edge, EpisodeEntities, MemoryStatus, Taken};
 pub use messages::{Message, Messages, Part as MessagePart, ToolUse};
+pub use passage::{Passage, Said};
 pub use recall::{Brief, Day, Past, Recall, RecallEntry, Timeline};
 pub use search::{Hit, Search};
 pub use upkeep::{

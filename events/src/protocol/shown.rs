@@ -30,6 +30,19 @@ pub struct MessagesParams {
     pub context: u32,
 }
 
+/// Arguments of `get_passage`.
+#[derive(Clone, Debug, Default)]
+pub struct PassageParams {
+    /// An id of a session or a unique prefix of one, the uuid of its current episode, or what names a note.
+    pub session: String,
+    /// A line of its transcript.
+    pub line: u32,
+    /// How many messages on either side at most; at most 50.
+    pub context: u32,
+    /// How many tokens the answer may have.
+    pub budget_tokens: u32,
+}
+
 /// Arguments of `session/explain`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

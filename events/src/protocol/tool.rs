@@ -52,6 +52,8 @@ pub enum Which {
     SearchFacts,
     /// Episodes, newest first.
     GetEpisodes,
+    /// What stands around a line of a session.
+    GetPassage,
     /// What the last session of a project hands over.
     GetHandoff,
     /// How a command is run.
@@ -176,13 +178,13 @@ const fn unlisted(name: &'static str, kind: Kind, description: &'static str) -> 
     Argument { name, aliases: &[], kind, description, listed: false }
 }
 
-const GROUPS: &str = "Projects or groups to look in.";
+const GROUPS: &str = "Projects or groups.";
 const WAIT: Argument = unlisted("wait", OFF, "Wait until all history is read.");
 const CURSOR: Argument = unlisted("cursor", Kind::Text, "next_cursor of the answer before.");
-const CENTER: &str = "What is near this node ranks first.";
+const CENTER: &str = "Near it ranks first.";
 const SESSION: &str = "Without it your own.";
 const OF_PROJECT: &str = "Directory or name; without it your own.";
-const PROJECT: &str = "Only this one: directory or name.";
+const PROJECT: &str = "Directory or name.";
 
 /// The tools by family, in the order in which they are listed.
 const FAMILIES: [&[Tool]; 4] = [search::TOOLS, coding::TOOLS, graph::TOOLS, tracking::TOOLS];

@@ -26,7 +26,7 @@ fn every_version_of_the_protocol_is_greeted() {
         assert_eq!(result["serverInfo"]["version"], env!("CARGO_PKG_VERSION"), "{greeted}");
         assert!(result["capabilities"]["tools"].is_object(), "{greeted}");
         let listed = lines.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
-        assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 13, "{asked}: {listed}");
+        assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 14, "{asked}: {listed}");
         let pong = lines.ask(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
         assert_eq!(pong["result"], json!({}), "{asked}");
         lines.hang_up();
@@ -79,7 +79,7 @@ fn the_tools_are_listed_with_what_they_take_and_change() {
     let agent = Agent::start(&world);
     let tools = agent.tools();
     // Name, read-only, destructive, arguments that are listed.
-    let expected: [(&str, bool, bool, &[&str]); 13] = [
+    let expected: [(&str, bool, bool, &[&str]); 14] = [
         ("recall", true, false, &["budget_tokens", "limit", "project", "query"]),
         ("search_memory_nodes", true, false, &["center_node_uuid", "entity_types", "group_ids", "max_nodes", "query"]),
         (
@@ -99,6 +99,7 @@ fn the_tools_are_listed_with_what_they_take_and_change() {
             ],
         ),
         ("get_episodes", true, false, &["episode_uuids", "group_ids", "max_episodes"]),
+        ("get_passage", true, false, &["budget_tokens", "line", "session_id"]),
         ("get_handoff", true, false, &["project"]),
         ("fix", true, false, &["error", "project"]),
         ("how", true, false, &["command", "project"]),
@@ -119,7 +120,7 @@ fn the_tools_are_listed_with_what_they_take_and_change() {
     for (tool, (name, reads, destroys, arguments)) in tools.iter().zip(expected) {
         let hints = tool.annotations.as_ref().unwrap();
         assert_eq!((hints.read_only_hint, hints.destructive_hint), (Some(reads), Some(destroys)), "{name}");
-        assert_eq!((hints.idempotent_hint, hints.open_world_hint), (Some(true), Some(false)), "{name}");
+        assert_eq!((hints.idempotent_hint, hints.open_world_hint), ((!reads).then_some(true), Some(false)), "{name}");
         assert!(tool.title.is_some() && tool.description.is_some(), "{name}");
         let schema = Value::Object((*tool.input_schema).clone());
         assert_eq!(schema["type"], "object", "{name}");

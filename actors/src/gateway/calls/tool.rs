@@ -11,15 +11,15 @@ use baton_events::protocol::tool::{self, Arguments, Which};
 use baton_events::protocol::{
     AddMemoryParams, AddTripletParams, BlameParams, Caller, ClearGraphParams, CloseParams, During,
     EpisodeEntitiesParams, EpisodesParams, ExplainParams, FactsParams, Failure, FixParams, HandoffParams, HowParams,
-    NodesParams, PatternsParams, RecallParams, SyncParams, TimelineParams, ToolParams, TrackParams, TrackingParams,
-    UnindexedParams, UntrackParams, UuidParams, answer, code,
+    NodesParams, PassageParams, PatternsParams, RecallParams, SyncParams, TimelineParams, ToolParams, TrackParams,
+    TrackingParams, UnindexedParams, UntrackParams, UuidParams, answer, code,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
     Ended, blame, close, deleting, edges, episodes, explain, facts, fix, handoff, how, internal, memory, nodes,
-    patterns, recall, sync, timeline, track, tracking, unindexed,
+    passage, patterns, recall, sync, timeline, track, tracking, unindexed,
 };
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, answers, resolve};
@@ -70,6 +70,7 @@ impl Call<'_> {
             Which::SearchNodes => self.nodes().await,
             Which::SearchFacts => self.facts().await,
             Which::GetEpisodes => self.episodes().await,
+            Which::GetPassage => self.passage().await,
             Which::GetHandoff => self.handoff().await,
             Which::How => self.how().await,
             Which::Fix => self.fix().await,
@@ -170,6 +171,16 @@ impl Call<'_> {
             caller: self.caller.clone(),
         };
         quoted(&episodes::episodes(asked, self.services, self.out).await?)
+    }
+
+    async fn passage(&self) -> Result<answer::ToolResult, Ended> {
+        let asked = PassageParams {
+            session: self.arguments.text("session_id").unwrap_or_default(),
+            line: self.arguments.count("line"),
+            context: self.arguments.count("context"),
+            budget_tokens: self.arguments.count("budget_tokens"),
+        };
+        quoted(&passage::passage(asked, self.services).await?)
     }
 
     async fn handoff(&self) -> Result<answer::ToolResult, Ended> {

@@ -15,8 +15,8 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "add_memory",
         aliases: &["add_episode"],
         title: "Remember",
-        description: "Keeps a note that no session tells: a rule, a decision made elsewhere. It is durable and found at once; with \
-                      a uuid it replaces what that said.",
+        description: "Keeps a note that no session tells: a rule, a decision made elsewhere. Found at once; with a uuid it \
+                      replaces that one.",
         effect: Effect::Adds,
         listed: true,
         arguments: &[
@@ -26,7 +26,7 @@ pub(super) const TOOLS: &[Tool] = &[
             argument("source", Kind::Text, "text, json or message."),
             argument("source_description", Kind::Text, "Where it comes from."),
             argument("uuid", Kind::Text, "To replace a note, or your own."),
-            argument("reference_time", Kind::Text, "As RFC 3339; without it now."),
+            argument("reference_time", Kind::Text, "Without it now."),
             argument("excluded_entity_types", Kind::Ignored, IGNORED),
             argument("custom_extraction_instructions", Kind::Ignored, IGNORED),
             argument("previous_episode_uuids", Kind::Ignored, IGNORED),

@@ -1,6 +1,8 @@
 //! Tools that find what past sessions hold.
 
-use super::{CENTER, CURSOR, Effect, GROUPS, Kind, OF_PROJECT, PROJECT, TEN, Tool, WAIT, Which, argument, renamed};
+use super::{
+    CENTER, CURSOR, Effect, GROUPS, Kind, OF_PROJECT, PROJECT, TEN, Tool, WAIT, Which, argument, renamed, unlisted,
+};
 use crate::protocol::{RECALL_SESSIONS, RECALL_TOKENS};
 
 const QUESTION: &str = "A question or words; \"phrase\", pre*, -word, file:, tool:, branch:, after:7d narrow it.";
@@ -32,8 +34,8 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "search_memory_nodes",
         aliases: &["search_nodes"],
         title: "Search entities",
-        description: "Files, commands, errors, packages, commits, topics and preferences of past sessions, all until \
-                      now, with summaries.",
+        description: "Files, commands, errors, packages, commits, topics and preferences of past sessions, with \
+                      summaries.",
         effect: Effect::Reads,
         listed: true,
         arguments: &[
@@ -61,10 +63,10 @@ pub(super) const TOOLS: &[Tool] = &[
             argument("max_facts", TEN, "How many."),
             argument("center_node_uuid", Kind::Text, CENTER),
             argument("edge_types", Kind::Texts, "DECIDED, PREFERS, MODIFIED, …"),
-            argument("valid_at_after", Kind::Text, "As ISO 8601."),
-            argument("valid_at_before", Kind::Text, "As ISO 8601."),
-            argument("invalid_at_after", Kind::Text, "As ISO 8601."),
-            argument("invalid_at_before", Kind::Text, "As ISO 8601."),
+            argument("valid_at_after", Kind::Text, "ISO 8601."),
+            argument("valid_at_before", Kind::Text, "ISO 8601."),
+            argument("invalid_at_after", Kind::Text, "ISO 8601."),
+            argument("invalid_at_before", Kind::Text, "ISO 8601."),
             WAIT,
             CURSOR,
         ],
@@ -83,6 +85,25 @@ pub(super) const TOOLS: &[Tool] = &[
             renamed("max_episodes", &["last_n"], TEN, "How many."),
             WAIT,
             CURSOR,
+        ],
+    },
+    Tool {
+        which: Which::GetPassage,
+        name: "get_passage",
+        aliases: &[],
+        title: "Open a place",
+        description: "What was said around a line of a session, as recall names it.",
+        effect: Effect::Reads,
+        listed: true,
+        arguments: &[
+            argument("session_id", Kind::Needed, "Or an episode's uuid."),
+            argument("line", Kind::Count { default: 1, least: 1, most: u32::MAX }, "Of its transcript."),
+            unlisted("context", Kind::Count { default: 20, least: 0, most: 50 }, "Messages on either side."),
+            argument(
+                "budget_tokens",
+                Kind::Count { default: 1_200, least: 200, most: 20_000 },
+                "Length of the answer.",
+            ),
         ],
     },
     Tool {

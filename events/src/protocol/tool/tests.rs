@@ -14,6 +14,7 @@ fn the_tools_are_those_of_the_contract() {
         search_memory_nodes search_nodes | query! group_ids max_nodes=10 center_node_uuid entity_types wait=false cursor\n\
         search_memory_facts | query! group_ids max_facts=10 center_node_uuid edge_types valid_at_after valid_at_before invalid_at_after invalid_at_before wait=false cursor\n\
         get_episodes | group_ids/group_id episode_uuids max_episodes/last_n=10 wait=false cursor\n\
+        get_passage | session_id! line=1 context=20 budget_tokens=1200\n\
         get_handoff | project\n\
         timeline | project since limit=20 cursor\n\
         fix | error! project\n\

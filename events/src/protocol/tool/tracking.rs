@@ -22,7 +22,7 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "session_tracking_list_unindexed",
         aliases: &[],
         title: "List unindexed",
-        description: "Sessions whose latest content is not indexed yet; the next search does that by itself.",
+        description: "Sessions whose latest content is not indexed yet; any search does that.",
         effect: Effect::Reads,
         listed: true,
         arguments: &[
@@ -35,7 +35,7 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "session_tracking_sync_history",
         aliases: &[],
         title: "Index history",
-        description: "Indexes past sessions now; with dry_run, the default, only counts what that would be and cost.",
+        description: "Indexes past sessions now; with dry_run, the default, only counts them and the cost.",
         effect: Effect::Adds,
         listed: true,
         arguments: &[
@@ -54,7 +54,7 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "session_tracking_status",
         aliases: &["get_session_tracking_status"],
         title: "Tracking status",
-        description: "Whether sessions are tracked and which are open; with an id, everything known of that session.",
+        description: "Whether sessions are tracked and which are open; with an id, all of that session.",
         effect: Effect::Reads,
         listed: true,
         arguments: &[argument("session_id", Kind::Text, "Without it all open ones.")],
