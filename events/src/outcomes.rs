@@ -8,12 +8,15 @@
 //! What nobody can know is unknown: neither a failure nor a success. A program whose exit code a pipe hides, or that shares
 //! it with others, counts apart from those that ended by themselves, unless its output says how it went. Of fewer than [`TOO_FEW`] outcomes nothing is claimed.
 
+mod account;
 mod blame;
+mod copied;
 mod drawing;
 mod fix;
 mod how;
 mod likeness;
 mod patterns;
+mod pieces;
 mod place;
 mod rate;
 mod retry;
@@ -25,18 +28,20 @@ mod touched;
 mod trouble;
 
 pub use blame::{blame, former as blame_former, keys as blame_keys};
+pub use copied::once;
 pub use drawing::{Format, draw};
 pub use fix::{Asked, fix};
 pub use how::{how, keys as how_keys};
 pub use patterns::patterns;
+pub use pieces::Pieces;
 
 use std::collections::BTreeSet;
 
 use crate::conversation::Item;
-use crate::digest::{Attempt, Episode, attempts};
+use crate::digest::Episode;
 use crate::graph::Surroundings;
 use crate::record::Timestamp;
-use crate::schema::outcomes::{OUTCOMES_VERSION, Outcomes};
+use crate::schema::outcomes::Outcomes;
 
 /// Most programs of one session.
 pub const MAX_COMMANDS: usize = 120;
@@ -58,6 +63,8 @@ pub const MAX_FILES: usize = 300;
 pub const MAX_DECISIONS: usize = 60;
 /// Most renamed files of one session, the last ones.
 pub const MAX_MOVES: usize = 100;
+/// Most calls of one session that are kept one by one, the first ones: what a fork has copied beyond them counts twice.
+pub const MAX_CALLS: usize = 2_000;
 /// Of fewer known outcomes no rate is told.
 pub const TOO_FEW: u32 = 3;
 
@@ -77,23 +84,17 @@ pub struct Witness {
     pub at: Option<Timestamp>,
     /// What it tried.
     pub outcomes: Outcomes,
+    /// Its calls one by one, as they are stored: [`decode_calls`](crate::schema::outcomes::decode_calls).
+    pub calls: String,
 }
 
 /// What a session tried and how it went. Total and deterministic; linear in the items but for failures, each of which is
-/// followed over at most 2,000 later calls. Every list is bounded, and what is beyond the bounds is counted.
+/// followed over at most 2,000 later calls. Every list is bounded, and what is beyond the bounds is counted. For what is too
+/// long to be held see [`Pieces`].
 pub fn outcomes(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Outcomes {
-    let mut all: Vec<Attempt<'_>> = Vec::new();
-    attempts(items, |attempt| all.push(attempt));
-    let mut left_out = u32::try_from(episode.left_out).unwrap_or(u32::MAX);
-    let mut bounded = |count: usize| left_out = left_out.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
-    let commands = run::commands(&all, &mut bounded);
-    let troubles = trouble::troubles(&all, episode, at, &mut bounded);
-    let retries = retry::retries(&all, &mut bounded);
-    let sequences = sequence::sequences(&all, &mut bounded);
-    let files = touched::files(episode, at, &mut bounded);
-    let moves = touched::moves(&all, episode, at, &mut bounded);
-    let decisions = touched::decisions(&all, episode, at, &mut bounded);
-    Outcomes { v: OUTCOMES_VERSION, commands, troubles, retries, sequences, files, moves, decisions, left_out }
+    let mut account = account::Account::default();
+    account.take(items, episode, at);
+    account.finish()
 }
 
 /// The keys by which a session's outcomes are found: its programs; the last parts of the files that it read, changed,

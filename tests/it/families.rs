@@ -155,3 +155,44 @@ fn subagents_are_related_counted_apart_and_not_listed() {
     assert_eq!((&beside["sessions"], &beside["total"]["messages"]), (&1.into(), &2.into()), "{beside}");
     assert_eq!(relations(&world, "agent-a1b2c3d"), [format!("spawned_by {}", id(1))]);
 }
+
+#[test]
+fn what_a_fork_repeats_was_run_once() {
+    let world = World::new();
+    let mut base = world.transcript("-work-base", &id(1)).minutes_ago(90);
+    base.prompt("make the zebra tests pass");
+    let broken = "Exit code 101\nerror[E0382]: borrow of moved value: `token`";
+    for run in 0..4 {
+        let call = format!("b{run}");
+        base.call(&call, "Bash", json!({"command": "cargo test"})).result(&call, broken, true);
+    }
+    world.close(&id(1));
+    let mut fork = fork(&world, &base, &id(2), |_| {}).minutes_ago(10);
+    let edit = json!({"file_path": "/srv/base/src/token.rs", "old_string": "a", "new_string": "b"});
+    fork.prompt("go on").call("f1", "Edit", edit).result("f1", "The file has been updated.", false);
+    fork.call("f2", "Bash", json!({"command": "cargo test"})).result("f2", "test result: ok. 4 passed", false);
+    fork.reply("They pass.");
+    world.close(&id(2));
+    let told = |command: &str| {
+        let how = world.json(&["how", command]);
+        ["count", "ok", "failed", "sessions"].map(|field| how[field].as_u64().unwrap_or(0))
+    };
+    assert_eq!(told("cargo test"), [5, 1, 4, 2]);
+    let fix = world.json(&["fix", "borrow of moved value: `token`"]);
+    let found = &fix["matches"][0];
+    assert_eq!(
+        (&found["seen"], &found["resolved"], &found["unresolved"]),
+        (&json!(4), &json!(1), &json!(null)),
+        "{fix}"
+    );
+    assert_eq!(
+        (&found["fixes"][0]["session_id"], &found["fixes"][0]["files"][0]),
+        (&json!(id(2)), &json!("src/token.rs"))
+    );
+    let patterns = world.json(&["patterns"]);
+    assert_eq!(patterns["retry_loops"][0]["failures"], 4, "{patterns}");
+    assert_eq!(patterns["retry_loops"][0]["loops"], 1, "{patterns}");
+    // The elder's word counts for both only as long as it is heard.
+    world.ok(&["forget", &id(1), "--yes"]);
+    assert_eq!(told("cargo test"), [5, 1, 4, 1]);
+}

@@ -421,8 +421,9 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let follows = state.signals.follows.as_ref().map(|follows| &follows.session);
         let surroundings = Surroundings { session, group, project, parent: state.parent(), follows };
         let graph = graph::graph(items, &episode, &surroundings);
-        let outcomes = outcomes::outcomes(items, &episode, &surroundings);
+        let whole = (outline.left_out() == 0).then(|| outcomes::outcomes(items, &episode, &surroundings));
         outline.let_go();
+        let outcomes = whole.map_or_else(|| outline::outcomes(&conversation, surroundings), Ok)?;
         let titles = std::mem::take(&mut outline.titles).with_own(episode.is_titled);
         let (content, title) = (episode.content(), episode.title);
         let entry = Entry {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use baton_events::outcomes::{Witness, errors_text, keys};
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::schema::outcomes::{Outcomes, decode, encode};
+use baton_events::schema::outcomes::{Outcomes, decode_but_calls, encode};
 use tantivy::columnar::Column;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, TERMINATED, TantivyDocument, Term};
@@ -168,7 +168,7 @@ fn is_in(segment: &Segment, doc: u32, project: Option<&str>) -> bool {
 /// What a document says. One of another version says nothing.
 fn witness(snapshot: &Snapshot, candidate: &Candidate) -> Result<Option<Witness>, Error> {
     let document: TantivyDocument = snapshot.searcher.doc(candidate.address)?;
-    let Some(outcomes) = decode(text(&document, snapshot.fields.outcomes)) else { return Ok(None) };
+    let Some((outcomes, calls)) = decode_but_calls(text(&document, snapshot.fields.outcomes)) else { return Ok(None) };
     let segment = snapshot.segments.get(candidate.address.segment_ord as usize);
     let place = segment.and_then(|segment| {
         let number = segment.place.first(candidate.address.doc_id)?;
@@ -180,5 +180,6 @@ fn witness(snapshot: &Snapshot, candidate: &Candidate) -> Result<Option<Witness>
         title: text(&document, snapshot.fields.title).to_owned(),
         at: (candidate.seen > i64::MIN).then_some(Timestamp(candidate.seen)),
         outcomes,
+        calls: calls.to_owned(),
     }))
 }

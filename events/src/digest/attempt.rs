@@ -28,6 +28,10 @@ pub(crate) struct Attempt<'a> {
     pub(crate) result_line: u64,
     /// When it ended.
     pub(crate) at: Option<Timestamp>,
+    /// The id of the call's record, and the call's time: a copy in another file has the same.
+    pub(crate) uuid: Option<&'a str>,
+    /// See `uuid`.
+    pub(crate) begun_at: Option<Timestamp>,
     /// Which typed prompt it belongs to, from 0.
     pub(crate) round: usize,
     /// The call, and the working directory then.
@@ -58,7 +62,8 @@ pub(crate) fn attempts<'a>(items: &'a [Item], mut each: impl FnMut(Attempt<'a>))
     let timeline = Timeline::of(items, &Show::default());
     for (round, number) in timeline.rounds.iter().zip(0..) {
         for deed in timeline.deeds.get(round.deeds.clone()).unwrap_or_default() {
-            each(attempt(deed, number));
+            let uuid = items.get(deed.began).and_then(|item| item.uuid.as_deref());
+            each(Attempt { uuid, ..attempt(deed, number) });
         }
     }
 }
@@ -98,6 +103,8 @@ fn attempt<'a>(deed: &Deed<'a>, round: usize) -> Attempt<'a> {
         line: deed.line,
         result_line: deed.result_line,
         at: deed.result_at,
+        uuid: None,
+        begun_at: deed.at,
         round,
         call: deed.call,
         cwd: deed.cwd,

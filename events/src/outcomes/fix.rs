@@ -169,6 +169,7 @@ impl<'a> Known<'a> {
                     };
                 }
             }
+            None if trouble.mended_by_fork => {}
             None if trouble.unsure => self.unsure += 1,
             None => {
                 let (text, session_id) = (trouble.text.clone(), witness.session.clone());

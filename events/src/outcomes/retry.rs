@@ -8,6 +8,8 @@ use crate::schema::outcomes::{Ended, Retry, millis};
 
 /// Failures in a row that make it worth telling.
 const IN_A_ROW: u32 = 3;
+/// Runs of failures that are held at a time, ended ones and others each.
+const MAX_HELD: usize = 2_000;
 
 /// A run of failures that goes on.
 #[derive(Default)]
@@ -17,60 +19,79 @@ struct Row {
     edits: u32,
 }
 
-/// Runs of failures in transcript order. What ended nobody knows how neither makes nor breaks one.
-pub(super) fn retries(attempts: &[Attempt<'_>], left_out: &mut impl FnMut(usize)) -> Vec<Retry> {
-    let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
-    let mut found: Vec<Retry> = Vec::new();
-    let mut edits = 0;
-    for attempt in attempts {
+/// Runs of failures, as a session's calls come. What ended nobody knows how neither makes nor breaks one. Bounded: of too
+/// many the shortest are let go, and counted.
+#[derive(Default)]
+pub(super) struct Retries {
+    rows: BTreeMap<String, Row>,
+    found: Vec<Retry>,
+    edits: u32,
+    left_out: usize,
+}
+
+impl Retries {
+    /// Takes the next call.
+    pub(super) fn push(&mut self, attempt: &Attempt<'_>) {
         match &attempt.what {
             What::Command { ran, .. } => {
                 for program in ran.iter().filter(|program| run::counts(program)) {
-                    step(&mut rows, &mut found, &program.name, run::ended(attempt.ended, program), attempt, edits);
+                    self.step(&program.name, run::ended(attempt.ended, program), attempt);
                 }
             }
-            What::Edit(_) | What::Other(_) => step(&mut rows, &mut found, attempt.tool, attempt.ended, attempt, edits),
+            What::Edit(_) | What::Other(_) => self.step(attempt.tool, attempt.ended, attempt),
             What::Read(_) => {}
         }
-        edits += u32::from(matches!(attempt.what, What::Edit(_)) && attempt.ended == Ended::Ok);
+        let edited = matches!(attempt.what, What::Edit(_)) && attempt.ended == Ended::Ok;
+        self.edits = self.edits.saturating_add(u32::from(edited));
+        if self.found.len() > MAX_HELD {
+            self.shorten();
+        }
     }
-    found.extend(rows.into_values().map(|row| row.retry).filter(|retry| retry.times >= IN_A_ROW));
-    found.sort_by(|a, b| (a.line, &a.what).cmp(&(b.line, &b.what)));
-    left_out(found.len().saturating_sub(MAX_RETRIES));
-    // The longest are kept.
-    if found.len() > MAX_RETRIES {
-        found.sort_by_key(|retry| std::cmp::Reverse(retry.times));
-        found.truncate(MAX_RETRIES);
-        found.sort_by(|a, b| (a.line, &a.what).cmp(&(b.line, &b.what)));
-    }
-    found
-}
 
-fn step<'a>(
-    rows: &mut BTreeMap<&'a str, Row>,
-    found: &mut Vec<Retry>,
-    what: &'a str,
-    ended: Ended,
-    attempt: &Attempt<'_>,
-    edits: u32,
-) {
-    match ended {
-        Ended::Failed => {
-            let row = rows.entry(what).or_default();
-            if row.retry.times == 0 {
-                row.retry = Retry { what: what.to_owned(), line: attempt.result_line, ..Retry::default() };
-                row.edits = edits;
-            }
-            row.retry.times = row.retry.times.saturating_add(1);
-            row.retry.edits = edits - row.edits;
-            row.retry.error.clone_from(&attempt.error);
-            (row.retry.to, row.retry.at) = (attempt.result_line, millis(attempt.at));
+    /// Runs of failures in transcript order.
+    pub(super) fn finish(mut self, left_out: &mut impl FnMut(usize)) -> Vec<Retry> {
+        let open = std::mem::take(&mut self.rows).into_values().map(|row| row.retry);
+        self.found.extend(open.filter(|retry| retry.times >= IN_A_ROW));
+        self.shorten();
+        left_out(self.left_out);
+        self.found
+    }
+
+    /// Keeps the longest, in transcript order.
+    fn shorten(&mut self) {
+        let found = &mut self.found;
+        found.sort_by(|a, b| (a.line, &a.what).cmp(&(b.line, &b.what)));
+        if found.len() > MAX_RETRIES {
+            self.left_out += found.len() - MAX_RETRIES;
+            found.sort_by_key(|retry| std::cmp::Reverse(retry.times));
+            found.truncate(MAX_RETRIES);
+            found.sort_by(|a, b| (a.line, &a.what).cmp(&(b.line, &b.what)));
         }
-        Ended::Ok => {
-            if let Some(row) = rows.remove(what).filter(|row| row.retry.times >= IN_A_ROW) {
-                found.push(Retry { resolved: true, ..row.retry });
+    }
+
+    fn step(&mut self, what: &str, ended: Ended, attempt: &Attempt<'_>) {
+        match ended {
+            Ended::Failed => {
+                if !self.rows.contains_key(what) {
+                    if self.rows.len() >= MAX_HELD {
+                        self.left_out += 1;
+                        return;
+                    }
+                    let retry = Retry { what: what.to_owned(), line: attempt.result_line, ..Retry::default() };
+                    self.rows.insert(what.to_owned(), Row { retry, edits: self.edits });
+                }
+                let Some(row) = self.rows.get_mut(what) else { return };
+                row.retry.times = row.retry.times.saturating_add(1);
+                row.retry.edits = self.edits.saturating_sub(row.edits);
+                row.retry.error.clone_from(&attempt.error);
+                (row.retry.to, row.retry.at) = (attempt.result_line, millis(attempt.at));
             }
+            Ended::Ok => {
+                if let Some(row) = self.rows.remove(what).filter(|row| row.retry.times >= IN_A_ROW) {
+                    self.found.push(Retry { resolved: true, ..row.retry });
+                }
+            }
+            Ended::Denied | Ended::Interrupted | Ended::Unknown => {}
         }
-        Ended::Denied | Ended::Interrupted | Ended::Unknown => {}
     }
 }

@@ -10,19 +10,38 @@ use crate::digest::{Show, digest};
 use crate::record::SessionId;
 use crate::schema::outcomes::{Ended, Tally, decode, encode};
 
-/// A session as a test writes it: one item a line.
+/// A session as a test writes it: one item a line. Its records have ids that begin with a word, or none.
 #[derive(Default)]
-struct Script(Vec<Item>);
+pub(super) struct Script(Vec<Item>, Option<&'static str>);
 
 impl Script {
     fn say(mut self, body: Body) -> Self {
         let line = self.0.len() as u64 + 1;
         let at = Some(Timestamp(1_773_480_000_000 + line as i64 * 1000));
-        self.0.push(Item { line, at, uuid: None, message: None, sidechain: false, body });
+        let uuid = self.1.map(|word| format!("{word}{line}").into());
+        self.0.push(Item { line, at, uuid, message: None, sidechain: false, body });
         self
     }
 
-    fn prompt(self, text: &str) -> Self {
+    /// With ids of its records from here on.
+    pub(super) fn of_records(self) -> Self {
+        Self(self.0, Some("r"))
+    }
+
+    /// With other ids from here on.
+    pub(super) fn forked(self) -> Self {
+        Self(self.0, Some("fork"))
+    }
+
+    /// All of it some seconds later.
+    pub(super) fn later(mut self, seconds: i64) -> Self {
+        for item in &mut self.0 {
+            item.at = item.at.map(|at| Timestamp(at.0 + seconds * 1000));
+        }
+        self
+    }
+
+    pub(super) fn prompt(self, text: &str) -> Self {
         self.say(Body::Prompt { text: text.to_owned() })
     }
 
@@ -48,11 +67,11 @@ impl Script {
         }))
     }
 
-    fn ok(self, line: &str) -> Self {
+    pub(super) fn ok(self, line: &str) -> Self {
         self.call("Bash", "command", line, Outcome::Ok, "")
     }
 
-    fn fails(self, line: &str, error: &str) -> Self {
+    pub(super) fn fails(self, line: &str, error: &str) -> Self {
         self.call("Bash", "command", line, Outcome::Failed, error)
     }
 
@@ -66,7 +85,7 @@ impl Script {
         script
     }
 
-    fn edit(self, path: &str) -> Self {
+    pub(super) fn edit(self, path: &str) -> Self {
         self.call("Edit", "file_path", path, Outcome::Ok, "")
     }
 
@@ -87,18 +106,19 @@ impl Script {
         outcomes
     }
 
-    fn witness(&self, session: &str, project: &str) -> Witness {
+    pub(super) fn witness(&self, session: &str, project: &str) -> Witness {
         Witness {
             session: session.to_owned(),
             project: Some(project.to_owned()),
             title: format!("title of {session}"),
             at: Some(Timestamp(1_773_480_000_000)),
+            calls: encode(&self.outcomes_in(project)).lines().nth(1).unwrap_or_default().to_owned(),
             outcomes: self.outcomes_in(project),
         }
     }
 }
 
-const MOVED: &str = "error[E0382]: borrow of moved value: `token`";
+pub(super) const MOVED: &str = "error[E0382]: borrow of moved value: `token`";
 
 #[test]
 fn runs_are_counted_by_program_and_line() {
@@ -167,7 +187,7 @@ fn a_failure_is_followed_to_what_made_it_go_away() {
     assert_eq!(found.unresolved, None);
 }
 
-fn fix_of(asked: &str, witnesses: &[Witness]) -> crate::protocol::answer::Fix {
+pub(super) fn fix_of(asked: &str, witnesses: &[Witness]) -> crate::protocol::answer::Fix {
     fix(&Asked::read(asked), witnesses, 3)
 }
 

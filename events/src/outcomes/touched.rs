@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::{MAX_DECISIONS, MAX_FILES, MAX_MOVES};
 use crate::digest::{Attempt, Episode, What};
 use crate::graph::{Surroundings, file_name, renames};
 use crate::schema::outcomes::{Decided, Ended, File, Move, Said, millis};
@@ -15,10 +14,9 @@ const MAX_WORD_BYTES: usize = 200;
 /// Longest ending of a file's name, in bytes.
 const MAX_ENDING_BYTES: usize = 10;
 
-/// Files by path: what was changed before what was read.
-pub(super) fn files(episode: &Episode, at: &Surroundings<'_>, left_out: &mut impl FnMut(usize)) -> Vec<File> {
+/// Takes note of the files of an episode, by path.
+pub(super) fn note_files(files: &mut BTreeMap<String, File>, episode: &Episode, at: &Surroundings<'_>) {
     let cwd = episode.cwd.as_deref();
-    let mut files: BTreeMap<String, File> = BTreeMap::new();
     for change in &episode.files_modified {
         let file = files.entry(file_name(&change.path, cwd, at)).or_default();
         file.line = if file.changed { file.line.min(change.line) } else { change.line };
@@ -33,21 +31,20 @@ pub(super) fn files(episode: &Episode, at: &Surroundings<'_>, left_out: &mut imp
             file.line = reading.line;
         }
     }
+}
+
+/// The files, at most so many: what was changed before what was read.
+pub(super) fn files(files: BTreeMap<String, File>, most: usize, left_out: &mut impl FnMut(usize)) -> Vec<File> {
     let mut files: Vec<File> =
         files.into_iter().filter(|(path, _)| !path.is_empty()).map(|(path, file)| File { path, ..file }).collect();
     files.sort_by_key(|file| (!file.changed, std::cmp::Reverse(file.read)));
-    left_out(files.len().saturating_sub(MAX_FILES));
-    files.truncate(MAX_FILES);
+    left_out(files.len().saturating_sub(most));
+    files.truncate(most);
     files
 }
 
 /// The files that were renamed, in transcript order.
-pub(super) fn moves(
-    attempts: &[Attempt<'_>],
-    episode: &Episode,
-    at: &Surroundings<'_>,
-    left_out: &mut impl FnMut(usize),
-) -> Vec<Move> {
+pub(super) fn moves(attempts: &[Attempt<'_>], episode: &Episode, at: &Surroundings<'_>) -> Vec<Move> {
     let cwd = episode.cwd.as_deref();
     let mut moves: Vec<Move> = Vec::new();
     for attempt in attempts.iter().filter(|attempt| attempt.ended == Ended::Ok) {
@@ -62,19 +59,11 @@ pub(super) fn moves(
     // What lies outside of the project is no concern of it.
     let outside = |path: &str| path.starts_with(['/', '~']) || path.starts_with("..");
     moves.retain(|one| one.from != one.to && !(outside(&one.from) && outside(&one.to)));
-    let excess = moves.len().saturating_sub(MAX_MOVES);
-    left_out(excess);
-    moves.drain(..excess);
     moves
 }
 
 /// The decisions that name a file, or stand between two prompts with the change of a few.
-pub(super) fn decisions(
-    attempts: &[Attempt<'_>],
-    episode: &Episode,
-    at: &Surroundings<'_>,
-    left_out: &mut impl FnMut(usize),
-) -> Vec<Decided> {
+pub(super) fn decisions(attempts: &[Attempt<'_>], episode: &Episode, at: &Surroundings<'_>) -> Vec<Decided> {
     let cwd = episode.cwd.as_deref();
     let turn = |line: u64| episode.prompts.partition_point(|prompt| prompt.line <= line);
     let mut of_turn: BTreeMap<usize, Vec<String>> = BTreeMap::new();
@@ -97,9 +86,6 @@ pub(super) fn decisions(
             decisions.push(Decided { said, files });
         }
     }
-    let excess = decisions.len().saturating_sub(MAX_DECISIONS);
-    left_out(excess);
-    decisions.drain(..excess);
     decisions
 }
 

@@ -12,6 +12,8 @@ use crate::schema::outcomes::{Ended, Fix, Tried, Trouble, millis};
 
 /// Most calls behind a failure that are looked through for what was done about it.
 const MAX_FOLLOWED: usize = 2_000;
+/// Most later failures of which a failure keeps the lines.
+const MAX_AGAIN: usize = 40;
 
 /// The failures of a session in transcript order.
 pub(super) fn troubles(
@@ -124,6 +126,9 @@ impl Reader<'_> {
                     if error_name(&attempt.error) == trouble.error {
                         let new = counted.insert((trouble.error.clone(), attempt.result_line));
                         trouble.times = trouble.times.saturating_add(u32::from(new));
+                        if new && trouble.again.len() < MAX_AGAIN {
+                            trouble.again.push(attempt.result_line);
+                        }
                         (trouble.last_line, trouble.last_at) = (attempt.result_line, millis(attempt.at));
                     }
                     trouble.unsure = false;

@@ -1,14 +1,19 @@
-//! The stored shape of what a session tried and how it went: one JSON object in the memory.
+//! The stored shape of what a session tried and how it went: one JSON object in the memory, and behind it, on a line of its
+//! own, its calls one by one, which are read only where a fork may have copied some.
 //!
 //! The memory is made anew from the log whenever its version changes, so this shape needs no upcasters: what is of another
 //! version is not read. Numbers that are 0 and texts that are empty are left out.
+
+mod calls;
+
+pub use calls::{Calls, Kind, Row};
 
 use serde::{Deserialize, Serialize};
 
 use crate::record::Timestamp;
 
 /// Version of this shape.
-pub const OUTCOMES_VERSION: u32 = 2;
+pub const OUTCOMES_VERSION: u32 = 3;
 
 /// What a session tried and how it went; see [`outcomes`](crate::outcomes).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +45,13 @@ pub struct Outcomes {
     /// Entries of all lists beyond their bounds.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u32,
+    /// The mark of the first call that has one, see [`Row::mark`]; 0 without any. A fork copies from the beginning, so the
+    /// sessions of a family have the same.
+    #[serde(skip_serializing_if = "is_none_line")]
+    pub family: u64,
+    /// The first calls.
+    #[serde(skip)]
+    pub calls: Calls,
 }
 
 /// How a call ended.
@@ -205,6 +217,9 @@ pub struct Trouble {
     pub at: Option<i64>,
     /// How often it failed so before it was gone, without what an earlier entry has counted.
     pub times: u32,
+    /// Transcript lines of the later ones that it counts; not of all, if they are many.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub again: Vec<u64>,
     /// Transcript line of the last such result, where it is another.
     #[serde(skip_serializing_if = "is_none_line")]
     pub last_line: u64,
@@ -214,6 +229,9 @@ pub struct Trouble {
     /// Whether the same ran again behind the last failure, and nobody knows how that ended.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unsure: bool,
+    /// Whether a fork mended what failed here: never stored.
+    #[serde(skip)]
+    pub mended_by_fork: bool,
     /// What was changed, and failed all the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
@@ -365,13 +383,32 @@ pub fn millis(at: Option<Timestamp>) -> Option<i64> {
     at.map(|at| at.0)
 }
 
-/// One line of JSON. Equal outcomes give equal lines.
+/// Two lines of JSON: the outcomes, and the calls if there are any. Equal outcomes give equal lines.
 pub fn encode(outcomes: &Outcomes) -> String {
     // Strings, numbers and lists of them can always be written.
-    serde_json::to_string(outcomes).unwrap_or_default()
+    let mut text = serde_json::to_string(outcomes).unwrap_or_default();
+    if !outcomes.calls.rows.is_empty() {
+        text.push('\n');
+        text.push_str(&serde_json::to_string(&outcomes.calls).unwrap_or_default());
+    }
+    text
 }
 
 /// What [`encode`] wrote; `None` for anything else and for another version.
 pub fn decode(json: &str) -> Option<Outcomes> {
-    serde_json::from_str::<Outcomes>(json).ok().filter(|outcomes| outcomes.v == OUTCOMES_VERSION)
+    let (outcomes, calls) = decode_but_calls(json)?;
+    Some(Outcomes { calls: decode_calls(calls), ..outcomes })
+}
+
+/// What [`encode`] wrote without the calls, and what [`decode_calls`] reads them from; `None` for anything else and for
+/// another version.
+pub fn decode_but_calls(json: &str) -> Option<(Outcomes, &str)> {
+    let (outcomes, calls) = json.split_once('\n').unwrap_or((json, ""));
+    let outcomes = serde_json::from_str::<Outcomes>(outcomes).ok().filter(|known| known.v == OUTCOMES_VERSION)?;
+    Some((outcomes, calls))
+}
+
+/// The calls; none of what is no such line.
+pub fn decode_calls(json: &str) -> Calls {
+    serde_json::from_str(json).unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use baton_events::outcomes::Witness;
+use baton_events::outcomes::{self, Witness};
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Caller, Failure, answer, code};
 use baton_events::record::SessionId;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::search::{Ready, asking, ready};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
-use crate::gateway::{Services, lazy, resolve, shown, titles};
+use crate::gateway::{Services, family, lazy, resolve, shown, titles};
 use crate::memory::{By, Searcher, WitnessQuery};
 use crate::settings::Settings;
 
@@ -47,13 +47,14 @@ pub(super) struct Heard {
 }
 
 impl Court {
-    /// What sessions tried, of at most `limit` of them.
+    /// What sessions tried, of at most `limit` of them; what a fork has copied is heard once, from its elder.
     pub(super) fn hear(&self, by: By<'_>, project: Option<&str>, limit: usize) -> Result<Heard, Failure> {
         let exclude = |id: &str| shown::hidden(&self.table, &self.settings, &[], id);
         let query = WitnessQuery { by, project, exclude: &exclude, limit };
-        let heard =
+        let mut heard =
             self.searcher.witnesses(&query).map_err(|error| internal("what was tried is not readable", error))?;
         let read = u32::try_from(heard.found.len()).unwrap_or(u32::MAX);
+        outcomes::once(&mut heard.found, &|one, other| family::elder(&self.table, one, other));
         Ok(Heard { witnesses: heard.found, read, more: u32::try_from(heard.more).unwrap_or(u32::MAX) })
     }
 }

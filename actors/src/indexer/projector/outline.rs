@@ -5,7 +5,10 @@ use std::convert::Infallible;
 
 use baton_events::conversation::{Body, Item, Link, Meta};
 use baton_events::digest::Abridged;
+use baton_events::graph::Surroundings;
+use baton_events::outcomes::Pieces;
 use baton_events::record::{SessionId, Timestamp};
+use baton_events::schema::outcomes::Outcomes;
 use baton_events::turns::{Stream, Unit};
 use baton_events::withdrawn::Withdrawn;
 
@@ -101,6 +104,16 @@ impl Outline {
             _ => self.ended_at = self.ended_at.max(item.at),
         }
     }
+}
+
+/// What was tried in a conversation of which a digest holds only a part: every call of it counts.
+pub(super) fn outcomes(conversation: &Conversation, at: Surroundings<'_>) -> Result<Outcomes, memory::Error> {
+    let mut pieces = Pieces::of(at);
+    conversation.each(|item| {
+        pieces.push(item.clone());
+        Ok::<_, memory::Error>(())
+    })?;
+    Ok(pieces.finish())
 }
 
 /// The units of a conversation, made as they are asked for.
