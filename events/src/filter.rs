@@ -11,17 +11,19 @@ pub mod input;
 pub(crate) mod media;
 pub mod result;
 
+mod made;
 mod recall;
 mod telling;
 mod verdict;
 
+pub(crate) use made::Printed;
 pub use recall::without_recall;
 pub(crate) use telling::telling_line;
 pub(crate) use verdict::Verdict;
 
 /// Version of all rules that decide what an item says: this module, redaction, and what the readers keep. Content
 /// hashes of different versions are not compared.
-pub const FILTER_VERSION: u32 = 4;
+pub const FILTER_VERSION: u32 = 5;
 
 /// Longest value of a call's parameter, in characters; a longer one is cut to this head and a mark.
 pub const MAX_VALUE_CHARS: usize = 200;

@@ -4,6 +4,7 @@ use crate::conversation::{Edit, Outcome, ToolResult};
 use crate::transcript::json::{Text, Value};
 use crate::transcript::open_calls::OpenCall;
 
+use super::made::Printed;
 use super::media::{self, Media};
 use super::telling::telling_line;
 use super::verdict::Verdict;
@@ -174,10 +175,12 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
     let error = failed.then(|| complaint(&output.whole_words(ERROR_HEAD_BYTES))).flatten();
     let said = match outcome {
         Outcome::Ok if watches => watched(&lead, exit_code, output.size()),
-        Outcome::Ok => format!("{}{}", success(call, &lead, output), verdict(call, output)),
+        Outcome::Ok => format!("{}{}", success(call, &lead, output), says(call, output, true)),
         Outcome::Failed => {
             let how = exit_code.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}"));
-            error.as_ref().map_or(how.clone(), |line| format!("{how}, {line}"))
+            // What was made before the rest of the line failed is made.
+            let made = || says(call, output, false);
+            error.as_ref().map_or(how.clone(), |line| format!("{how}, {line}{}", made()))
         }
         Outcome::Denied => "denied".to_owned(),
         Outcome::Interrupted => "interrupted".to_owned(),
@@ -246,13 +249,26 @@ fn success(call: Option<&OpenCall>, head: &str, output: &Output<'_>) -> String {
     if seen.is_empty() { format!("{said}{meaning}") } else { format!("{said}{meaning}, {seen}") }
 }
 
-/// What the output of a command line says of how it went, where its exit code may be another program's.
-fn verdict(call: Option<&OpenCall>, output: &Output<'_>) -> String {
-    let is_shared = |call: &&OpenCall| call.target.contains(['|', ';', '&']) || call.target.ends_with('…');
-    if call.filter(|call| SHELLS.contains(&call.name.as_str())).filter(is_shared).is_none() {
-        return String::new();
+/// What the output of a command line says: what git has made, and how it went where its exit code may be another program's.
+fn says(call: Option<&OpenCall>, output: &Output<'_>, went_well: bool) -> String {
+    let Some(call) = call.filter(|call| SHELLS.contains(&call.name.as_str())) else { return String::new() };
+    let is_cut = call.target.ends_with('…');
+    let makes = is_cut || call.target.contains("git ") || call.target.contains("gh ");
+    let is_shared = went_well && (is_cut || call.target.contains(['|', ';', '&']));
+    let end = (makes || is_shared).then(|| end(output)).flatten();
+    let Some(end) = end else { return String::new() };
+    let mut said = String::new();
+    if makes {
+        Printed::of(&end).iter().for_each(|made| said.push_str(&made.told()));
     }
-    // From a line end on: half a key is no longer known for one.
+    if is_shared {
+        said.extend(Verdict::of(&end).map(|verdict| verdict.told()));
+    }
+    said
+}
+
+/// The end of an output as it is kept, without colours, from a line end on: half a key is no longer known for one.
+fn end(output: &Output<'_>) -> Option<String> {
     let end = match &output.spilled {
         Some(whole) if whole.len() > VERDICT_BYTES => {
             let start = whole.bytes().skip(whole.len() - VERDICT_BYTES).position(|byte| byte == b'\n');
@@ -261,8 +277,7 @@ fn verdict(call: Option<&OpenCall>, output: &Output<'_>) -> String {
         Some(whole) => whole.clone(),
         None => output.last_text().map_or_else(String::new, |text| text.tail(VERDICT_BYTES).decode().into_owned()),
     };
-    let clean = super::kept(&super::without_colours(&end));
-    clean.and_then(|clean| Verdict::of(&clean)).map_or_else(String::new, |said| said.told())
+    super::kept(&super::without_colours(&end))
 }
 
 /// Images and documents in a result: `image, 34 KB`, `2 images, 80 KB`.

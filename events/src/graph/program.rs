@@ -1,6 +1,7 @@
 //! The programs of a command line: which entities it is, what it made, and what it moved.
 
 use crate::digest::{programs, without_filter_mark};
+use crate::filter::Printed;
 
 /// Longest body of a commit that is kept, in characters.
 const BODY_CHARS: usize = 260;
@@ -48,7 +49,7 @@ pub(super) fn made(line: &str) -> Vec<Made> {
     for program in programs(line) {
         let words: Vec<&str> = program.words.iter().map(String::as_str).collect();
         match words.as_slice() {
-            ["git", rest @ ..] if program.name == "git commit" => all.extend(commit(rest)),
+            ["git", rest @ ..] if program.name == "git commit" => all.extend(commit(rest, line)),
             ["git", "branch", "-d" | "-D" | "--delete", branches @ ..] => {
                 let branches = branches.iter().filter(|branch| is_plain(branch));
                 all.extend(branches.map(|branch| Made::BranchGone((*branch).to_owned())));
@@ -64,9 +65,44 @@ pub(super) fn made(line: &str) -> Vec<Made> {
     all
 }
 
+/// What a line makes, by what its output says: every commit that was printed, with the body that the line gives it. What
+/// nothing is printed of stays as the line tells it.
+pub(super) fn as_printed(mut told: Vec<Made>, line: &str, printed: Vec<Printed>) -> Vec<Made> {
+    let is_git = programs(line).iter().any(|program| program.name.starts_with("git ") && !program.looks);
+    let mut found = Vec::new();
+    for printed in printed {
+        match printed {
+            Printed::Commit { subject, .. } if is_git => {
+                let subject = super::gather::one_line(&subject, super::MAX_NAME_CHARS);
+                let body = told.iter().find_map(|made| match made {
+                    Made::Commit { subject: told, body } if *told == subject => Some(body.clone()),
+                    _ => None,
+                });
+                found.push(Made::Commit { subject, body: body.unwrap_or_default() });
+            }
+            Printed::PullRequest(page) if line.contains("gh pr create") => {
+                let named = told.iter().any(|made| matches!(made, Made::PullRequest { .. }));
+                let number = super::issue::of_page(&page).filter(|_| !named);
+                found.extend(number.map(|issue| Made::PullRequest { title: issue.name.into_owned() }));
+            }
+            _ => {}
+        }
+    }
+    if found.iter().any(|made| matches!(made, Made::Commit { .. })) {
+        told.retain(|made| !matches!(made, Made::Commit { .. }));
+    }
+    found.append(&mut told);
+    found
+}
+
 /// The value of a flag: `-m x`, `--message=x`, `-am x`.
 fn value<'w>(words: &[&'w str], flags: &[&str]) -> Option<&'w str> {
-    words.iter().enumerate().find_map(|(at, word)| {
+    values(words, flags).next()
+}
+
+/// All its values, in order.
+fn values<'w>(words: &[&'w str], flags: &[&str]) -> impl Iterator<Item = &'w str> {
+    words.iter().enumerate().filter_map(|(at, word)| {
         let long = flags.iter().find_map(|flag| word.strip_prefix(flag)?.strip_prefix('='));
         let short = |flag: &&str| {
             let letter = flag.strip_prefix('-').filter(|letter| letter.len() == 1);
@@ -79,17 +115,12 @@ fn value<'w>(words: &[&'w str], flags: &[&str]) -> Option<&'w str> {
     })
 }
 
-/// The message of a commit that is told in its command line.
-fn commit(words: &[&str]) -> Option<Made> {
-    let message = value(words, &["-m", "--message"])?;
-    let message = match message.strip_prefix("$(cat <<") {
-        // A here-document: between its first line and the word that ends it.
-        Some(document) => {
-            let (mark, text) = document.split_once('\n')?;
-            let mark = mark.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-            text.lines().take_while(|line| line.trim() != mark).collect::<Vec<_>>().join("\n")
-        }
-        None => message.to_owned(),
+/// The message of a commit that is told in its command line: of several, each is a paragraph.
+fn commit(words: &[&str], line: &str) -> Option<Made> {
+    let messages: Vec<String> = values(words, &["-m", "--message"]).filter_map(message).collect();
+    let message = match messages.is_empty() {
+        false => messages.join("\n\n"),
+        true => value(words, &["-F", "--file"]).filter(|file| *file == "-").and_then(|_| document(line))?,
     };
     let message = without_filter_mark(&message);
     let signed = |line: &&str| {
@@ -99,6 +130,29 @@ fn commit(words: &[&str]) -> Option<Made> {
     let subject = super::gather::one_line(lines.next()?, super::MAX_NAME_CHARS);
     let body = super::gather::one_line(&lines.collect::<Vec<_>>().join(" "), BODY_CHARS);
     (!subject.is_empty() && !subject.starts_with(['$', '`'])).then_some(Made::Commit { subject, body })
+}
+
+/// A message as it is given: as it stands, or as a here-document.
+fn message(given: &str) -> Option<String> {
+    match given.strip_prefix("$(cat <<") {
+        Some(document) => here(document),
+        None => Some(given.to_owned()),
+    }
+}
+
+/// What is given to the standard input of a line that commits.
+fn document(line: &str) -> Option<String> {
+    let (_, rest) = line.split_once("git commit")?;
+    let (before, document) = rest.split_once("<<")?;
+    (!before.contains('\n')).then(|| here(document)).flatten()
+}
+
+/// A here-document, behind its `<<`: between its first line and the word that ends it.
+fn here(document: &str) -> Option<String> {
+    let (first, text) = document.split_once('\n')?;
+    let mark = first.split([' ', ';', '&', '|', '>', ')']).find(|word| !word.is_empty())?;
+    let mark = mark.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    Some(text.lines().take_while(|line| line.trim() != mark).collect::<Vec<_>>().join("\n"))
 }
 
 /// A file that lies elsewhere, or nowhere.
@@ -219,9 +273,47 @@ mod tests {
         check("git commit -m \"Fix it\n\nMore of it\" && git branch -D old", &[("Fix it", "More of it"), ("-old", "")]);
         check("gh pr create --title \"Log in again\" --body x", &[("PR Log in again", "")]);
         check("git commit -m 'Fix it\n\nMore…[+92 chars #25d882bc]'", &[("Fix it", "More…")]);
+        check(
+            "git commit -m 'Fix it' -m 'Because it broke.' -m 'And more.'",
+            &[("Fix it", "Because it broke. And more.")],
+        );
+        check("git commit --amend -m 'Fix all of it'", &[("Fix all of it", "")]);
+        check(
+            "git add . && git commit -q -F - <<'EOF' && git push\nFix it\n\nMore of it.\nEOF\necho done",
+            &[("Fix it", "More of it.")],
+        );
+        check("git commit --file=- <<MSG\nFix it\nMSG", &[("Fix it", "")]);
         check("git commit --amend --no-edit", &[]);
         check("git commit -F message.txt", &[]);
+        check("git commit -F message.txt; cat <<E > x\nfoo\nE", &[]);
         check("git log -m x; git commit -m \"$MSG\"", &[]);
+    }
+
+    #[test]
+    fn what_git_says_is_surer_than_what_it_was_told() {
+        let check = |line: &str, text: &str, expected: &[&str]| {
+            let found: Vec<String> = as_printed(made(line), line, Printed::read(text))
+                .into_iter()
+                .map(|made| match made {
+                    Made::Commit { subject, body } => format!("{subject}|{body}"),
+                    Made::PullRequest { title } => format!("PR {title}"),
+                    Made::BranchGone(branch) => format!("-{branch}"),
+                })
+                .collect();
+            assert_eq!(found, expected, "{line:?}");
+        };
+        let said = "Bash x: ok, 2 lines, committed 1a2b3c4 Fix it";
+        check("git commit -F message.txt", said, &["Fix it|"]);
+        check("git commit", said, &["Fix it|"]);
+        check("git commit -m 'Fix it' -m 'More'", said, &["Fix it|More"]);
+        check("git commit -m 'fixit'", said, &["Fix it|"]);
+        check("git commit -qm 'Fix it'", "Bash x: ok, no output", &["Fix it|"]);
+        check("git cherry-pick abc && git branch -D old", said, &["Fix it|", "-old"]);
+        // Somebody else's words.
+        check("git log -1 && cat out", said, &[]);
+        check("gh pr create --fill", "Bash x: ok, 1 line, opened github.com/o/r/pull/12", &["PR #12"]);
+        check("gh pr create -t 'Log in'", "Bash x: ok, 1 line, opened github.com/o/r/pull/12", &["PR Log in"]);
+        check("gh pr view", "Bash x: ok, 1 line, opened github.com/o/r/pull/12", &[]);
     }
 
     #[test]

@@ -2,44 +2,48 @@
 
 use super::{Said, Walk, text};
 use crate::conversation::{Body, Item, Outcome};
+use crate::filter::Printed;
 use crate::graph::gather::Moment;
-use crate::graph::program::{Made, made};
+use crate::graph::program::{Made, as_printed, made};
 use crate::graph::{Label, Relation};
 
 /// Digits of a hash, at least and at most.
 const HASH_DIGITS: std::ops::RangeInclusive<usize> = 7..=40;
 
 impl Walk<'_> {
-    /// What commands made that succeeded.
+    /// What commands made: as their own output says, else as the line of one says that succeeded.
     pub(super) fn commits(&mut self, items: &[Item]) {
         for item in items {
             let Body::Result(result) = &item.body else { continue };
-            let Some((call, of)) = self.calls.get(&*result.id).copied().filter(|_| result.outcome == Outcome::Ok)
-            else {
-                continue;
-            };
+            let Some((call, of)) = self.calls.get(&*result.id).copied() else { continue };
             let Some(line) = text(call, "command").filter(|line| line.contains("git ") || line.contains("gh ")) else {
                 continue;
             };
-            for made in made(line) {
-                match made {
-                    Made::Commit { subject, body } => {
-                        let uuid = self.gather.mention(Label::Commit, &subject, &body, of, 1);
-                        let more = if body.is_empty() { String::new() } else { format!(". {body}") };
-                        self.of_session(Relation::Committed, uuid, &format!("committed \"{subject}\"{more}"), of);
-                    }
-                    Made::PullRequest { title } => {
-                        let uuid = self.gather.mention(Label::PullRequest, &title, "", of, 1);
-                        self.of_session(Relation::Opened, uuid, &format!("opened pull request \"{title}\""), of);
-                    }
-                    Made::BranchGone(branch) => {
-                        let Some(uuid) = self.gather.mention(Label::Branch, &branch, "", of, 1) else { continue };
-                        let gone = self.claim("branch", &branch, "gone");
-                        let fact = format!("{} deleted branch {branch}", self.name);
-                        let said = Said::of(Relation::Deleted, self.session, uuid).settling(gone);
-                        self.gather.say(said, &fact, of);
-                    }
-                }
+            let told = if result.outcome == Outcome::Ok { made(line) } else { Vec::new() };
+            for made in as_printed(told, line, Printed::read(&result.text)) {
+                self.made(made, of);
+            }
+        }
+    }
+
+    fn made(&mut self, made: Made, of: Moment) {
+        match made {
+            Made::Commit { subject, body } => {
+                let uuid = self.gather.mention(Label::Commit, &subject, &body, of, 1);
+                let more = if body.is_empty() { String::new() } else { format!(". {body}") };
+                self.of_session(Relation::Committed, uuid, &format!("committed \"{subject}\"{more}"), of);
+            }
+            Made::PullRequest { title } => {
+                let uuid = self.gather.mention(Label::PullRequest, &title, "", of, 1);
+                let told = if title.starts_with('#') { title } else { format!("\"{title}\"") };
+                self.of_session(Relation::Opened, uuid, &format!("opened pull request {told}"), of);
+            }
+            Made::BranchGone(branch) => {
+                let Some(uuid) = self.gather.mention(Label::Branch, &branch, "", of, 1) else { return };
+                let gone = self.claim("branch", &branch, "gone");
+                let fact = format!("{} deleted branch {branch}", self.name);
+                let said = Said::of(Relation::Deleted, self.session, uuid).settling(gone);
+                self.gather.say(said, &fact, of);
             }
         }
     }
