@@ -373,3 +373,72 @@ fn a_memory_begun_anew_knows_the_same() {
     world.stop();
     assert_eq!(memory(world.home()), maintained);
 }
+
+#[test]
+fn what_git_says_it_made_is_known_however_it_was_asked() {
+    let world = World::new();
+    let mut shop = world.transcript("-work-shop", &id(1)).in_directory("/srv/shop");
+    shop.prompt("commit it");
+    for (number, (line, output, failed)) in [
+        ("git commit -F message.txt", "[main 1a2b3c4] Teach the quokka to swim\n 1 file changed", false),
+        ("git commit", "hooks ok\n[main 2b3c4d5] Dry the quokka\n 2 files changed", false),
+        ("git add -A && git commit -q -F - <<'EOF'\nFeed the quokka\n\nIt is hungry.\nEOF", "", false),
+        ("git commit -m 'Comb the quokka' -m 'Its fur is wet.'", "[main 3c4d5e6] Comb the quokka", false),
+        ("git commit -m 'Wash it' && npm test", "Exit code 1\n[main 4d5e6f7] Wash it\nError: 3 failed", true),
+        ("git commit -m 'Never made'", "Exit code 1\nnothing to commit, working tree clean", true),
+        ("gh pr create --fill", "https://github.com/o/r/pull/12", false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let call = format!("c{number}");
+        shop.call(&call, "Bash", json!({"command": line})).result(&call, output, failed);
+    }
+    shop.reply("All is committed.");
+    world.close(&id(1));
+    let mut raw = Raw::greeted(&world);
+    let told = |raw: &mut Raw, relation: &str| {
+        let mut told: Vec<String> = facts(raw, json!({"query": "", "relations": [relation], "limit": 50}))
+            .iter()
+            .map(|fact| text(&fact["fact"]).split_once(' ').map_or(String::new(), |(_, said)| said.to_owned()))
+            .collect();
+        told.sort();
+        told
+    };
+    let expected = [
+        "00000001 committed \"Comb the quokka\". Its fur is wet.",
+        "00000001 committed \"Dry the quokka\"",
+        "00000001 committed \"Feed the quokka\". It is hungry.",
+        "00000001 committed \"Teach the quokka to swim\"",
+        "00000001 committed \"Wash it\"",
+    ];
+    assert_eq!(told(&mut raw, "COMMITTED"), expected);
+    assert_eq!(told(&mut raw, "OPENED"), ["00000001 opened pull request #12"]);
+    assert_eq!(world.found("teach quokka swim"), [id(1)]);
+}
+
+#[test]
+fn how_a_refused_command_is_to_be_run_is_a_preference() {
+    let world = World::new();
+    let refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file \
+                   edit, the new_string was NOT written to the file). The user provided the following reason for the \
+                   rejection:  ";
+    let mut shop = world.transcript("-work-shop", &id(1)).in_directory("/srv/shop");
+    shop.prompt("set it up");
+    for (number, (line, reason)) in
+        [("npm install", "use pnpm"), ("rm -rf build", "use the other folder"), ("make all", "not now, please")]
+            .into_iter()
+            .enumerate()
+    {
+        let call = format!("c{number}");
+        shop.call(&call, "Bash", json!({"command": line})).result(&call, &format!("{refusal}{reason}"), true);
+    }
+    shop.reply("As you like.");
+    world.close(&id(1));
+    let mut raw = Raw::greeted(&world);
+    let prefers = facts(&mut raw, json!({"query": "", "relations": ["PREFERS"]}));
+    let told: Vec<String> = prefers.iter().map(|fact| text(&fact["fact"])).collect();
+    assert_eq!(told, ["the user prefers: use pnpm (said on refusing `npm install`)"]);
+    let asked = world.json(&["recall", "what", "does", "the", "user", "prefer"]);
+    assert!(asked.to_string().contains("use pnpm"), "{asked}");
+}

@@ -9,9 +9,9 @@ mod vocabulary;
 pub(super) use self::vocabulary::LATER;
 use self::vocabulary::{
     AGAINST, ALTERNATIVES, ANNOUNCING, ASSENT, BETWEEN, CASES, CHOOSING, COMMITTING, CORRECTING, DEMANDS, DOCUMENTS,
-    EXPLAINING_WORDS, FOUND, GIVING_UP, HOLDING, IDLE, INSTRUCTING, LABELS, LABELS_PROPOSING, NOT_THAT, OWN_WORDS,
-    PAST, POLITE, PROPOSING, REASONS, REFUSING, STEPS, SUBJECTS, TELLING, TROUBLE, TURNING_DOWN, WEIGHING, WIDE,
-    WIDE_ORDERS,
+    EXPLAINING_WORDS, FOUND, GIVING_UP, GOING, HOLDING, IDLE, INSTRUCTING, LABELS, LABELS_PROPOSING, LOOKING, NOT_THAT,
+    OF_THIS, OWN_WORDS, PAST, POLITE, PROPOSING, REASONS, REFUSING, STEPS, SUBJECTS, TAGS, TELLING, TROUBLE,
+    TURNING_DOWN, UNSURE, WAITING, WEIGHING, WIDE, WIDE_ORDERS,
 };
 use super::phrase::Phrase;
 use super::sentence::sentences;
@@ -32,11 +32,20 @@ pub(super) fn of_the_agent(sentence: &str) -> Option<Choice> {
     if phrase.asks() || phrase.begins(&CASES) || phrase.begins(&STEPS) || phrase.has_any(&TELLING) {
         return None;
     }
+    // What comes first and what then is the order of the work.
+    if goes_looking(&phrase) || (phrase.has("first") && phrase.has_any(&["then i'll", "then i will", "then we'll"])) {
+        return None;
+    }
     if weighs(&phrase) {
         return weighed(&phrase).then_some(Choice::Made);
     }
     let choice = outright(sentence, &phrase)?;
     Some(if phrase.begins(&PROPOSING) { Choice::Proposed } else { choice })
+}
+
+/// Whether somebody says that they are going to look: a step of the work, whatever its reason.
+fn goes_looking(phrase: &Phrase) -> bool {
+    GOING.iter().any(|going| LOOKING.iter().any(|look| phrase.has(&format!("{going} {look}"))))
 }
 
 /// Whether something is only thought of, or was tried: what stands before the reason tells.
@@ -146,7 +155,9 @@ fn announces(clause: &str) -> bool {
 pub(super) fn of_the_person(sentence: &str) -> bool {
     let own = own_words(sentence);
     let (sentence, phrase) = (&*own, Phrase::of(&own));
-    let is_idle = phrase.has_any(&LATER) || phrase.has_any(&IDLE) || phrase.begins(&POLITE);
+    let tagged = phrase.words().filter(|word| word.starts_with(char::is_alphanumeric)).last();
+    let unsure = phrase.has_any(&UNSURE) || tagged.is_some_and(|word| TAGS.contains(&word));
+    let is_idle = unsure || phrase.has_any(&LATER) || phrase.has_any(&IDLE) || phrase.begins(&POLITE);
     if phrase.asks() || is_idle || phrase.has_any(&TELLING) || (weighs(&phrase) && !weighed(&phrase)) {
         return false;
     }
@@ -164,6 +175,16 @@ pub(super) fn of_the_person(sentence: &str) -> bool {
     // An instruction has an object.
     let words = rest.iter().filter(|word| word.starts_with(char::is_alphanumeric)).count();
     words > 2 && Phrase::of(&rest.join(" ")).begins(&INSTRUCTING)
+}
+
+/// Whether a person lays something down in a text that is about more than the one thing that lies there.
+pub(crate) fn is_laid_down(text: &str) -> bool {
+    clauses(text).any(|clause| {
+        let phrase = Phrase::of(clause);
+        let rest: Vec<&str> = phrase.words().skip_while(|word| ASSENT.contains(word)).collect();
+        let rest = Phrase::of(&rest.join(" "));
+        of_the_person(clause) && !rest.begins(&WAITING) && (!rest.begins(&OF_THIS) || phrase.has_any(&REASONS))
+    })
 }
 
 /// Whether a person begins with an objection.
@@ -301,12 +322,17 @@ mod tests {
                 "Using yarn instead of npm was considered and rejected because CI has npm.",
                 "I keep the map, because I tried the tree and it was slower.",
                 "キューではなくテーブルを使います。",
+                "I'm going to use sled instead of SQLite, because it needs no C compiler.",
             ],
         );
         check(
             of_the_agent,
             None,
             &[
+                "That points to a stale build, so I’m going to inspect the export before judging it.",
+                "I'm going to check the schema before answering, because it should come from the contract rather than a guess.",
+                "I’ll check the installed CLI and its docs, because that looks like an enum rather than a setting.",
+                "`main` is behind, so I’m making a focused commit first, then I’ll rebase and push.",
                 "The test fails because the mock returns a string instead of a number.",
                 "The server might return a page instead of the file because the route is wrong.",
                 "I need to pass a path instead of a string.",

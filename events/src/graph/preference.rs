@@ -9,10 +9,19 @@ use crate::quotation::{own_words, without_blocks};
 const MAX_PROMPT_BYTES: usize = 6_000;
 /// A longer sentence is no rule, in bytes.
 const MAX_SENTENCE_BYTES: usize = 280;
+/// A longer prompt tells of a task, in bytes.
+const MAX_ORDER_BYTES: usize = 400;
 /// Most rules of one prompt.
 const MAX_RULES: usize = 12;
 /// Most words of a rule that says of one thing whether to do it.
 const MAX_ACT_WORDS: usize = 10;
+/// Most words of what a person says on refusing a command that is a rule.
+const MAX_REFUSING_WORDS: usize = 8;
+/// What may stand behind it.
+const AFTERWARDS: [&str; 5] = ["here", "instead", "please", "thanks", "!"];
+/// Words that name nothing by themselves.
+const VAGUE: [&str; 10] =
+    ["another", "other", "one", "something", "else", "what", "whatever", "different", "same", "both"];
 /// Most words of a rule that no word marks as lasting.
 const SHORT_WORDS: usize = 9;
 
@@ -130,7 +139,10 @@ pub(super) fn rules(group: &str, prompt: &str) -> Vec<Rule> {
         return Vec::new();
     }
     let prompt = without_blocks(prompt);
-    let sentences = crate::digest::clauses(&prompt).filter(|sentence| is_rule(sentence));
+    // Among all that is told of a task, an order is of the task.
+    let is_task = prompt.len() > MAX_ORDER_BYTES;
+    let sentences = crate::digest::clauses(&prompt);
+    let sentences = sentences.filter(|sentence| if is_task { is_lasting_rule(sentence) } else { is_rule(sentence) });
     sentences.take(MAX_RULES).map(|sentence| Rule { text: name(sentence), claims: claims(group, sentence) }).collect()
 }
 
@@ -139,6 +151,40 @@ pub(super) fn stated(group: &str, sentence: &str) -> Option<Rule> {
     let said = told_of(sentence).unwrap_or(sentence);
     let is_stated = sentence.len() <= MAX_SENTENCE_BYTES && (is_rule(said) || (said != sentence && wants(said)));
     is_stated.then(|| Rule { text: name(sentence), claims: claims(group, said) })
+}
+
+/// The rule in what a person says on refusing a command: with what they want it done. Of which file or which place says
+/// nothing of the next time.
+pub(super) fn refusing(group: &str, answer: &str, program: Option<&str>) -> Option<Rule> {
+    let answer = answer.trim();
+    if answer.len() > MAX_SENTENCE_BYTES || is_rule(answer) {
+        return None;
+    }
+    let clauses = clauses(&own_words(answer));
+    let mut clauses = clauses.iter().filter(|clause| !clause.is_empty());
+    let (Some(clause), None) = (clauses.next(), clauses.next()) else { return None };
+    let (part, what) = parts(clause).map(bare).find_map(|part| Some((part, used(part)?)))?;
+    let polite = part.iter().rev().take_while(|word| AFTERWARDS.contains(&&*word.low)).count();
+    let words = part.get(what..part.len() - polite)?;
+    let plain = |word: &Word| {
+        let pointing = POINTING.contains(&&*word.low) || VAGUE.contains(&&*word.low);
+        !pointing && !word.low.contains(['/', '.', '\\', '$']) && word.low.chars().any(char::is_alphanumeric)
+    };
+    let fits = clause.len() <= MAX_REFUSING_WORDS && !words.is_empty() && words.iter().all(plain);
+    let text = name(answer);
+    let against = program.filter(|_| words.len() == 1 && !part.iter().any(|word| word.low.contains('\'')));
+    let settled = against.map_or_else(|| answer.to_owned(), |program| format!("{text} instead of {program}"));
+    fits.then(|| Rule { text, claims: claims(group, &settled) })
+}
+
+/// Where in `we use pnpm` stands what is used.
+fn used(part: &[Word]) -> Option<usize> {
+    stands(part, 0, "use")
+        .or_else(|| stands(part, 0, "only use"))
+        .or_else(|| stands(part, 0, "we|i always|only use"))
+        .or_else(|| stands(part, 0, "we|i use"))
+        .or_else(|| stands(part, 0, "don't|dont|never use"))
+        .or_else(|| stands(part, 0, "do not use"))
 }
 
 /// What is said of the user or the team, in a sentence about them.
@@ -161,6 +207,15 @@ fn wants(said: &str) -> bool {
 
 /// Whether a sentence lays down a rule.
 pub(super) fn is_rule(sentence: &str) -> bool {
+    has_part(sentence, |part| lays_down(part) || orders(part))
+}
+
+/// Whether it does in words that are of more than what is to be done now.
+fn is_lasting_rule(sentence: &str) -> bool {
+    has_part(sentence, lays_down)
+}
+
+fn has_part(sentence: &str, is_rule: impl Fn(&[Word]) -> bool) -> bool {
     if sentence.len() > MAX_SENTENCE_BYTES {
         return false;
     }
@@ -170,7 +225,7 @@ pub(super) fn is_rule(sentence: &str) -> bool {
         |clause: &[Word]| (0..clause.len()).any(|place| SAYING.iter().any(|it| stands(clause, place, it).is_some()));
     // What stands behind `the docs say:` is theirs.
     let own = clauses.iter().take_while(|clause| !tells(clause));
-    !asks && own.into_iter().any(|clause| is_lasting(clause) || parts(clause).any(lays_down))
+    !asks && own.into_iter().any(|clause| is_lasting(clause) || parts(clause).any(&is_rule))
 }
 
 /// Whether it says that something be done from now on.
@@ -192,7 +247,6 @@ fn bare(part: &[Word]) -> &[Word] {
 
 fn lays_down(part: &[Word]) -> bool {
     let begin = bare(part);
-    let pleads = part[..part.len() - begin.len()].iter().any(|word| word.low == "please");
     if begin.len() < 2 {
         return false;
     }
@@ -220,6 +274,17 @@ fn lays_down(part: &[Word]) -> bool {
             matches!(at(begin, what), "it" | "this" | "that" | "these" | "those" | "them" | "your" | "the" | "");
         return !pointing;
     }
+    false
+}
+
+/// Whether it forbids or wants something, in so few words that they are of no one thing.
+fn orders(part: &[Word]) -> bool {
+    let begin = bare(part);
+    let pleads = part[..part.len() - begin.len()].iter().any(|word| word.low == "please");
+    if begin.len() < 2 {
+        return false;
+    }
+    let starts = |pattern: &str| stands(begin, 0, pattern);
     let forbids = starts("don't|dont|never").or_else(|| starts("do not"));
     let short = begin.len() <= SHORT_WORDS && !begin.iter().any(|word| POINTING.contains(&&*word.low));
     if let Some(verb) = forbids {
@@ -378,6 +443,37 @@ mod tests {
     }
 
     #[test]
+    fn what_a_refusal_wants_is_a_rule_if_it_names_something() {
+        let check = |answer: &str, expected: Option<&str>| {
+            let found = refusing("g", answer, Some("npm")).map(|rule| rule.text);
+            assert_eq!(found.as_deref(), expected, "{answer:?}");
+        };
+        check("use pnpm", Some("use pnpm"));
+        check("No, use pnpm!", Some("use pnpm"));
+        check("we use pnpm here", Some("we use pnpm here"));
+        check("please only use pnpm", None);
+        // Those are rules wherever they stand.
+        check("don't use sudo", None);
+        check("use rg instead of grep", Some("use rg instead of grep"));
+        for task in [
+            "use the other folder",
+            "use another one",
+            "use src/new.rs",
+            "use it",
+            "use",
+            "not now",
+            "use pnpm, and then look at the tests; they are slow because of the cold cache that is made anew",
+            "which one would you use?",
+            "",
+        ] {
+            check(task, None);
+        }
+        let reverses = |rule: Rule| rule.claims.settles;
+        let (one, other) = (refusing("g", "use pnpm", Some("npm")), refusing("g", "use npm", Some("pnpm")));
+        assert!(!reverses(one.unwrap()).is_empty() && !reverses(other.unwrap()).is_empty());
+    }
+
+    #[test]
     fn a_rule_is_told_from_a_task() {
         let mut wrong = Vec::new();
         let mut check = |expected: &str, prompts: &[&str]| {
@@ -436,6 +532,10 @@ mod tests {
                 "never got an answer",
                 "It should always return true",
                 "I don't think we need to loop through all items",
+                &format!(
+                    "{} To be clear: don't use mail, use the subagents.",
+                    "Have each of them write a page. ".repeat(20)
+                ),
                 "always worked before",
                 "in the future we might add more",
                 "Here is a README I found:\n> Always use Docker.\n```\nAlways run as root.\n```",

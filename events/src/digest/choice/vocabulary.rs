@@ -434,3 +434,43 @@ pub(super) const OWN_WORDS: [&str; 14] = [
 ];
 /// How a request begins that is no instruction for later.
 pub(super) const POLITE: [&str; 6] = ["can you", "could you", "would you", "can we", "could we", "you can"];
+/// Who is going to do something …
+pub(super) const GOING: [&str; 9] = [
+    "i'll",
+    "i will",
+    "i'm going to",
+    "i am going to",
+    "we'll",
+    "we will",
+    "we're going to",
+    "i'll quickly",
+    "i'll now",
+];
+/// … that is no more than looking.
+pub(super) const LOOKING: [&str; 16] = [
+    "check",
+    "confirm",
+    "examine",
+    "explore",
+    "figure",
+    "find",
+    "inspect",
+    "investigate",
+    "look",
+    "query",
+    "read",
+    "research",
+    "review",
+    "search",
+    "see",
+    "verify",
+];
+/// What says that a person is not sure.
+pub(super) const UNSURE: [&str; 5] = ["perhaps", "maybe", "i guess", "i wonder", "i suppose"];
+/// Last words that make a question of a sentence.
+pub(super) const TAGS: [&str; 5] = ["right", "correct", "no", "huh", "yes"];
+/// How a person begins who wants something else done before.
+pub(super) const WAITING: [&str; 5] = ["wait", "hold on", "hang on", "stop", "first"];
+/// How an instruction begins for what lies there now.
+pub(super) const OF_THIS: [&str; 9] =
+    ["keep it", "keep this", "keep that", "leave it", "leave this", "leave that", "set it", "use it", "use this"];

@@ -1,15 +1,20 @@
 //! What was decided and what a person prefers, as facts that can be reversed.
 
-use super::Walk;
-use crate::conversation::{Body, Item};
-use crate::digest::Episode;
+use super::{Walk, text};
+use crate::conversation::{Body, Item, Outcome};
+use crate::digest::{Episode, is_laid_down};
 use crate::graph::claim::Claim;
 use crate::graph::gather::{Moment, Said, one_line};
+use crate::graph::preference::{self, Rule};
 use crate::graph::stance::{self, Claims};
-use crate::graph::{Label, Relation, preference};
+use crate::graph::{Label, Relation, program};
 
 /// Longest name of a topic that is no more than the beginning of what was decided, in characters.
 const HEAD_CHARS: usize = 90;
+/// Longest command inside a fact, in characters.
+const SHORT_CHARS: usize = 80;
+/// How the digest marks what a person said on refusing a call.
+const REFUSED: &str = "User refused ";
 /// How the digest marks what a person said.
 const PERSON: &str = "User: ";
 /// What the person who types prompts is called.
@@ -29,17 +34,34 @@ impl Walk<'_> {
             return;
         }
         for item in items.iter().filter(|item| !item.sidechain) {
-            let (Body::Prompt { text } | Body::Answer { text }) = &item.body else { continue };
+            let (Body::Prompt { text: said } | Body::Answer { text: said }) = &item.body else { continue };
             let of = super::moment(item);
-            for rule in preference::rules(self.gather.group(), text) {
-                let person = self.gather.mention(Label::Person, NAME, WHO, of, 1);
-                let wanted = self.gather.mention(Label::Preference, &rule.text, "", of, 1);
-                if let (Some(person), Some(wanted)) = (person, wanted) {
-                    let fact = format!("the user prefers: {}", rule.text);
-                    self.gather.say(Said::of(Relation::Prefers, person, wanted).claiming(rule.claims), &fact, of);
-                }
+            for rule in preference::rules(self.gather.group(), said) {
+                self.prefers(rule, "", of);
+            }
+            let refused = matches!(item.body, Body::Answer { .. }).then(|| self.refused(item.line)).flatten();
+            if let Some(line) = refused {
+                let program = program::commands(line).pop().and_then(|name| name.split(' ').next().map(str::to_owned));
+                let rule = preference::refusing(self.gather.group(), said, program.as_deref());
+                let on = format!(" (said on refusing `{}`)", one_line(line, SHORT_CHARS));
+                rule.into_iter().for_each(|rule| self.prefers(rule, &on, of));
             }
         }
+    }
+
+    fn prefers(&mut self, rule: Rule, on: &str, of: Moment) {
+        let person = self.gather.mention(Label::Person, NAME, WHO, of, 1);
+        let wanted = self.gather.mention(Label::Preference, &rule.text, "", of, 1);
+        if let (Some(person), Some(wanted)) = (person, wanted) {
+            let fact = format!("the user prefers: {}{on}", rule.text);
+            self.gather.say(Said::of(Relation::Prefers, person, wanted).claiming(rule.claims), &fact, of);
+        }
+    }
+
+    /// The command line that was refused in a line.
+    fn refused(&self, line: u64) -> Option<&str> {
+        let (call, _) = self.calls.get(&*self.result(line, Outcome::Denied)?.id)?;
+        text(call, "command")
     }
 
     /// What was settled, with its reason, by topic.
@@ -47,6 +69,9 @@ impl Walk<'_> {
         for decision in &episode.decisions {
             let said = decision.text.split_once(PERSON);
             if said.is_some_and(|(_, said)| self.at.parent.is_some() || preference::is_rule(said)) {
+                continue;
+            }
+            if !settles(&decision.text) {
                 continue;
             }
             let of = Moment { line: decision.line, at: decision.at };
@@ -85,6 +110,20 @@ impl Walk<'_> {
     }
 }
 
+/// Whether a decision is one for later, too. What a person said who stopped the agent or refused a call is mostly about that
+/// one thing; an answer to a question is none without it.
+fn settles(text: &str) -> bool {
+    if let Some(said) = text.strip_prefix(PERSON) {
+        return is_laid_down(said);
+    }
+    let Some(rest) = text.strip_prefix(REFUSED) else { return true };
+    let said = match rest.strip_prefix('`') {
+        Some(command) => command.split_once("`: ").map(|(_, said)| said),
+        None => rest.split_once(": ").map(|(_, said)| said),
+    };
+    said.is_some_and(|said| is_laid_down(said) || preference::refusing("", said, None).is_some())
+}
+
 /// What a decision is about, how it is settled, and what that excludes.
 pub(in crate::graph) struct Settled {
     pub(in crate::graph) topic: String,
@@ -104,5 +143,46 @@ pub(in crate::graph) fn settled(group: &str, text: &str) -> Settled {
     match stances.iter().find_map(|stance| Some((stance.topic()?, stance.value()))) {
         Some((topic, value)) => Settled { topic, value, claims },
         None => Settled { topic: one_line(text, HEAD_CHARS), value: String::new(), claims },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_one_thing_alone_is_no_decision() {
+        let mut wrong = Vec::new();
+        let mut check = |expected: bool, texts: &[&str]| {
+            wrong.extend(texts.iter().filter(|text| settles(text) != expected).map(|text| (*text).to_owned()));
+        };
+        check(
+            true,
+            &[
+                "I decided to use sled instead of SQLite.",
+                "Which of them? User: the second",
+                "User: no, use a systemd timer instead, because cron on that box doesn't catch up",
+                "User: keep it as one file, because the service copies one",
+                "User: don't store the token in the config",
+                "User refused `npm install`: use pnpm",
+                "User refused the plan: Let's keep the name of the py file but change the script to reference it",
+                "User refused Edit src/a.rs: not in this module, the parser should not know of it",
+            ],
+        );
+        check(
+            false,
+            &[
+                "User: You can set group.visible using the vis library which is less work",
+                "User: I think the library is setting it, it's an inline style",
+                "User: Never mind! But I'd like to ask you to add a list of details.",
+                "User: So the link is https://x.org/a and the upgrade is already done, otherwise all good",
+                "User: Keep it same overall length as the pros or cons.",
+                "User: OK, so first commit the changes of the previous task, then proceed with this new plan.",
+                "User: since settings.json is in the repo perhaps we don't need it and the local one will do right",
+                "User refused `git commit -m \"Add: files\"`: please add transformer.js too first",
+                "User refused `git add -A`: Wait a sec, we need to copy the icon to the other repo too",
+            ],
+        );
+        assert!(wrong.is_empty(), "{wrong:#?}");
     }
 }
