@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use baton_events::envelope::NewRecord;
 use baton_events::home;
-use baton_events::memo::{self, Command, Event, MEMOS_MAX, Memo, Source, Words};
+use baton_events::memo::{self, Command, Event, Memo, Source, Words};
 use baton_events::record::{CommandId, Metadata, Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::schema::{self, session::Encoded};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use uuid::Uuid;
 
 use crate::chunks::{self, ChunkStore};
@@ -20,6 +20,10 @@ use crate::journal::{AppendError, Journal};
 use crate::outage::Outage;
 use crate::table::TableReader;
 
+/// Up to so many memos there is room for another one, however large they are.
+const FEW: usize = 500;
+/// Memos that are worked on at once; of two that share a place one waits.
+const PLACES: usize = 32;
 /// How often an append is tried whose stream somebody else has written to meanwhile.
 const TRIES: u32 = 4;
 
@@ -31,8 +35,24 @@ pub struct Memos {
     chunks: Arc<ChunkStore>,
     clock: Arc<dyn Clock>,
     outage: Outage,
-    /// Files and events of memos change under it.
-    one: Arc<Mutex<()>>,
+    locks: Arc<Locks>,
+}
+
+/// Files and events of one memo change under its place, those of all under `all`, the home's under its own.
+#[derive(Default)]
+struct Locks {
+    all: RwLock<()>,
+    places: [Mutex<()>; PLACES],
+    home: Mutex<()>,
+}
+
+impl Locks {
+    /// Nobody else works on this memo while it is held.
+    async fn of(&self, uuid: Uuid) -> (RwLockReadGuard<'_, ()>, MutexGuard<'_, ()>) {
+        let all = self.all.read().await;
+        let [first, ..] = *uuid.as_bytes();
+        (all, self.places[usize::from(first) % PLACES].lock().await)
+    }
 }
 
 /// What somebody wants to be remembered.
@@ -84,9 +104,9 @@ pub enum Error {
     /// What was deleted of its words is nowhere any more.
     #[error("it was deleted with its words, which are nowhere any more; add_memory tells it anew")]
     Gone,
-    /// There are as many as there may be.
-    #[error("{MEMOS_MAX} notes are the most that a home keeps, deleted ones included")]
-    TooMany,
+    /// There is no room for another one.
+    #[error(transparent)]
+    Full(#[from] memo::Full),
     /// The words could not be stored.
     #[error(transparent)]
     Words(#[from] chunks::Error),
@@ -107,7 +127,7 @@ impl Memos {
         clock: Arc<dyn Clock>,
         outage: Outage,
     ) -> Self {
-        Self { journal, table, chunks, clock, outage, one: Arc::default() }
+        Self { journal, table, chunks, clock, outage, locks: Arc::default() }
     }
 
     /// Remembers something. When this returns it is durable, words and event.
@@ -118,7 +138,7 @@ impl Memos {
         let uuid = uuid.unwrap_or_else(|| memo::uuid_of(&group, &hash, reference_time));
         let bytes = text.len() as u64;
         let memo = Memo { source, group, words: hash, bytes, reference_time, at: self.clock.now() };
-        let _one = self.one.lock().await;
+        let _one = self.locks.of(uuid).await;
         let (known, is_shown) = self.known(uuid);
         // What was cleared with its group is there again when it is told again.
         let again = known.memo.is_some() && !is_shown;
@@ -131,9 +151,10 @@ impl Memos {
             Some(Event::Replaced(_)) if is_shown => Done::Replaced,
             Some(_) => Done::Added,
         };
-        let is_new = known.created_at.is_none();
-        if is_new && self.table.now().memos_len() >= MEMOS_MAX {
-            return Err(Error::TooMany);
+        let table = self.table.now();
+        if table.memos_len() >= FEW {
+            let others = table.memos().filter(|(other, _)| *other != uuid);
+            memo::has_room(others.filter_map(|(_, row)| Some(row.state.memo.as_ref()?.bytes)), bytes)?;
         }
         let encoded = events.iter().map(schema::memo::encode).collect();
         let put = self.blocking(move |chunks| chunks.put_note(&memo::key(uuid), &text)).await;
@@ -156,7 +177,7 @@ impl Memos {
 
     /// Remembers it no more. When this returns its words are in no file of conversations.
     pub async fn delete(&self, uuid: Uuid, cause: Option<CommandId>) -> Result<Kept, Error> {
-        let _one = self.one.lock().await;
+        let _one = self.locks.of(uuid).await;
         let (known, _) = self.known(uuid);
         let events = memo::decide(&known, &Command::Delete)?;
         if events.is_empty() {
@@ -183,7 +204,7 @@ impl Memos {
     /// Has a memo found again that was cleared with its group, as if it was told again now. One that was deleted has no words
     /// any more.
     pub async fn restore(&self, uuid: Uuid, cause: Option<CommandId>) -> Result<Kept, Error> {
-        let _one = self.one.lock().await;
+        let _one = self.locks.of(uuid).await;
         let (known, is_shown) = self.known(uuid);
         let position = self.table.now().position();
         match known.memo {
@@ -214,7 +235,7 @@ impl Memos {
         cause: Option<CommandId>,
         decide: impl Fn(&home::State, Position) -> Result<Vec<home::Event>, home::Rejection>,
     ) -> Result<Position, Error> {
-        let _one = self.one.lock().await;
+        let _one = self.locks.home.lock().await;
         let table = self.table.now();
         let events = decide(&table.home().state, table.position())?;
         if events.is_empty() {
@@ -251,7 +272,7 @@ impl Memos {
     /// those that never came to be, which lie in `strays`.
     pub async fn tidy(&self, strays: BTreeSet<String>) {
         for folder in strays {
-            let _one = self.one.lock().await;
+            let _all = self.locks.all.write().await;
             // It may have been told again meanwhile.
             if !self.strays().contains(&folder) {
                 continue;
@@ -277,7 +298,7 @@ impl Memos {
         };
         let owed: Vec<Uuid> = changed.filter(has_folder).collect();
         for uuid in owed {
-            let _one = self.one.lock().await;
+            let _one = self.locks.of(uuid).await;
             self.sweep(uuid).await;
         }
         self.collect(folders).await;
@@ -286,7 +307,7 @@ impl Memos {
     /// Removes folders in which nothing lies but words of memos, and whose memo is in no event: a daemon ended between the two.
     async fn collect(&self, folders: BTreeSet<String>) {
         // Nobody is between words and event.
-        let _one = self.one.lock().await;
+        let _all = self.locks.all.write().await;
         let table = self.table.now();
         let name =
             |id: &SessionId| self.chunks.folder_of(id).file_name().map(|name| name.to_string_lossy().into_owned());

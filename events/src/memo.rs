@@ -18,8 +18,10 @@ use crate::session::NAMESPACE;
 pub use turn::{Turn, turns};
 pub use words::{BODY_MAX_BYTES, DESCRIPTION_MAX_CHARS, NAME_MAX_CHARS, Triplet, Unfit, Words};
 
-/// Most memos of a home, deleted ones included: each is a row in memory.
+/// Most memos of a home: each is a row in memory and a file. One that was deleted makes room.
 pub const MEMOS_MAX: usize = 100_000;
+/// Most bytes that the words of all memos of a home take together.
+pub const MEMOS_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 /// What begins the key of a memo where sessions and memos stand side by side.
 const KEY: &str = "memory:";
 
@@ -88,6 +90,26 @@ pub enum Rejection {
     /// Nothing was ever told under this uuid.
     #[error("nothing was added under this uuid")]
     Unknown,
+}
+
+/// Why there is no room for another memo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Full {
+    /// There are as many as there may be.
+    #[error("{MEMOS_MAX} notes are the most that a home keeps; delete_episode makes room")]
+    Many,
+    /// Their words take as much as they may.
+    #[error("the notes of this home take {} MB together, which is the most; delete_episode makes room", MEMOS_BYTES_MAX / 1024 / 1024)]
+    Large,
+}
+
+/// Whether there is room for a memo of so many bytes beside those that stand there, by their bytes.
+pub fn has_room(standing: impl IntoIterator<Item = u64>, bytes: u64) -> Result<(), Full> {
+    let (count, sum) = standing.into_iter().fold((0, 0_u64), |(count, sum), one| (count + 1, sum.saturating_add(one)));
+    if count >= MEMOS_MAX {
+        return Err(Full::Many);
+    }
+    if sum.saturating_add(bytes) > MEMOS_BYTES_MAX { Err(Full::Large) } else { Ok(()) }
 }
 
 /// What follows from `command`. No events means: already so. Told again with the same words nothing happens, whenever
@@ -279,6 +301,18 @@ mod tests {
         }
         assert_eq!(crate::record::StreamId::memo(uuid).memo_uuid(), Some(uuid));
         assert_eq!(crate::record::StreamId::recorded("session:memory:x").memo_uuid(), None);
+    }
+
+    #[test]
+    fn there_is_room_for_so_many_and_so_much() {
+        let few = |count: usize, bytes: u64| has_room(std::iter::repeat_n(bytes, count), 256);
+        assert_eq!(few(0, 0), Ok(()));
+        assert_eq!(few(MEMOS_MAX - 1, 10), Ok(()));
+        assert_eq!(few(MEMOS_MAX, 10), Err(Full::Many));
+        assert_eq!(few(4_096, 256 * 1024 - 1), Ok(()));
+        assert_eq!(few(4_096, 256 * 1024), Err(Full::Large));
+        assert_eq!(few(3, u64::MAX), Err(Full::Large));
+        assert!(Full::Large.to_string().contains("1024 MB"));
     }
 
     #[test]

@@ -161,7 +161,7 @@ fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
 pub(super) fn refused(error: &memos::Error) -> Failure {
     match error {
         memos::Error::Memo(_) => failure(code::NOT_FOUND, format!("{error}; get_episodes lists what there is")),
-        memos::Error::Home(_) | memos::Error::TooMany | memos::Error::Gone => {
+        memos::Error::Home(_) | memos::Error::Full(_) | memos::Error::Gone => {
             failure(code::INVALID_PARAMS, error.to_string())
         }
         memos::Error::Words(_) | memos::Error::Log(_) | memos::Error::Broken => {
