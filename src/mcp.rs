@@ -8,6 +8,7 @@ mod input;
 mod link;
 mod listing;
 mod mend;
+mod plain;
 mod presence;
 mod progress;
 mod server;
@@ -57,7 +58,8 @@ async fn serve(environment: &Environment, tools: Vec<&'static Tool>) -> Result<(
     let (input, ended) = input::watched(input);
     let server = server::Server::new(environment.clone(), tools);
     let presence = server.presence();
-    let serving = match server.serve(AsyncRwTransport::new_server(mend::Mended::new(input), output)).await {
+    let transport = plain::Plain(AsyncRwTransport::new_server(mend::Mended::new(input), output));
+    let serving = match server.serve(transport).await {
         Ok(serving) => serving,
         // Whoever asked for nothing got it.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

@@ -549,6 +549,9 @@ pub struct EpisodesParams {
     pub uuids: Vec<String>,
     /// How many.
     pub limit: u32,
+    /// About how many tokens the answer may take, within what one answer holds; 0: as many as are usual. What is longer
+    /// is cut, and told so.
+    pub budget_tokens: u32,
     /// Whether to wait until all history is read.
     pub wait: bool,
     /// Where to go on, as the answer before this one said.
@@ -561,7 +564,8 @@ pub struct EpisodesParams {
 impl Default for EpisodesParams {
     fn default() -> Self {
         let (groups, uuids) = (Vec::new(), Vec::new());
-        Self { groups, uuids, limit: ten(), wait: false, cursor: None, caller: Caller::default() }
+        let caller = Caller::default();
+        Self { groups, uuids, limit: ten(), budget_tokens: 0, wait: false, cursor: None, caller }
     }
 }
 

@@ -100,6 +100,43 @@ fn known_rates_are_given_back() {
 }
 
 #[test]
+fn of_one_or_two_nothing_is_claimed() {
+    let world = World::new();
+    let mut shop = world.transcript("-work-shop", &id(1)).in_directory("/srv/shop");
+    shop.prompt("run them");
+    for (times, line) in [(1, "make once"), (2, "make twice"), (3, "make thrice")] {
+        for run in 0..times {
+            let call = format!("{line} {run}");
+            shop.call(&call, "Bash", json!({"command": line})).result(&call, "Exit code 2\nno rule for it", true);
+        }
+    }
+    shop.reply("None works.");
+    world.close(&id(1));
+    let how = |command: &str| world.json(&["how", command]);
+    for (command, count, rate) in
+        [("make once", 1, json!(null)), ("make twice", 2, json!(null)), ("make thrice", 3, json!(0.0))]
+    {
+        let told = how(command);
+        assert_eq!((&told["count"], &told["success_rate"]), (&json!(count), &rate), "{told}");
+        assert_eq!(told["lines"][0]["success_rate"], rate, "{told}");
+        let printed = world.ok(&["how", command]).out;
+        assert_eq!(printed.contains('%'), count == 3, "{printed}");
+        assert_eq!(printed.contains("too few to say"), count < 3, "{printed}");
+    }
+    let patterns = world.json(&["patterns"]);
+    let names = |list_of: &str, field: &str| -> Vec<String> {
+        list(&patterns[list_of]).iter().map(|one| text(&one[field])).collect()
+    };
+    assert_eq!(names("mostly_failing", "command"), ["make thrice"], "{patterns}");
+    assert_eq!(names("retry_loops", "what"), ["make thrice"], "{patterns}");
+    assert!(list(&patterns["sequences"]).is_empty(), "{patterns}");
+    let printed = world.ok(&["patterns"]).out;
+    assert!(!printed.contains("make once") && !printed.contains("make twice"), "{printed}");
+    let fix = world.json(&["fix", "no rule for it"]);
+    assert_eq!((&fix["matches"][0]["resolved"], list(&fix["matches"][0]["fixes"]).len()), (&json!(0), 0), "{fix}");
+}
+
+#[test]
 fn how_did_we_solve_this_error_before() {
     let asked = "parse worker › keeps line 59 in one piece: Expected: 36, Received: 17";
     let told = of_examples(&["fix", asked, "--json"]).json();

@@ -125,7 +125,9 @@ pub struct Argument {
 pub enum Kind {
     /// A string that must be there and must say something.
     Needed,
-    /// A text that must be there, and may be longer than others.
+    /// A string that must be there; an empty one stands for all there is.
+    Words,
+    /// A text that must be there, and may be longer than others; an object or a list counts as its JSON.
     Long {
         /// Most bytes that are taken.
         most_bytes: usize,
@@ -147,6 +149,16 @@ pub enum Kind {
         /// Largest that is accepted.
         most: u32,
     },
+    /// How many entries, from 1; more than [`MOST_ENTRIES`] are as many.
+    Entries {
+        /// When it is not given.
+        default: u32,
+    },
+    /// A whole number; what is beyond `most` counts as that. 0, and where it is not given: what is usual.
+    AtMost {
+        /// Largest that is told apart.
+        most: u32,
+    },
     /// True or false.
     Flag {
         /// When it is not given.
@@ -157,7 +169,10 @@ pub enum Kind {
 /// Most entries that a search answers with.
 pub const MOST_ENTRIES: u32 = 100;
 
-const TEN: Kind = Kind::Count { default: 10, least: 1, most: MOST_ENTRIES };
+/// Most tokens that an answer of episodes may take: what one page holds.
+pub const EPISODES_TOKENS_MOST: u32 = 15_000;
+
+const TEN: Kind = Kind::Entries { default: 10 };
 const OFF: Kind = Kind::Flag { default: false };
 const ON: Kind = Kind::Flag { default: true };
 

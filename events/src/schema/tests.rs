@@ -477,7 +477,9 @@ proptest! {
             cursor, caller: caller.clone(),
         })?;
         let uuids = words.clone();
-        comes_back(&protocol::EpisodesParams { groups: words, uuids, limit, wait, cursor: dir, caller })?;
+        comes_back(&protocol::EpisodesParams {
+            groups: words, uuids, limit, budget_tokens: limit, wait, cursor: dir, caller,
+        })?;
 
         let call = protocol::Call { jsonrpc: "2.0", id: 7, method: "m", params: &params };
         let line = serde_json::to_string(&call).unwrap();
@@ -501,10 +503,13 @@ proptest! {
         let mut given = serde_json::Map::new();
         for argument in tool.arguments {
             let value = match argument.kind {
-                tool::Kind::Needed | tool::Kind::Long { .. } | tool::Kind::Text => serde_json::json!(text),
+                tool::Kind::Needed | tool::Kind::Words | tool::Kind::Long { .. } | tool::Kind::Text => {
+                    serde_json::json!(text)
+                }
                 tool::Kind::Ignored => serde_json::json!({text.clone(): number}),
                 tool::Kind::Texts | tool::Kind::TextsNeeded => serde_json::json!([text, text]),
                 tool::Kind::Count { least, most, .. } => serde_json::json!(number.clamp(least, most)),
+                tool::Kind::Entries { .. } | tool::Kind::AtMost { .. } => serde_json::json!(number),
                 tool::Kind::Flag { .. } => serde_json::json!(flag),
             };
             given.insert(argument.name.to_owned(), value);
@@ -512,13 +517,16 @@ proptest! {
         let taken = tool.check(Some(&serde_json::Value::Object(given).to_string())).map_err(TestCaseError::fail)?;
         for argument in tool.arguments {
             match argument.kind {
-                tool::Kind::Needed | tool::Kind::Long { .. } | tool::Kind::Text => {
+                tool::Kind::Needed | tool::Kind::Words | tool::Kind::Long { .. } | tool::Kind::Text => {
                     prop_assert_eq!(taken.text(argument.name), Some(text.clone()));
                 }
                 tool::Kind::Ignored => prop_assert!(taken.ignored().contains(&argument.name)),
                 tool::Kind::Texts | tool::Kind::TextsNeeded => prop_assert_eq!(taken.texts(argument.name), [text.clone(), text.clone()]),
                 tool::Kind::Count { least, most, .. } => {
                     prop_assert_eq!(taken.count(argument.name), number.clamp(least, most));
+                }
+                tool::Kind::Entries { .. } | tool::Kind::AtMost { .. } => {
+                    prop_assert_eq!(taken.count(argument.name), number);
                 }
                 tool::Kind::Flag { .. } => prop_assert_eq!(taken.flag(argument.name), flag),
             }

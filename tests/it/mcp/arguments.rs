@@ -13,7 +13,7 @@ fn wrong_arguments_are_named() {
     // Tool, arguments, what is said.
     let cases: [(&str, Value, &[&str]); 11] = [
         ("search_memory_nodes", json!({}), &["query is missing"]),
-        ("search_nodes", json!({"query": ""}), &["query is empty"]),
+        ("fix", json!({"error": ""}), &["error is empty"]),
         ("search_memory_nodes", json!({"query": 3}), &["query is the number 3", "expected is a string"]),
         ("search_memory_nodes", json!({"query": "a", "max_nodes": "ten"}), &["max_nodes", "\"ten\"", "from 1 to 100"]),
         ("search_memory_facts", json!({"query": "a", "max_fact": 3}), &["\"max_fact\"", "did you mean max_facts?"]),

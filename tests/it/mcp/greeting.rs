@@ -168,6 +168,19 @@ fn garbage_on_the_input_disturbs_nothing() {
 }
 
 #[test]
+fn who_has_not_greeted_is_told_to() {
+    let world = World::new();
+    let mut lines = Lines::start(&world);
+    for method in ["tools/list", "tools/call"] {
+        let params = json!({"name": "get_status", "arguments": {}});
+        let refused = lines.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}));
+        let message = refused["error"]["message"].as_str().unwrap_or_default().to_owned();
+        assert!(message.starts_with("initialize first: send `initialize`"), "{method}: {refused}");
+    }
+    lines.hang_up();
+}
+
+#[test]
 fn an_input_that_ends_at_once_is_no_error() {
     let world = World::new();
     let mut lines = Lines::start(&world);

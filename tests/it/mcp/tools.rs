@@ -112,6 +112,54 @@ fn nodes_facts_and_episodes_are_found_in_their_shapes() {
 }
 
 #[test]
+fn what_others_servers_take_is_taken() {
+    let world = busy();
+    let agent = Agent::start(&world);
+    agent.call("get_episodes", json!({"wait": true})).ok();
+    // Without words all there is, as many as there may be.
+    let nodes = agent.call("search_nodes", json!({"query": "", "max_nodes": 500})).ok();
+    assert!(!list(&nodes["nodes"]).is_empty() && list(&nodes["nodes"]).len() <= 100, "{nodes}");
+    assert!(text(&nodes["message"]).ends_with("max_nodes counts as 100, the most: next_cursor goes on"), "{nodes}");
+    let facts = agent.call("search_memory_facts", json!({"query": "", "max_facts": 2})).ok();
+    assert_eq!((list(&facts["facts"]).len(), facts["message"].as_str()), (2, Some("Facts retrieved successfully")));
+    assert!(facts["next_cursor"].is_string(), "{facts}");
+    let many = agent.call("get_episodes", json!({"last_n": 1_000})).ok();
+    assert!(text(&many["message"]).contains("max_episodes counts as 100"), "{many}");
+    let added = json!({"name": "limits", "episode_body": {"limit": {"requests": 40}}, "source": "json"});
+    agent.call("add_memory", added).ok();
+    assert_eq!(world.found("requests").len(), 1);
+    agent.end();
+}
+
+#[test]
+fn episodes_are_told_within_a_budget() {
+    let world = World::new();
+    for number in 0..10 {
+        let mut transcript = world.transcript("-work-one", &id(number));
+        for turn in 0..30 {
+            transcript.prompt(&format!("question {turn} of {number}: {}", "why does the sloth not move ".repeat(8)));
+            transcript.reply(&format!("We decided {turn}: {}", "because it is asleep and will not wake up ".repeat(8)));
+        }
+    }
+    let agent = Agent::start(&world);
+    let tokens = |answer: &Value| answer["episodes"].to_string().len() / 4;
+    let usual = agent.call("get_episodes", json!({"wait": true})).ok();
+    assert_eq!(list(&usual["episodes"]).len(), 10, "each is told: {}", usual["message"]);
+    assert!((3_000..7_000).contains(&tokens(&usual)), "{}", tokens(&usual));
+    let message = text(&usual["message"]);
+    assert!(message.contains("10 cut to fit 6000 tokens") && message.contains("episode_uuids"), "{message}");
+    let little = agent.call("get_episodes", json!({"budget_tokens": 700})).ok();
+    let first = list(&little["episodes"]).len();
+    assert!((2..10).contains(&first) && tokens(&little) < 800, "{first}: {}", tokens(&little));
+    let next = agent.call("get_episodes", json!({"budget_tokens": 700, "cursor": little["next_cursor"]})).ok();
+    assert_eq!(next["episodes"][0]["uuid"], usual["episodes"][first]["uuid"], "none is passed over");
+    let one = json!({"episode_uuids": usual["episodes"][3]["uuid"]});
+    let whole = agent.call("get_episodes", one).ok();
+    assert!(tokens(&whole) > 1_000 && !whole.to_string().contains("cut to fit"), "{}", tokens(&whole));
+    agent.end();
+}
+
+#[test]
 fn every_search_sees_what_was_written_a_moment_ago() {
     let world = busy();
     let agent = Agent::start(&world);

@@ -1,5 +1,7 @@
 //! Episodes of sessions, and what was added, newest first.
 
+mod budget;
+
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +20,7 @@ use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, conversation, graph, lazy, memo as added, page, resolve, shown};
 
 /// What stands at the end of an episode that is too long for an answer.
-const CUT: &str = "\n… cut; `baton show` has the whole";
+const CUT: &str = "\n… cut; get_episodes with episode_uuids has more, `baton show` the whole";
 
 /// Unreadable episodes after which an answer looks no further: then it is the disk.
 const UNREADABLE_MOST: u64 = 10;
@@ -49,6 +51,7 @@ pub(in crate::gateway) async fn episodes(
     let groups = resolve::groups(&table, &settings, &asked.groups)?;
     let (reading, telling) = (services.clone(), out.clone());
     let limit = page::entries(asked.limit);
+    let tokens = budget::tokens(asked.budget_tokens, limit, !asked.uuids.is_empty());
     let asked_for = asked.uuids.first().cloned();
     let named = Named(asked.uuids);
     let found = tokio::task::spawn_blocking(move || {
@@ -107,6 +110,7 @@ pub(in crate::gateway) async fn episodes(
                         return Some(found.cut());
                     }
                     found.episodes.push(*entry);
+                    found.keys.push(key.clone());
                 }
                 Entry::Unreadable => found.unreadable += 1,
                 Entry::Gone => {}
@@ -116,7 +120,8 @@ pub(in crate::gateway) async fn episodes(
         Some(found)
     });
     let found = found.await.map_err(|error| internal("reading the episodes broke", error))?;
-    let Some(found) = found else { return Err(Ended::ClientGone) };
+    let Some(mut found) = found else { return Err(Ended::ClientGone) };
+    let shortened = found.fit(tokens);
     if let Some(first) = asked_for.filter(|_| found.episodes.is_empty() && found.unreadable == 0) {
         let first: String = redact(&first).chars().take(SHOWN_CHARS).collect();
         let message =
@@ -125,7 +130,7 @@ pub(in crate::gateway) async fn episodes(
     }
     let next = found.last.as_ref().filter(|_| found.more);
     Ok(answer::Episodes {
-        message: message(found.episodes.len(), found.unreadable),
+        message: message(found.episodes.len(), found.unreadable) + &budget::told(shortened, tokens),
         next_cursor: next.map(|(end, id)| question.cursor(&format!("e{}.{id}", end.0))),
         episodes: found.episodes,
         unreadable: found.unreadable,
@@ -153,6 +158,8 @@ impl Named {
 #[derive(Default)]
 struct Found {
     episodes: Vec<answer::EpisodeEntry>,
+    /// Theirs, in the same order.
+    keys: Vec<Key>,
     unreadable: u64,
     subagents: u64,
     /// The last one that was looked at.
@@ -164,6 +171,18 @@ struct Found {
 impl Found {
     fn cut(self) -> Self {
         Self { more: true, ..self }
+    }
+
+    /// Shortens what takes more than so many tokens; how many episodes that cuts. What has no room at all is left for the
+    /// next page.
+    fn fit(&mut self, tokens: u64) -> usize {
+        let cut = budget::fit(&mut self.episodes, tokens, CUT);
+        if self.episodes.len() < self.keys.len() {
+            self.keys.truncate(self.episodes.len());
+            self.last = self.keys.last().cloned();
+            self.more = true;
+        }
+        cut
     }
 }
 

@@ -138,7 +138,9 @@ impl Call<'_> {
             cursor: self.arguments.text("cursor"),
             caller: self.caller.clone(),
         };
-        quoted(&nodes::nodes(asked, self.services, self.out).await?)
+        let mut found = nodes::nodes(asked, self.services, self.out).await?;
+        self.tell_cut(&mut found.message);
+        quoted(&found)
     }
 
     async fn facts(&self) -> Result<answer::ToolResult, Ended> {
@@ -154,7 +156,16 @@ impl Call<'_> {
             cursor: self.arguments.text("cursor"),
             caller: self.caller.clone(),
         };
-        quoted(&facts::facts(asked, self.services, self.out).await?)
+        let mut found = facts::facts(asked, self.services, self.out).await?;
+        self.tell_cut(&mut found.message);
+        quoted(&found)
+    }
+
+    /// Says that more was asked for than one answer gives.
+    fn tell_cut(&self, message: &mut String) {
+        if let Some((name, most)) = self.arguments.cut() {
+            message.push_str(&format!("; {name} counts as {most}, the most: next_cursor goes on"));
+        }
     }
 
     fn during(&self, after: &str, before: &str) -> During {
@@ -166,11 +177,14 @@ impl Call<'_> {
             groups: self.places("group_ids"),
             uuids: self.arguments.texts("episode_uuids"),
             limit: self.arguments.count("max_episodes"),
+            budget_tokens: self.arguments.count("budget_tokens"),
             wait: self.arguments.flag("wait"),
             cursor: self.arguments.text("cursor"),
             caller: self.caller.clone(),
         };
-        quoted(&episodes::episodes(asked, self.services, self.out).await?)
+        let mut found = episodes::episodes(asked, self.services, self.out).await?;
+        self.tell_cut(&mut found.message);
+        quoted(&found)
     }
 
     async fn passage(&self) -> Result<answer::ToolResult, Ended> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Argument, Kind, Tool, nearest};
+use super::{Argument, Kind, MOST_ENTRIES, Tool, nearest};
 
 /// Longest string that is taken, in bytes: queries are words, not files.
 const TEXT_BYTES: usize = 16 * 1024;
@@ -19,6 +19,8 @@ pub struct Arguments(BTreeMap<&'static str, Given>);
 enum Given {
     Texts(Vec<String>),
     Count(u32),
+    /// More were asked for than are told.
+    Cut(u32),
     Flag(bool),
     Ignored,
 }
@@ -45,9 +47,17 @@ impl Arguments {
     /// A number, or its default.
     pub fn count(&self, name: &str) -> u32 {
         match self.0.get(name) {
-            Some(Given::Count(count)) => *count,
+            Some(Given::Count(count) | Given::Cut(count)) => *count,
             _ => 0,
         }
+    }
+
+    /// The number of entries that was cut to the most there may be, with that.
+    pub fn cut(&self) -> Option<(&'static str, u32)> {
+        self.0.iter().find_map(|(name, given)| match given {
+            Given::Cut(most) => Some((*name, *most)),
+            _ => None,
+        })
     }
 
     /// A switch, or its default.
@@ -92,12 +102,12 @@ impl Tool {
         }
         let Some((name, value)) = values.pop() else {
             return match argument.kind {
-                Kind::Needed | Kind::Long { .. } | Kind::TextsNeeded => {
+                Kind::Needed | Kind::Words | Kind::Long { .. } | Kind::TextsNeeded => {
                     Err(format!("{}: {} is missing: {}", self.name, argument.name, argument.description))
                 }
-                Kind::Count { default, .. } => Ok(Some(Given::Count(default))),
+                Kind::Count { default, .. } | Kind::Entries { default } => Ok(Some(Given::Count(default))),
                 Kind::Flag { default } => Ok(Some(Given::Flag(default))),
-                Kind::Text | Kind::Texts | Kind::Ignored => Ok(None),
+                Kind::Text | Kind::Texts | Kind::AtMost { .. } | Kind::Ignored => Ok(None),
             };
         };
         argument.kind.take(&value).map_err(|wrong| format!("{}: {name} {wrong}", self.name))
@@ -136,9 +146,10 @@ impl Kind {
                 true => Ok(Some(Given::Texts(vec![text.clone()]))),
                 false => Err(format!("has {} bytes; at most {most_bytes} are taken", text.len())),
             },
-            (Self::Needed | Self::Text | Self::Texts | Self::TextsNeeded, Value::String(text)) => {
+            (Self::Needed | Self::Words | Self::Text | Self::Texts | Self::TextsNeeded, Value::String(text)) => {
                 texts(&[text.as_str()])
             }
+            (Self::Long { .. }, Value::Object(_) | Value::Array(_)) => self.take(&Value::String(value.to_string())),
             (Self::Texts | Self::TextsNeeded, Value::Array(list)) => {
                 match list.iter().map(Value::as_str).collect::<Option<Vec<_>>>().map(|list| texts(&list)) {
                     Some(Ok(None)) if self == Self::TextsNeeded => Err("is empty".to_owned()),
@@ -146,15 +157,20 @@ impl Kind {
                     None => expected("a string or a list of strings"),
                 }
             }
-            (Self::Needed | Self::Long { .. } | Self::Text, _) => expected("a string"),
+            (Self::Needed | Self::Words | Self::Long { .. } | Self::Text, _) => expected("a string"),
             (Self::Texts | Self::TextsNeeded, _) => expected("a string or a list of strings"),
+            (Self::Entries { .. }, value) => match whole(value).filter(|count| *count > 0) {
+                Some(count) if count > u64::from(MOST_ENTRIES) => Ok(Some(Given::Cut(MOST_ENTRIES))),
+                Some(count) => Ok(u32::try_from(count).ok().map(Given::Count)),
+                None => expected(&format!("a whole number from 1 to {MOST_ENTRIES}")),
+            },
+            (Self::AtMost { most }, value) => match whole(value) {
+                Some(count) => Ok(Some(Given::Count(u32::try_from(count).unwrap_or(most).min(most)))),
+                None => expected(&format!("a whole number up to {most}")),
+            },
             (Self::Count { least, most, .. }, value) => {
-                let whole = value.as_u64().or_else(|| {
-                    // Some clients write every number as a float.
-                    let float = value.as_f64().filter(|float| float.fract() == 0.0 && (0.0..1e9).contains(float))?;
-                    float.to_string().parse().ok()
-                });
-                match whole.and_then(|whole| u32::try_from(whole).ok()).filter(|it| (least..=most).contains(it)) {
+                match whole(value).and_then(|whole| u32::try_from(whole).ok()).filter(|it| (least..=most).contains(it))
+                {
                     Some(count) => Ok(Some(Given::Count(count))),
                     None => expected(&format!("a whole number from {least} to {most}")),
                 }
@@ -163,6 +179,15 @@ impl Kind {
             (Self::Flag { .. }, _) => expected("true or false"),
         }
     }
+}
+
+/// A whole number that is not negative.
+fn whole(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| {
+        // Some clients write every number as a float.
+        let float = value.as_f64().filter(|float| float.fract() == 0.0 && (0.0..1e9).contains(float))?;
+        float.to_string().parse().ok()
+    })
 }
 
 fn texts(given: &[&str]) -> Result<Option<Given>, String> {

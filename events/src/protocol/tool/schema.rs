@@ -15,8 +15,9 @@ impl Tool {
     pub fn input_schema(&self) -> Map<String, Value> {
         let properties: Map<String, Value> =
             self.listed().map(|argument| (argument.name.to_owned(), argument.schema())).collect();
-        let is_needed =
-            |argument: &&Argument| matches!(argument.kind, Kind::Needed | Kind::Long { .. } | Kind::TextsNeeded);
+        let is_needed = |argument: &&Argument| {
+            matches!(argument.kind, Kind::Needed | Kind::Words | Kind::Long { .. } | Kind::TextsNeeded)
+        };
         let needed: Vec<&str> = self.listed().filter(is_needed).map(|needed| needed.name).collect();
         let mut schema = Map::new();
         schema.insert("type".to_owned(), json!("object"));
@@ -31,12 +32,13 @@ impl Tool {
 impl Argument {
     fn schema(&self) -> Value {
         let mut schema = match self.kind {
-            Kind::Needed | Kind::Text | Kind::Long { .. } => json!({"type": "string"}),
+            Kind::Needed | Kind::Words | Kind::Text | Kind::Long { .. } => json!({"type": "string"}),
             Kind::Ignored => json!({}),
             Kind::Texts | Kind::TextsNeeded => {
                 json!({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
             }
-            Kind::Count { default, .. } => json!({"type": "integer", "default": default}),
+            Kind::Count { default, .. } | Kind::Entries { default } => json!({"type": "integer", "default": default}),
+            Kind::AtMost { .. } => json!({"type": "integer"}),
             Kind::Flag { default } => json!({"type": "boolean", "default": default}),
         };
         schema["description"] = json!(self.description);

@@ -1,7 +1,8 @@
 //! Tools that find what past sessions hold.
 
 use super::{
-    CENTER, CURSOR, Effect, GROUPS, Kind, OF_PROJECT, PROJECT, TEN, Tool, WAIT, Which, argument, renamed, unlisted,
+    CENTER, CURSOR, EPISODES_TOKENS_MOST, Effect, GROUPS, Kind, OF_PROJECT, PROJECT, TEN, Tool, WAIT, Which, argument,
+    renamed, unlisted,
 };
 use crate::protocol::{RECALL_SESSIONS, RECALL_TOKENS};
 
@@ -39,7 +40,7 @@ pub(super) const TOOLS: &[Tool] = &[
         effect: Effect::Reads,
         listed: true,
         arguments: &[
-            argument("query", Kind::Needed, WORDS),
+            argument("query", Kind::Words, WORDS),
             argument("group_ids", Kind::Texts, GROUPS),
             argument("max_nodes", TEN, "How many."),
             argument("center_node_uuid", Kind::Text, CENTER),
@@ -58,7 +59,7 @@ pub(super) const TOOLS: &[Tool] = &[
         effect: Effect::Reads,
         listed: true,
         arguments: &[
-            argument("query", Kind::Needed, WORDS),
+            argument("query", Kind::Words, WORDS),
             argument("group_ids", Kind::Texts, GROUPS),
             argument("max_facts", TEN, "How many."),
             argument("center_node_uuid", Kind::Text, CENTER),
@@ -83,6 +84,11 @@ pub(super) const TOOLS: &[Tool] = &[
             renamed("group_ids", &["group_id"], Kind::Texts, GROUPS),
             argument("episode_uuids", Kind::Texts, "Only these, or sessions' ids."),
             renamed("max_episodes", &["last_n"], TEN, "How many."),
+            unlisted(
+                "budget_tokens",
+                Kind::AtMost { most: EPISODES_TOKENS_MOST },
+                "About how much the answer may take.",
+            ),
             WAIT,
             CURSOR,
         ],
