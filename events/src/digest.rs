@@ -36,7 +36,7 @@ pub use self::show::Show;
 use std::collections::BTreeMap;
 
 pub(crate) use self::attempt::{Attempt, What, attempts};
-pub(crate) use self::choice::{clauses, is_choice};
+pub(crate) use self::choice::{clauses, is_choice, is_laid_down};
 pub(crate) use self::command::{Part, Ran, programs};
 pub(crate) use self::continuation::is_courtesy;
 pub(crate) use self::excerpt::{one_line, sentences_within, without_filter_mark};
