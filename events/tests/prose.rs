@@ -188,7 +188,8 @@ fn live_through(texts: &[String; 6]) {
     let tried = outcomes(&items, &episode, &at);
     black_box((outcomes::keys(&tried), outcomes::errors_text(&tried), handoff::Facts::of(&episode)));
     let (project, title) = (Some("/p".to_owned()), episode.title.clone());
-    let witnesses = [Witness { session: "s".to_owned(), project, title, at: Some(Timestamp(0)), outcomes: tried }];
+    let (session_name, calls) = ("s".to_owned(), texts[0].clone());
+    let witnesses = [Witness { session: session_name, project, title, at: Some(Timestamp(0)), outcomes: tried, calls }];
     black_box(patterns(&witnesses, Some("/p"), 10, None));
     let now = Timestamp(1_790_000_000_000);
     let projects = ["p".to_owned(), "harbor-ui".to_owned()];
