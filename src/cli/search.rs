@@ -121,6 +121,9 @@ fn nothing(query: &str, found: &Search) -> String {
         return "Nothing found: no session was ever read. `baton status` tells where transcripts are looked for."
             .to_owned();
     }
+    if found.freshness.pending > 0 {
+        return "Nothing found in what is read so far.".to_owned();
+    }
     let asked = query::read(query, Timestamp(0));
     match query.contains(char::is_alphanumeric) {
         true if asked.is_filters_only() && asked.is_restricted() => {
@@ -256,5 +259,8 @@ mod tests {
             let told = nothing(query, &found(position));
             assert!(told.contains(expected), "{query}: {told}");
         }
+        let pending = Freshness { position: 7, pending: 1, ..Freshness::default() };
+        let told = nothing("lock", &Search { freshness: pending, ..Search::default() });
+        assert!(told.contains("so far") && !told.contains("other words"), "{told}");
     }
 }

@@ -85,8 +85,8 @@ pub(super) const PHRASE_TURNS: usize = 4_096;
 pub(super) const PHRASE_TEXTS: usize = 400;
 /// Turns that may have a phrase which are put in order, where those are not enough: 16 bytes each.
 pub(super) const PHRASE_CANDIDATES: usize = 200_000;
-/// Text that one question reads to see whether it has a phrase.
-pub(super) const READ_BYTES: usize = 48 * 1024 * 1024;
+/// Text that one question reads to see whether it has a phrase: some 30,000 short turns, in well under a second.
+pub(super) const READ_BYTES: usize = 32 * 1024 * 1024;
 /// Sessions whose titles and episodes are put in order to find those that have what is demanded.
 pub(super) const EPISODES_LOOKED: usize = 5_000;
 /// Names of one segment that are compared with the name of a file: 200,000 take some 20 ms.

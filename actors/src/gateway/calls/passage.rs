@@ -139,13 +139,17 @@ fn tool(tool: &answer::ToolUse) -> String {
         None if tool.input.is_empty() => String::new(),
         None => serde_json::to_string(&tool.input).unwrap_or_default(),
     };
-    let mut told = format!("{} {}", tool.name, bounded(&given)).trim_end().to_owned();
+    let head = format!("{} {given}", tool.name).trim_end().to_owned();
+    let mut told = bounded(&head);
     told.push_str(" -> ");
     told.push_str(tool.outcome.as_deref().unwrap_or("no result"));
     if let Some(code) = tool.exit_code.filter(|code| *code != 0) {
         told.push_str(&format!(", exit {code}"));
     }
-    if let Some(result) = tool.result.as_deref().filter(|result| !result.trim().is_empty()) {
+    // A result mostly begins with what it is of.
+    let result = tool.result.as_deref().map(|result| result.strip_prefix(&head).unwrap_or(result));
+    let result = result.map(|result| result.trim_start_matches([':', ' ']));
+    if let Some(result) = result.filter(|result| !result.is_empty()) {
         told.push_str(": ");
         told.push_str(&bounded(result));
     }
@@ -212,7 +216,7 @@ mod tests {
             input,
             outcome: Some("failed".to_owned()),
             exit_code: Some(101),
-            result: Some("error[E0382]".to_owned()),
+            result: Some("Bash cargo test: error[E0382]".to_owned()),
             ..Default::default()
         };
         assert_eq!(tool(&ran), "Bash cargo test -> failed, exit 101: error[E0382]");
