@@ -187,7 +187,7 @@ fn what_a_fork_repeats_was_run_once() {
     );
     assert_eq!(
         (&found["fixes"][0]["session_id"], &found["fixes"][0]["files"][0]),
-        (&json!(id(2)), &json!("src/token.rs"))
+        (&json!(id(2)), &json!("/srv/base/src/token.rs"))
     );
     let patterns = world.json(&["patterns"]);
     assert_eq!(patterns["retry_loops"][0]["failures"], 4, "{patterns}");

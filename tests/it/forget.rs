@@ -308,7 +308,8 @@ fn forks_and_copies_go_too_unless_they_are_to_stay() {
         );
         copy
     };
-    copied(2, "-work-one").prompt("and the fork goes on with the numbatinput");
+    // It was left last: the elder owns what both hold.
+    copied(2, "-work-one").minutes_ago(0).prompt("and the fork goes on with the numbatinput");
     world.transcript("-work-one", &id(3)).prompt("the platypus").reply("stays");
     assert!(world.found("quokkaprompt").contains(&id(1)));
     // One that nobody has read yet.
