@@ -193,6 +193,6 @@ fn what_a_fork_repeats_was_run_once() {
     assert_eq!(patterns["retry_loops"][0]["failures"], 4, "{patterns}");
     assert_eq!(patterns["retry_loops"][0]["loops"], 1, "{patterns}");
     // The elder's word counts for both only as long as it is heard.
-    world.ok(&["forget", &id(1), "--yes"]);
+    world.ok(&["forget", &id(1), "--only", "--yes"]);
     assert_eq!(told("cargo test"), [5, 1, 4, 1]);
 }
