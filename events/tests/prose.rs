@@ -18,10 +18,11 @@ use baton_events::digest::{Show, digest};
 use baton_events::graph::{Surroundings, graph};
 use baton_events::handoff;
 use baton_events::messages::messages;
-use baton_events::outcomes::{self, Witness, blame, blame_keys, fix, how, how_keys, outcomes, patterns};
+use baton_events::outcomes::{self, Pieces, Witness, blame, blame_keys, fix, how, how_keys, once, outcomes, patterns};
 use baton_events::query;
 use baton_events::recall::{self, Later};
 use baton_events::record::{SessionId, Timestamp};
+use baton_events::schema::outcomes::{decode_but_calls, encode};
 use baton_events::transcript::{Cursor, OpenCalls, Reader, Source};
 use baton_events::turns;
 use serde_json::json;
@@ -186,10 +187,24 @@ fn live_through(texts: &[String; 6]) {
     black_box(turns::units(&items));
     black_box(messages(&items));
     let tried = outcomes(&items, &episode, &at);
+    let mut pieces = Pieces::of(at);
+    items.iter().for_each(|item| pieces.push(item.clone()));
+    black_box(pieces.finish());
     black_box((outcomes::keys(&tried), outcomes::errors_text(&tried), handoff::Facts::of(&episode)));
     let (project, title) = (Some("/p".to_owned()), episode.title.clone());
-    let (session_name, calls) = ("s".to_owned(), texts[0].clone());
-    let witnesses = [Witness { session: session_name, project, title, at: Some(Timestamp(0)), outcomes: tried, calls }];
+    let stored = encode(&tried);
+    let (tried, calls) = decode_but_calls(&stored).unwrap();
+    // One that has copied all of it, and one of whom nobody can read what is stored.
+    let witness = |session: &str, calls: &str| Witness {
+        session: session.to_owned(),
+        project: project.clone(),
+        title: title.clone(),
+        at: Some(Timestamp(0)),
+        outcomes: tried.clone(),
+        calls: calls.to_owned(),
+    };
+    let mut witnesses = [witness("s", calls), witness("t", calls), witness("u", &texts[0])];
+    once(&mut witnesses, &|one, other| one.cmp(other));
     black_box(patterns(&witnesses, Some("/p"), 10, None));
     let now = Timestamp(1_790_000_000_000);
     let projects = ["p".to_owned(), "harbor-ui".to_owned()];

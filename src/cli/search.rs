@@ -117,12 +117,12 @@ fn words(typed: &[String]) -> Result<String, Error> {
 
 /// What is said where nothing was found, and what to do about it.
 fn nothing(query: &str, found: &Search) -> String {
+    if found.freshness.pending > 0 {
+        return "Nothing found in what is read so far.".to_owned();
+    }
     if found.freshness.position == 0 && found.freshness.note.is_none() {
         return "Nothing found: no session was ever read. `baton status` tells where transcripts are looked for."
             .to_owned();
-    }
-    if found.freshness.pending > 0 {
-        return "Nothing found in what is read so far.".to_owned();
     }
     let asked = query::read(query, Timestamp(0));
     match query.contains(char::is_alphanumeric) {

@@ -1,5 +1,7 @@
 //! What git and gh say in their output that they made: the surest word on it, however the message was given.
 
+use std::borrow::Cow;
+
 use super::one_line;
 
 /// Most commits and pull requests that are kept of one result.
@@ -28,6 +30,14 @@ pub(crate) enum Printed {
     },
     /// `https://github.com/o/r/pull/12`, without the scheme.
     PullRequest(String),
+}
+
+/// What a line says that only looks like it, as it is kept.
+pub(super) fn unmarked(text: &str) -> Cow<'_, str> {
+    match [COMMITTED, OPENED].iter().any(|mark| text.contains(mark)) {
+        true => Cow::Owned(text.replace(COMMITTED, ",  committed ").replace(OPENED, ",  opened ")),
+        false => Cow::Borrowed(text),
+    }
 }
 
 impl Printed {

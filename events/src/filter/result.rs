@@ -4,7 +4,7 @@ use crate::conversation::{Edit, Outcome, ToolResult};
 use crate::transcript::json::{Text, Value};
 use crate::transcript::open_calls::OpenCall;
 
-use super::made::Printed;
+use super::made::{Printed, unmarked};
 use super::media::{self, Media};
 use super::telling::telling_line;
 use super::verdict::Verdict;
@@ -180,7 +180,7 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
             let how = exit_code.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}"));
             // What was made before the rest of the line failed is made.
             let made = || says(call, output, false);
-            error.as_ref().map_or(how.clone(), |line| format!("{how}, {line}{}", made()))
+            error.as_ref().map_or(how.clone(), |line| format!("{how}, {}{}", unmarked(line), made()))
         }
         Outcome::Denied => "denied".to_owned(),
         Outcome::Interrupted => "interrupted".to_owned(),
@@ -191,7 +191,7 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
         name,
         outcome,
         exit_code,
-        text: format!("{subject}: {said}"),
+        text: format!("{}: {said}", unmarked(&subject)),
         error,
         duration_ms: told.duration_ms,
         agent: told.agent.clone(),

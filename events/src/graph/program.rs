@@ -65,10 +65,15 @@ pub(super) fn made(line: &str) -> Vec<Made> {
     all
 }
 
+/// What of git makes commits, and so may print one.
+const COMMITTING: [&str; 7] = ["commit", "merge", "cherry-pick", "revert", "rebase", "am", "pull"];
+
 /// What a line makes, by what its output says: every commit that was printed, with the body that the line gives it. What
 /// nothing is printed of stays as the line tells it.
 pub(super) fn as_printed(mut told: Vec<Made>, line: &str, printed: Vec<Printed>) -> Vec<Made> {
-    let is_git = programs(line).iter().any(|program| program.name.starts_with("git ") && !program.looks);
+    let is_git = programs(line)
+        .iter()
+        .any(|program| program.name.strip_prefix("git ").is_some_and(|name| COMMITTING.contains(&name)));
     let mut found = Vec::new();
     for printed in printed {
         match printed {
@@ -147,8 +152,11 @@ fn document(line: &str) -> Option<String> {
     (!before.contains('\n')).then(|| here(document)).flatten()
 }
 
-/// A here-document, behind its `<<`: between its first line and the word that ends it.
+/// A here-document, behind its `<<`: between its first line and the word that ends it. `<<<` begins none.
 fn here(document: &str) -> Option<String> {
+    if document.starts_with('<') {
+        return None;
+    }
     let (first, text) = document.split_once('\n')?;
     let mark = first.split([' ', ';', '&', '|', '>', ')']).find(|word| !word.is_empty())?;
     let mark = mark.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
@@ -287,6 +295,7 @@ mod tests {
         check("git commit -F message.txt", &[]);
         check("git commit -F message.txt; cat <<E > x\nfoo\nE", &[]);
         check("git log -m x; git commit -m \"$MSG\"", &[]);
+        check("git commit -q -F - <<<\"Fix it\"\necho ready\nls src", &[]);
     }
 
     #[test]
@@ -309,6 +318,7 @@ mod tests {
         check("git commit -m 'fixit'", said, &["Fix it|"]);
         check("git commit -qm 'Fix it'", "Bash x: ok, no output", &["Fix it|"]);
         check("git cherry-pick abc && git branch -D old", said, &["Fix it|", "-old"]);
+        check("cat notes.txt && git push", said, &[]);
         // Somebody else's words.
         check("git log -1 && cat out", said, &[]);
         check("gh pr create --fill", "Bash x: ok, 1 line, opened github.com/o/r/pull/12", &["PR #12"]);

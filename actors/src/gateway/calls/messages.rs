@@ -58,16 +58,16 @@ pub(in crate::gateway) async fn messages(
         let stretch = |episode: &EpisodeRef| Stretch::of(&services.indexer.open(&id, episode)?, wanted);
         let (current, stretch) = conversation::read(&services, &id, current, stretch)
             .map_err(|error| internal("the conversation cannot be read", error))?;
-        let ((messages, next), focus, note) = match wanted {
-            Wanted::From(..) => (page(&stretch, limit), None, None),
+        let ((messages, next), before, focus, note) = match wanted {
+            Wanted::From(..) => (page(&stretch, limit), None, None, None),
             Wanted::Around(line, _) => {
-                let (messages, next, focus) = place(&stretch);
-                ((messages, next), focus.map(|focus| focus as u64), elsewhere(&stretch, line))
+                let Placed { messages, before, next, focus } = place(&stretch);
+                ((messages, next), before, focus.map(|focus| focus as u64), elsewhere(&stretch, line))
             }
         };
         let total = stretch.total as u64;
         let (session_id, episode_uuid) = (id.to_string(), Some(current.uuid.to_string()));
-        Ok::<_, Failure>(answer::Messages { session_id, episode_uuid, total, messages, next, focus, note })
+        Ok::<_, Failure>(answer::Messages { session_id, episode_uuid, total, messages, before, next, focus, note })
     });
     Ok(read.await.map_err(|error| internal("reading the conversation broke", error))??)
 }
@@ -112,11 +112,21 @@ fn page(stretch: &Stretch, limit: usize) -> (Vec<answer::Message>, Option<u64>) 
     (told, line(end))
 }
 
-/// The message that holds a line with those on either side, as many of these as fit, the nearest first; the line of the next
-/// one; and which of them it is.
-fn place(stretch: &Stretch) -> (Vec<answer::Message>, Option<u64>, Option<usize>) {
+/// A message with those around it.
+#[derive(Default)]
+struct Placed {
+    messages: Vec<answer::Message>,
+    /// Lines of the message before the first one, and of the one behind the last.
+    before: Option<u64>,
+    next: Option<u64>,
+    /// Which of them it is.
+    focus: Option<usize>,
+}
+
+/// The message that holds a line with those on either side, as many of these as fit, the nearest first.
+fn place(stretch: &Stretch) -> Placed {
     let all = stretch.messages();
-    let Some(at) = stretch.focus.filter(|at| *at < all.len()) else { return (Vec::new(), None, None) };
+    let Some(at) = stretch.focus.filter(|at| *at < all.len()) else { return Placed::default() };
     let (mut start, mut end) = (0, all.len());
     let mut told: Vec<answer::Message> = all.iter().map(message).collect();
     let bytes: Vec<usize> = told.iter().map(|it| serde_json::to_vec(it).map_or(0, |json| json.len())).collect();
@@ -132,7 +142,9 @@ fn place(stretch: &Stretch) -> (Vec<answer::Message>, Option<u64>, Option<usize>
     }
     told.truncate(end);
     told.drain(..start);
-    (told, all.get(end).map_or(stretch.behind, |next| Some(next.line)), Some(at - start))
+    let before = start.checked_sub(1).map_or(stretch.ahead, |last| all.get(last).map(|message| message.line));
+    let next = all.get(end).map_or(stretch.behind, |next| Some(next.line));
+    Placed { messages: told, before, next, focus: Some(at - start) }
 }
 
 /// What is said of a line that lies outside of the conversation.

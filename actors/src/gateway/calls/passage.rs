@@ -86,7 +86,7 @@ fn within(found: answer::Messages, line: u64, budget: u64) -> answer::Passage {
         back = back && start.checked_sub(1).and_then(|before| parts.get(before)).is_some_and(&mut take);
         start -= usize::from(back);
     }
-    passage.before = start.checked_sub(1).and_then(|before| parts.get(before)).map(|part| part.line);
+    passage.before = start.checked_sub(1).and_then(|before| parts.get(before)).map(|part| part.line).or(found.before);
     passage.next = parts.get(end).map(|part| part.line).or(found.next);
     passage.said = parts.into_iter().take(end).skip(start).collect();
     if let Some(told) = passage.said.get_mut(focus - start) {
@@ -178,19 +178,24 @@ mod tests {
             parts: vec![answer::MessagePart { line: *line, text: Some("x ".repeat(*chars / 2)), ..Default::default() }],
             ..Default::default()
         };
-        answer::Messages { messages: lines.iter().map(message).collect(), next: Some(99), ..Default::default() }
+        answer::Messages {
+            messages: lines.iter().map(message).collect(),
+            before: Some(1),
+            next: Some(99),
+            ..Default::default()
+        }
     }
 
     #[test]
     fn the_nearest_parts_are_told_as_far_as_the_budget_goes() {
         let five: Vec<(u64, usize)> = [2, 4, 6, 8, 10].map(|line| (line, 800)).to_vec();
         for (lines, line, budget, expected, before, next) in [
-            (five.as_slice(), 6, 5_000, "2 4 >6 8 10", None, Some(99)),
+            (five.as_slice(), 6, 5_000, "2 4 >6 8 10", Some(1), Some(99)),
             (&five, 7, 700, ">6 8", Some(4), Some(10)),
             (&five, 6, 950, "4 >6 8", Some(2), Some(10)),
-            (&five, 1, 700, ">2 4", None, Some(6)),
+            (&five, 1, 700, ">2 4", Some(1), Some(6)),
             (&five, 50, 700, "8 >10", Some(6), Some(99)),
-            (&[(2, 40_000), (4, 10)], 2, 700, ">2… 4", None, Some(99)),
+            (&[(2, 40_000), (4, 10)], 2, 700, ">2… 4", Some(1), Some(99)),
             (&[], 3, 700, "", None, None),
         ] {
             let told = within(messages(lines), line, budget);

@@ -139,7 +139,7 @@ impl Call<'_> {
             caller: self.caller.clone(),
         };
         let mut found = nodes::nodes(asked, self.services, self.out).await?;
-        self.tell_cut(&mut found.message);
+        self.tell_cut(&mut found.message, found.next_cursor.is_some());
         quoted(&found)
     }
 
@@ -157,14 +157,15 @@ impl Call<'_> {
             caller: self.caller.clone(),
         };
         let mut found = facts::facts(asked, self.services, self.out).await?;
-        self.tell_cut(&mut found.message);
+        self.tell_cut(&mut found.message, found.next_cursor.is_some());
         quoted(&found)
     }
 
     /// Says that more was asked for than one answer gives.
-    fn tell_cut(&self, message: &mut String) {
+    fn tell_cut(&self, message: &mut String, more: bool) {
         if let Some((name, most)) = self.arguments.cut() {
-            message.push_str(&format!("; {name} counts as {most}, the most: next_cursor goes on"));
+            let how = if more { ": next_cursor goes on" } else { ", and these are all" };
+            message.push_str(&format!("; {name} counts as {most}, the most{how}"));
         }
     }
 
@@ -183,7 +184,7 @@ impl Call<'_> {
             caller: self.caller.clone(),
         };
         let mut found = episodes::episodes(asked, self.services, self.out).await?;
-        self.tell_cut(&mut found.message);
+        self.tell_cut(&mut found.message, found.next_cursor.is_some());
         quoted(&found)
     }
 

@@ -17,6 +17,9 @@ pub struct Messages {
     pub total: u64,
     /// In the order in which they begin.
     pub messages: Vec<Message>,
+    /// Around a line: the line of the message before the first; absent where none is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<u64>,
     /// Where to go on: the line of the next message, to be given as `from`. `null` at the end.
     pub next: Option<u64>,
     /// Which of `messages`, from 0, holds the line that was asked for.

@@ -58,7 +58,7 @@ pub(super) fn told(cut: usize, budget: u64) -> String {
     match cut {
         0 => String::new(),
         cut => format!(
-            "; {cut} cut to fit {budget} tokens: budget_tokens takes another number, episode_uuids tells one whole"
+            "; {cut} cut to fit {budget} tokens: budget_tokens takes another number, episode_uuids tells more of one"
         ),
     }
 }

@@ -32,6 +32,8 @@ pub(super) struct Stretch {
     pub(super) lines: Option<(u64, u64)>,
     /// Which of these messages holds the line that was asked for, or is the last one before it, or else the first.
     pub(super) focus: Option<usize>,
+    /// Where the message begins that goes before.
+    pub(super) ahead: Option<u64>,
     /// Where the message begins that follows.
     pub(super) behind: Option<u64>,
     /// From which message to which, of the whole conversation.
@@ -76,6 +78,9 @@ impl Stretch {
     fn take(&mut self, place: Place, item: &Item, most: usize) {
         let Some(message) = place.message() else { return };
         if let Place::Begins(_) = place {
+            if message + 1 == self.first {
+                self.ahead = Some(item.line);
+            }
             if message == self.end {
                 self.behind = Some(item.line);
             }
@@ -110,6 +115,9 @@ impl Stretch {
         }
         if let Some(line) = self.begins.get(&self.end).filter(|_| self.end < before.1) {
             self.behind = Some(*line);
+        }
+        if let Some(line) = self.first.checked_sub(1).and_then(|last| self.begins.get(&last)) {
+            self.ahead = Some(*line);
         }
         let kept = self.first..self.end;
         self.placed.retain(|(place, _)| place.message().is_some_and(|message| kept.contains(&message)));
@@ -264,6 +272,7 @@ mod tests {
                 let at = all.iter().position(|message| message == focus).unwrap() - around.focus.unwrap();
                 assert_eq!(found, all[at..at + found.len()], "around {line} within {most}");
                 assert_eq!(around.behind, all.get(at + found.len()).map(|message| message.line), "around {line}");
+                assert_eq!(around.ahead, at.checked_sub(1).map(|last| all[last].line), "around {line} within {most}");
                 assert!(focus.line <= line || at == 0, "{line}");
             }
         }
