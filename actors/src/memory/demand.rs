@@ -279,7 +279,9 @@ fn in_a_row(snapshot: &Snapshot, stems: &[String]) -> Result<Option<BTreeSet<Box
                     next.clear();
                     postings.append_positions_with_offset(0, &mut next);
                     // The position of the first word from which on all so far stand in a row.
-                    next.iter_mut().for_each(|position| *position = position.wrapping_sub(at as u32));
+                    // What stands before its place in the phrase begins none, and would break the order.
+                    next.retain(|position| *position >= at as u32);
+                    next.iter_mut().for_each(|position| *position -= at as u32);
                     match at {
                         0 => std::mem::swap(&mut starts, &mut next),
                         _ => starts.retain(|start| next.binary_search(start).is_ok()),

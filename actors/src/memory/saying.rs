@@ -1,11 +1,13 @@
 //! The sessions that say something: those that are left out of a list that only filters make.
 
 use baton_events::query::Without;
+use tantivy::index::SegmentReader;
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocAddress, DocSet, TERMINATED, Term};
+use tantivy::{DocAddress, DocId, DocSet, TERMINATED, Term};
 
 use super::demand::{Demand, is_told_by_index, narrowed};
 use super::having::{Having, Sessions};
+use super::schema::kind;
 use super::sequence::Phrase;
 use super::snapshot::Snapshot;
 use super::texts::Texts;
@@ -31,7 +33,11 @@ impl Searcher {
                     with_token(&snapshot, field, stem, &mut said.sessions)?;
                 }
             }
-            (Without::Word(_), [], [stop]) => with_token(&snapshot, fields.stops, stop, &mut said.sessions)?,
+            (Without::Word(_), [], [stop]) => {
+                with_token(&snapshot, fields.stops, stop, &mut said.sessions)?;
+                let demand = Demand::of_phrase(text, &snapshot)?;
+                in_episodes(&snapshot, &demand, &phrase, &mut Texts::default(), &mut said)?;
+            }
             _ => word_for_word(&snapshot, text, &phrase, &mut said)?,
         }
         Ok(said)
@@ -67,33 +73,70 @@ fn word_for_word(snapshot: &Snapshot, text: &str, phrase: &Phrase, said: &mut Ha
     let mut texts = Texts::default();
     for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments)) {
         let gate = demand.gate(snapshot, reader, segment)?;
-        let mut told = None;
-        for stem in &phrase.stems {
-            told = Some(narrowed(reader, told, snapshot.fields.episode, stem)?);
-        }
-        let turns = gate.required().iter().map(|doc| (*doc, true));
-        let sessions = told.unwrap_or_default().into_iter().map(|doc| (doc, false));
-        for (doc, is_turn) in turns.chain(sessions) {
-            let Some(id) = segment.id_of(doc).filter(|_| !reader.is_deleted(doc)) else { continue };
-            if said.sessions.contains(id) || is_turn && !gate.admits_session(id) {
+        for doc in gate.required() {
+            let Some(id) = segment.id_of(*doc).filter(|_| !reader.is_deleted(*doc)) else { continue };
+            if said.sessions.contains(id) || !gate.admits_session(id) {
                 continue;
             }
-            let address = DocAddress::new(number, doc);
-            let says = match is_turn {
-                true => texts.admits(&demand, snapshot, address)?,
-                false => texts.admits_episode(&demand, snapshot, address)?,
-            };
-            match says {
-                Some(true) => {
-                    said.sessions.insert(id.into());
-                }
-                Some(false) => {}
-                None => {
-                    said.is_partial = true;
-                    return Ok(());
-                }
+            let says = texts.admits(&demand, snapshot, DocAddress::new(number, *doc))?;
+            if !take(said, id, says) {
+                return Ok(());
+            }
+        }
+    }
+    in_episodes(snapshot, &demand, phrase, &mut texts, said)
+}
+
+/// Adds those that say it in their title or in their episode.
+fn in_episodes(
+    snapshot: &Snapshot,
+    demand: &Demand,
+    phrase: &Phrase,
+    texts: &mut Texts,
+    said: &mut Having,
+) -> Result<(), Error> {
+    let fields = &snapshot.fields;
+    for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments)) {
+        let mut docs = with_term(reader, &Term::from_field_u64(fields.kind, kind::SESSION))?;
+        // Stop words are indexed of turns alone.
+        for stem in &phrase.stems {
+            docs = narrowed(reader, Some(docs), fields.episode, stem)?;
+        }
+        for doc in docs {
+            let Some(id) = segment.id_of(doc).filter(|_| !reader.is_deleted(doc)) else { continue };
+            if said.sessions.contains(id) {
+                continue;
+            }
+            let says = texts.admits_episode(demand, snapshot, DocAddress::new(number, doc))?;
+            if !take(said, id, says) {
+                return Ok(());
             }
         }
     }
     Ok(())
+}
+
+/// Takes in whether a session says it; false where no more is read.
+fn take(said: &mut Having, id: &str, says: Option<bool>) -> bool {
+    match says {
+        Some(true) => {
+            said.sessions.insert(id.into());
+        }
+        Some(false) => {}
+        None => said.is_partial = true,
+    }
+    says.is_some()
+}
+
+/// The documents that have a term, ascending.
+fn with_term(reader: &SegmentReader, term: &Term) -> Result<Vec<DocId>, Error> {
+    let index = reader.inverted_index(term.field())?;
+    let mut docs = Vec::new();
+    if let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? {
+        while postings.doc() != TERMINATED {
+            docs.push(postings.doc());
+            postings.advance();
+        }
+    }
+    Ok(docs)
 }

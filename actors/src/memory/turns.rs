@@ -90,14 +90,21 @@ pub(super) fn best(
         let turns = collect(snapshot, query, demand, known, &*weight, Walk::of(&plan.wanted, limit), limit)?;
         return Ok(Best { more: turns.len() == limit, turns });
     }
-    let mut admitted = Vec::new();
+    let mut admitted: Vec<Scored> = Vec::new();
+    let mut read: BTreeSet<DocAddress> = BTreeSet::new();
     for taken in [limit.max(limits::PHRASE_TEXTS), limits::PHRASE_CANDIDATES] {
-        admitted.clear();
         let turns = collect(snapshot, query, demand, known, &*weight, Walk::of(&plan.wanted, taken), taken)?;
         let is_all = turns.len() < taken;
         for turn in turns {
+            // What the first walk has read and let in comes again.
+            if read.contains(&turn.address) {
+                continue;
+            }
             match known.texts.admits(demand, snapshot, turn.address)? {
-                Some(true) => admitted.push(turn),
+                Some(true) => {
+                    read.insert(turn.address);
+                    admitted.push(turn);
+                }
                 Some(false) => {
                     known.turns.insert(turn.address);
                 }

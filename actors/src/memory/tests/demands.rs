@@ -161,6 +161,28 @@ fn sessions_are_known_by_what_they_have_to_do_with() {
 }
 
 #[test]
+fn what_a_title_alone_says_is_said() {
+    let titled = |title: &str, id: &str, text: &str| Session { title: title.to_owned(), ..Session::new(id, &[text]) };
+    let memory = Memory::of(&[
+        titled("It is off again", "titled", "nothing"),
+        titled("x", "other", "the rest"),
+        titled("Login login", "login", "what about the alpha beta login today"),
+    ]);
+    for (what, expected) in [
+        (Without::Phrase("is off".to_owned()), vec!["titled"]),
+        (Without::Word("again".to_owned()), vec!["titled"]),
+        (Without::Word("about".to_owned()), vec!["login"]),
+        (Without::Phrase("off is".to_owned()), vec![]),
+        (Without::Phrase("alpha beta login".to_owned()), vec!["login"]),
+    ] {
+        let found = memory.searcher.saying(&what).unwrap();
+        assert_eq!(found.sessions.iter().map(|id| &**id).collect::<Vec<_>>(), expected, "{what:?}");
+    }
+    // Words of a title stand before those of the turns.
+    check(&memory, "\"alpha beta login\"", "login:1");
+}
+
+#[test]
 fn a_name_fits_as_a_whole_before_it_fits_in_part() {
     let memory = Memory::of(&[
         Session::new("trunk", &["a"]).touching(&["main"]),
@@ -263,6 +285,24 @@ fn what_was_not_read_is_not_taken_for_missing() {
         let mut known = Known { texts: Texts::within(bytes), ..Known::default() };
         let best = best(&snapshot, &plan, &query, &demand, &mut known, 100).unwrap();
         assert_eq!((best.turns.len(), best.more, known.texts.is_cut), (found, false, is_cut), "{bytes}");
+    }
+}
+
+#[test]
+fn what_was_found_first_stays_found_when_reading_ends_later() {
+    let mut texts = vec!["the needle".to_owned(); 30];
+    texts.extend((0..500).map(|n| format!("needle of the hay stack in a field {n}")));
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let memory = Memory::of(&[Session::new("stack", &texts)]);
+    let snapshot = memory.searcher.snapshot();
+    let query = Query::new("the needle");
+    let plan = Plan::read(query.text, &snapshot).unwrap();
+    let demand = Demand::of_phrase("the needle", &snapshot).unwrap();
+    // Enough for the first walk, of 400 texts, and a few more.
+    for (bytes, is_cut) in [(432_000, true), (1_000_000, false)] {
+        let mut known = Known { texts: Texts::within(bytes), ..Known::default() };
+        let best = best(&snapshot, &plan, &query, &demand, &mut known, 100).unwrap();
+        assert_eq!((best.turns.len(), known.texts.is_cut), (30, is_cut), "{bytes}");
     }
 }
 
