@@ -5,7 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Witness;
 use super::sequence::Sequences;
-use crate::schema::outcomes::{Calls, Outcomes, Row, Said, Trouble, decode_calls};
+use crate::schema::outcomes::{Calls, Ended, Outcomes, Row, Said, Trouble, decode_calls};
+
+/// Tools that change files, and tools that read them.
+const CHANGING: [&str; 5] = ["Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch"];
+const READING: [&str; 2] = ["Read", "NotebookRead"];
 
 /// Takes from each witness what it has copied of an elder one among them. `elder` orders two sessions by their ids, the elder
 /// first. A call counts once for a family; what failed in the part that was copied counts where it failed first, and a fork
@@ -66,9 +70,24 @@ fn take_away(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) -> 
     outcomes.commands.retain(|command| command.runs.all() > 0);
     take_sequences(outcomes, calls, copied);
     outcomes.retries.retain(|retry| !copied.contains(&retry.to));
+    take_touched(outcomes, calls, copied);
     let mut mended = BTreeSet::new();
-    outcomes.troubles.retain_mut(|trouble| is_own(trouble, copied, &mut mended));
+    outcomes.troubles.retain_mut(|trouble| is_own(trouble, calls, copied, &mut mended));
     mended
+}
+
+/// A fork begins with its copy: what lies before the end of that is not its own. Of a file only its first place is known: it
+/// is left to a fork that changes or reads anything itself.
+fn take_touched(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) {
+    let Some(end) = copied.last().copied() else { return };
+    outcomes.moves.retain(|moved| moved.line > end);
+    outcomes.decisions.retain(|decided| decided.said.line > end);
+    let own = calls.rows.iter().filter(|row| !copied.contains(&row.line));
+    let own: BTreeSet<&str> =
+        own.filter_map(|row| calls.names.get(usize::try_from(row.step?).ok()?)).map(String::as_str).collect();
+    let does = |tools: &[&str]| tools.iter().any(|tool| own.contains(tool));
+    let (changes, reads) = (does(&CHANGING), does(&READING));
+    outcomes.files.retain(|file| file.line > end || if file.changed { changes } else { reads });
 }
 
 /// Takes away the sequences of what was copied.
@@ -93,13 +112,22 @@ fn take_sequences(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>
 }
 
 /// Whether anything of a failure is the session's own; it is left with that.
-fn is_own(trouble: &mut Trouble, copied: &BTreeSet<u64>, mended: &mut BTreeSet<u64>) -> bool {
+fn is_own(trouble: &mut Trouble, calls: &Calls, copied: &BTreeSet<u64>, mended: &mut BTreeSet<u64>) -> bool {
     let lines = std::iter::once(trouble.line).chain(trouble.again.iter().copied());
     let theirs: Vec<u64> = lines.filter(|line| copied.contains(line)).collect();
     if theirs.is_empty() {
         return true;
     }
+    // Of many only the first lines are kept: of the others it is asked how many failures there are behind the copy.
+    let (kept, last) = (1 + trouble.again.len(), trouble.last_line.max(trouble.line));
+    let is_its_own = |row: &&Row| row.ended == Ended::Failed && row.line <= last && !copied.contains(&row.line);
+    let own = match (copied.last(), usize::try_from(trouble.times)) {
+        (Some(end), _) if last <= *end => 0,
+        (_, Ok(times)) if times > kept => calls.rows.iter().filter(is_its_own).count(),
+        _ => usize::MAX,
+    };
     trouble.times = trouble.times.saturating_sub(u32::try_from(theirs.len()).unwrap_or(u32::MAX));
+    trouble.times = trouble.times.min(u32::try_from(own).unwrap_or(u32::MAX));
     trouble.tried.retain(|tried| !copied.contains(&tried.line));
     trouble.fix = trouble.fix.take().filter(|fix| !copied.contains(&fix.line));
     if trouble.fix.is_some() {
@@ -146,9 +174,25 @@ mod tests {
         let idle = family(|elder| elder, |fork| fork);
         assert_eq!((told(&idle, "cargo test"), told(&idle, "cargo build")), ([2, 0, 2, 1], [1, 1, 0, 1]));
         assert!(!idle[1].outcomes.sequences.is_empty() && idle[0].outcomes.sequences.is_empty(), "{idle:?}");
+        assert!(idle[0].outcomes.files.is_empty() && !idle[1].outcomes.files.is_empty(), "{idle:?}");
         let loops = family(|elder| elder, |fork| fork.fails("cargo test -p auth", MOVED));
         assert_eq!(told(&loops, "cargo test"), [3, 0, 3, 2]);
         assert_eq!(patterns(&loops, None, 9, None).retry_loops.len(), 1);
+    }
+
+    #[test]
+    fn many_failures_that_a_fork_has_copied_are_its_elders() {
+        let many = || {
+            (0..100).fold(Script::default().of_records().prompt("x"), |all, _| all.fails("cargo test -p auth", MOVED))
+        };
+        for (fork, expected) in [
+            (many().forked(), "seen 100 times in 1 session, never resolved"),
+            (many().forked().fails("cargo test -p auth", MOVED), "seen 101 times in 2 sessions, never resolved"),
+        ] {
+            let mut both = [fork.witness("fork", "/srv/shop"), many().witness("elder", "/srv/shop")];
+            once(&mut both, &|one, other| one.cmp(other));
+            assert_eq!(fix_of(MOVED, &both).message, expected);
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::digest::{Attempt, Part, Ran, What};
 use crate::graph::is_program;
 use crate::schema::outcomes::{Command, Ended, Kind, Line, Said, Tally, millis};
 
-/// Lines of all programs that are held at a time.
+/// Programs, and lines of all of them, that are held at a time.
 const MAX_HELD: usize = 8_000;
 
 /// The programs of a session, as its calls come. Bounded: of too many lines those that were run least are let go, and
@@ -46,7 +46,7 @@ impl Programs {
             (line.line, line.at) = (attempt.line, millis(attempt.at));
             (line.ended, line.exit_code) = (ended(attempt.ended, program), attempt.exit_code);
         }
-        if self.lines > MAX_HELD {
+        if self.lines.max(self.known.len()) > MAX_HELD {
             self.let_go();
         }
     }
@@ -54,7 +54,7 @@ impl Programs {
     /// Lets go of lines that were run least, then of programs all of whose lines are gone: half of what may be held stays.
     fn let_go(&mut self) {
         let mut least = 1;
-        while self.lines > MAX_HELD / 2 {
+        while self.lines.max(self.known.len()) > MAX_HELD / 2 {
             for (_, lines) in self.known.values_mut() {
                 let before = lines.len();
                 lines.retain(|_, line| line.runs.all() > least);
