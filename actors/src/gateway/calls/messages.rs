@@ -297,24 +297,26 @@ mod tests {
 
     #[test]
     fn a_line_is_shown_with_what_stands_around_it() {
-        for (lines, line, context, expected, next) in [
-            (&[][..], 3, 1, "", None),
-            (&[(2, 5), (4, 5), (6, 5), (8, 5)], 4, 1, "2 >4 6", Some(8)),
-            (&[(2, 5), (4, 5), (6, 5), (8, 5)], 5, 1, "2 >4 6", Some(8)),
-            (&[(2, 5), (4, 5), (6, 5), (8, 5)], 1, 1, ">2 4", Some(6)),
-            (&[(2, 5), (4, 5), (6, 5), (8, 5)], 99, 2, "4 6 >8", None),
-            (&[(2, 5), (4, 5)], 4, 0, ">4", None),
-            (&[(1, 19_000), (2, 19_000), (3, 19_000), (4, 19_000), (5, 19_000)], 3, 2, "2 >3 4", Some(5)),
-            (&[(1, 90_000), (2, 90_000), (3, 90_000), (4, 5)], 3, 2, "2 >3 4", None),
+        for (lines, line, context, expected, before, next) in [
+            (&[][..], 3, 1, "", None, None),
+            (&[(2, 5), (4, 5), (6, 5), (8, 5)], 4, 1, "2 >4 6", None, Some(8)),
+            (&[(2, 5), (4, 5), (6, 5), (8, 5)], 5, 1, "2 >4 6", None, Some(8)),
+            (&[(2, 5), (4, 5), (6, 5), (8, 5)], 1, 1, ">2 4", None, Some(6)),
+            (&[(2, 5), (4, 5), (6, 5), (8, 5)], 99, 2, "4 6 >8", Some(2), None),
+            (&[(2, 5), (4, 5)], 4, 0, ">4", Some(2), None),
+            (&[(1, 19_000), (2, 19_000), (3, 19_000), (4, 19_000), (5, 19_000)], 3, 2, "2 >3 4", Some(1), Some(5)),
+            (&[(1, 90_000), (2, 90_000), (3, 90_000), (4, 5)], 3, 2, "2 >3 4", Some(1), None),
         ] {
             let items = items(lines);
-            let (told, after, focus) = place(&stretch(&items, Wanted::Around(line, context)));
+            let told = place(&stretch(&items, Wanted::Around(line, context)));
+            let (around, focus) = ((told.before, told.next), told.focus);
             let told: Vec<String> = told
+                .messages
                 .iter()
                 .enumerate()
                 .map(|(at, message)| format!("{}{}", if focus == Some(at) { ">" } else { "" }, message.line))
                 .collect();
-            assert_eq!((told.join(" ").as_str(), after), (expected, next), "{lines:?} {line}");
+            assert_eq!((told.join(" ").as_str(), around), (expected, (before, next)), "{lines:?} {line}");
         }
         let items = items(&[(2, 5), (4, 5)]);
         let all = stretch(&items, Wanted::Around(1, 1));

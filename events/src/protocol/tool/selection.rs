@@ -42,7 +42,7 @@ fn unknown(name: &str) -> String {
     let known = || {
         SETS.into_iter().chain(all().flat_map(|tool| std::iter::once(tool.name).chain(tool.aliases.iter().copied())))
     };
-    let meant = nearest(name, known()).map_or_else(String::new, |near| format!("; did you mean {near}?"));
+    let meant = nearest(name, known()).map_or_else(|| ".".to_owned(), |near| format!("; did you mean {near}?"));
     format!("no tool and no set of tools {shown:?}{meant} There are {} and {}", SETS.join(", "), names())
 }
 
@@ -68,6 +68,7 @@ mod tests {
             (" , ", "no tool is named"),
             ("timelin", "did you mean timeline?"),
             ("al", "no tool and no set of tools \"al\""),
+            ("nosuch", "tools \"nosuch\". There are"),
         ] {
             let error = names(wanted).unwrap_err();
             assert!(error.contains(says) && error.contains("session_tracking_close"), "{wanted}: {error}");
