@@ -186,7 +186,7 @@ pub struct FileModified {
 }
 
 /// A command that was run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLine {
     /// The command on one line without a leading `cd`, bounded.
     pub text: String,
@@ -198,6 +198,12 @@ pub struct CommandLine {
     pub exit_code: Option<i32>,
     /// How often it was run.
     pub count: u32,
+    /// How many of these runs succeeded.
+    pub ok: u32,
+    /// How many failed.
+    pub failed: u32,
+    /// How many went as the last one did.
+    pub alike: u32,
 }
 
 /// What a session comes to. Pure, total and deterministic; linear in the items.

@@ -126,6 +126,8 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
                 outcome: command.outcome.to_owned(),
                 exit_code: command.exit_code,
                 count: command.count,
+                ok: command.ok,
+                failed: command.failed,
             })
             .collect(),
         external_research: lines(&episode.external_research),

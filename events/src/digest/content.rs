@@ -115,10 +115,16 @@ impl Episode {
     fn command_lines(&self) -> Vec<String> {
         let line = |command: &super::CommandLine| {
             let mut text = format!("`{}`: {}", self.relative(&command.text), command.outcome);
+            let differ = command.alike < command.count;
+            if differ {
+                text.push_str(" at last");
+            }
             if let Some(code) = command.exit_code.filter(|&code| code != 0) {
                 let _ = write!(text, ", exit {code}");
             }
-            if command.count > 1 {
+            if differ {
+                let _ = write!(text, ", {} of {}", command.alike, command.count);
+            } else if command.count > 1 {
                 let _ = write!(text, ", {} times", command.count);
             }
             text

@@ -124,7 +124,8 @@ fn a_developer_recognises_the_session() {
     assert_eq!((resolution.line, resolution.at), (13, Some(Timestamp(1_773_480_013_000))));
     let [test, commit] = &episode.commands[..] else { panic!("two commands: {:?}", episode.commands) };
     assert_eq!((test.text.as_str(), test.count, test.outcome, test.exit_code), ("cargo test -p auth", 2, "ok", None));
-    assert_eq!((commit.line, commit.count), (14, 1));
+    assert_eq!((test.ok, test.failed, test.alike), (1, 1, 1), "one of the two runs succeeded");
+    assert_eq!((commit.line, commit.count, commit.ok, commit.failed), (14, 1, 1, 0));
     assert_eq!(
         episode.continuation_context,
         "Objective: The refresh token expires too early. Please fix it. Last said: Fixed: the expiry was compared in \
@@ -367,7 +368,7 @@ fn the_content_reads_as_text_and_is_bounded() {
         "- User: The refresh token expires too early. Please fix it.\n- Assistant: Fixed: the expiry",
         "\n## Errors\n- cargo test -p auth: exit 101, assertion failed: token.is_valid() -> resolved: cargo test -p auth passed",
         "\n## Files changed\n- src/auth.rs (+5 -2)\n",
-        "- `cargo test -p auth`: ok, 2 times\n",
+        "- `cargo test -p auth`: ok at last, 1 of 2\n",
         "\n## Files read\n- src/auth.rs\n",
     ] {
         assert!(content.contains(part), "{part:?} in {content}");

@@ -54,17 +54,17 @@ pub(super) fn completed(timeline: &Timeline<'_>) -> BTreeMap<String, Vec<Pointed
 
 /// Commands run, equal ones counted once, by first run.
 pub(super) fn commands(timeline: &Timeline<'_>) -> Vec<CommandLine> {
-    let mut lines: Vec<(bool, CommandLine)> = Vec::new();
+    let mut lines: Vec<(bool, CommandLine, BTreeMap<&str, u32>)> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for deed in &timeline.deeds {
         let Some(command) = deed.command().map(Command::read) else { continue };
         let index = *known.entry(command.normal().to_owned()).or_insert(lines.len());
         if index == lines.len() {
             let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
-            let line = CommandLine { text, line: 0, outcome: "unknown", exit_code: None, count: 0 };
-            lines.push((command.only_looks(), line));
+            let line = CommandLine { text, ..CommandLine::default() };
+            lines.push((command.only_looks(), line, BTreeMap::new()));
         }
-        let line = &mut lines[index].1;
+        let (_, line, ended) = &mut lines[index];
         line.line = deed.line;
         line.count = line.count.saturating_add(1);
         line.exit_code = deed.result.and_then(|result| result.exit_code);
@@ -75,9 +75,14 @@ pub(super) fn commands(timeline: &Timeline<'_>) -> Vec<CommandLine> {
             Some(Outcome::Ok) if !deed.in_background() => "ok",
             _ => "unknown",
         };
+        let alike = ended.entry(line.outcome).or_insert(0);
+        *alike = alike.saturating_add(1);
+        line.alike = *alike;
+        line.ok = ended.get("ok").copied().unwrap_or(0);
+        line.failed = ended.get("failed").copied().unwrap_or(0);
     }
-    super::keep(&mut lines, MAX_ENTRIES, |(looks, _)| !looks);
-    lines.into_iter().map(|(_, line)| line).collect()
+    super::keep(&mut lines, MAX_ENTRIES, |(looks, ..)| !looks);
+    lines.into_iter().map(|(_, line, _)| line).collect()
 }
 
 /// The files edited in a round, each with its sums, at the line of its last edit.

@@ -212,7 +212,8 @@ fn only_a_session_in_which_something_happened_is_relevant() {
 
 #[test]
 fn a_file_that_the_session_may_have_removed_is_not_missed() {
-    let command = |text: &str| CommandLine { text: text.to_owned(), line: 1, outcome: "ok", exit_code: None, count: 1 };
+    let command =
+        |text: &str| CommandLine { text: text.to_owned(), line: 1, outcome: "ok", count: 1, ..CommandLine::default() };
     // Commands, and which of the files the session itself may have removed.
     let cases: &[(&[&str], &[bool])] = &[
         (&["cargo test", "echo firm"], &[false, false]),

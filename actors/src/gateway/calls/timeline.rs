@@ -136,10 +136,9 @@ fn outcome(episode: &Episode) -> &'static str {
 
 /// How often `git commit` has succeeded.
 fn commits(episode: &Episode) -> u64 {
-    let made = episode.commands.iter().filter(|command| command.outcome == "ok");
     let is_commit =
         |text: &str| text.split(['&', ';', '|']).any(|part| part.split_whitespace().take(2).eq(["git", "commit"]));
-    made.filter(|command| is_commit(&command.text)).map(|command| u64::from(command.count)).sum()
+    episode.commands.iter().filter(|command| is_commit(&command.text)).map(|command| u64::from(command.ok)).sum()
 }
 
 fn bounded(text: &str) -> String {
@@ -199,19 +198,21 @@ mod tests {
 
     #[test]
     fn commits_are_counted_where_they_succeeded() {
-        let command = |text: &str, outcome, count| CommandLine {
+        let command = |text: &str, outcome, count, ok| CommandLine {
             text: text.to_owned(),
             line: 1,
             outcome,
-            exit_code: None,
             count,
+            ok,
+            ..CommandLine::default()
         };
         let commands = vec![
-            command("git commit -m one", "ok", 2),
-            command("git add -A && git commit -qm two", "ok", 1),
-            command("git commit -m three", "failed", 1),
-            command("git commit-tree x", "unknown", 1),
-            command("echo git commit", "ok", 1),
+            command("git commit -m one", "ok", 3, 1),
+            command("git add -A && git commit -qm two", "failed", 2, 1),
+            command("git commit -m three", "failed", 1, 0),
+            command("git commit -m four", "ok", 1, 1),
+            command("git commit-tree x", "unknown", 1, 0),
+            command("echo git commit", "ok", 1, 1),
         ];
         assert_eq!(commits(&Episode { commands, ..Episode::default() }), 3);
     }

@@ -137,6 +137,16 @@ pub struct CommandLine {
     pub exit_code: Option<i32>,
     /// How often.
     pub count: u32,
+    /// How many of these runs succeeded; absent where none did.
+    #[serde(skip_serializing_if = "is_none")]
+    pub ok: u32,
+    /// How many failed; absent where none did.
+    #[serde(skip_serializing_if = "is_none")]
+    pub failed: u32,
+}
+
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 fn is_zero(count: &u64) -> bool {
