@@ -32,8 +32,7 @@ pub(super) fn of_the_agent(sentence: &str) -> Option<Choice> {
     if phrase.asks() || phrase.begins(&CASES) || phrase.begins(&STEPS) || phrase.has_any(&TELLING) {
         return None;
     }
-    // What comes first and what then is the order of the work.
-    if goes_looking(&phrase) || (phrase.has("first") && phrase.has_any(&["then i'll", "then i will", "then we'll"])) {
+    if goes_looking(&phrase) || orders_work(&phrase) {
         return None;
     }
     if weighs(&phrase) {
@@ -43,9 +42,27 @@ pub(super) fn of_the_agent(sentence: &str) -> Option<Choice> {
     Some(if phrase.begins(&PROPOSING) { Choice::Proposed } else { choice })
 }
 
-/// Whether somebody says that they are going to look: a step of the work, whatever its reason.
+/// Whether somebody says that they are going to look: a step of the work, whatever its reason. What is chosen before that is
+/// chosen all the same.
 fn goes_looking(phrase: &Phrase) -> bool {
-    GOING.iter().any(|going| LOOKING.iter().any(|look| phrase.has(&format!("{going} {look}"))))
+    let going = GOING.iter().filter(|going| phrase.has(going));
+    let looks = going.flat_map(|going| LOOKING.iter().filter_map(move |look| phrase.find(&format!("{going} {look}"))));
+    looks.min().is_some_and(|at| !is_chosen_before(phrase, at))
+}
+
+/// What comes first and what then is the order of the work.
+fn orders_work(phrase: &Phrase) -> bool {
+    let then = ["then i'll", "then i will", "then we'll"].iter().filter_map(|words| phrase.find(words)).min();
+    phrase.has("first") && then.is_some_and(|at| !is_chosen_before(phrase, at))
+}
+
+/// Whether somebody has committed to something before a place, against something else or with a reason, or in a word that
+/// says nothing but a choice.
+fn is_chosen_before(phrase: &Phrase, at: usize) -> bool {
+    let stands = |list: &[&str]| list.iter().any(|words| phrase.find(words).is_some_and(|there| there < at));
+    commitment(phrase).is_some_and(|commitment| {
+        commitment.at < at && (commitment.choosing || stands(&AGAINST) || stands(&REASONS[..2]))
+    })
 }
 
 /// Whether something is only thought of, or was tried: what stands before the reason tells.
@@ -175,6 +192,12 @@ pub(super) fn of_the_person(sentence: &str) -> bool {
     // An instruction has an object.
     let words = rest.iter().filter(|word| word.starts_with(char::is_alphanumeric)).count();
     words > 2 && Phrase::of(&rest.join(" ")).begins(&INSTRUCTING)
+}
+
+/// Whether a person chooses something instead of something else, and says why.
+pub(super) fn is_reasoned(sentence: &str) -> bool {
+    let phrase = Phrase::of(sentence);
+    phrase.has_any(&AGAINST) && phrase.has_any(&REASONS[..2]) && of_the_person(sentence)
 }
 
 /// Whether a person lays something down in a text that is about more than the one thing that lies there.
@@ -322,6 +345,10 @@ mod tests {
                 "Using yarn instead of npm was considered and rejected because CI has npm.",
                 "I keep the map, because I tried the tree and it was slower.",
                 "キューではなくテーブルを使います。",
+                "I decided to use sled instead of SQLite because it is embedded, and I'll check the license.",
+                "We'll use tokio instead of async-std, because the tree has it, and we will look at smol later.",
+                "I'll see to it that we use rustls instead of openssl, because of musl.",
+                "First I chose sled over SQLite, then I'll write the store.",
                 "I'm going to use sled instead of SQLite, because it needs no C compiler.",
             ],
         );

@@ -28,8 +28,11 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let mut found: Vec<(usize, Pointed)> = Vec::new();
     let mut before: Option<&Round<'_>> = None;
     for (index, round) in timeline.rounds.iter().enumerate() {
-        if let Some((prompt, before)) = round.prompt.as_ref().zip(before) {
-            found.extend(corrections(prompt, round.after_interruption, before.replies.last()));
+        match round.prompt.as_ref().zip(before) {
+            Some((prompt, before)) => {
+                found.extend(corrections(prompt, round.after_interruption, before.replies.last()));
+            }
+            None => found.extend(round.prompt.iter().flat_map(reasoned)),
         }
         if !round.replies.is_empty() || !round.deeds.is_empty() {
             before = Some(round);
@@ -95,6 +98,15 @@ fn corrections(prompt: &Said<'_>, after_interruption: bool, before: Option<&Said
         None if after_interruption => vec![told(&format!("User: {}", prompt.text))],
         None => Vec::new(),
     }
+}
+
+/// What a person chose when they began, against something else and with a reason: all else of it is what the session is for.
+fn reasoned(prompt: &Said<'_>) -> Vec<(usize, Pointed)> {
+    if prompt.text.len() > MAX_CORRECTION_BYTES {
+        return Vec::new();
+    }
+    let told = |clause: &str| (prompt.place, pointed(&format!("User: {}", plain(clause)), prompt));
+    choice::clauses(prompt.text).filter(|clause| choice::is_reasoned(clause)).map(told).collect()
 }
 
 /// What a person said to a tool: answers with their questions, a refusal with its reason.

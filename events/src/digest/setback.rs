@@ -47,7 +47,8 @@ fn of_the_agent(reply: &Said<'_>) -> Vec<(usize, Pointed)> {
         listed(text).into_iter().map(|point| (reply.place, pointed(&plain(point), reply))).collect();
     let sentences = sentences(text);
     for (at, sentence) in sentences.iter().enumerate() {
-        if !says_it_failed(sentence.text) {
+        let next = sentences.get(at + 1).map(|next| next.text);
+        if !says_it_failed(sentence.text, next) {
             continue;
         }
         let mut text = plain(sentence.text);
@@ -69,7 +70,7 @@ fn of_the_person(prompt: &Said<'_>) -> Vec<(usize, Pointed)> {
     }
     let tried = |clause: &&str| {
         let phrase = Phrase::of(clause);
-        says_it_failed(clause) && (phrase.has_any(&["tried", "dead end"]) || phrase.has_any(&ATTEMPTS))
+        says_it_failed(clause, None) && (phrase.has_any(&["tried", "dead end"]) || phrase.has_any(&ATTEMPTS))
     };
     let told = |clause: &str| (prompt.place, pointed(&format!("User: {}", plain(clause)), prompt));
     choice::clauses(&without_blocks(prompt.text)).filter(tried).map(told).collect()
@@ -97,14 +98,21 @@ fn is_head(line: &str) -> bool {
     HEADS.contains(&bare.as_str())
 }
 
-/// Whether a sentence says of something that was tried, or weighed with its reason, that it does not do.
-fn says_it_failed(sentence: &str) -> bool {
+/// Whether a sentence says of something that was tried, or weighed with its reason, that it does not do; what comes next may
+/// undo it.
+fn says_it_failed(sentence: &str, next: Option<&str>) -> bool {
     let phrase = Phrase::of(&own_words(sentence));
     if phrase.asks() || phrase.begins(&CASES) || phrase.has_any(&["if it", "if that", "if this", "in case"]) {
         return false;
     }
     let gives_reason = phrase.has_any(&REASONS) || phrase.words().any(|word| matches!(word, ":" | ";" | "—" | "–"));
-    if FAILED.iter().any(|words| stands(&phrase, words)) {
+    let is_undone = || {
+        next.map(|next| Phrase::of(&own_words(next))).is_some_and(|next| {
+            let words: Vec<&str> = next.words().collect();
+            removes(&words) || undoes(&next, true)
+        })
+    };
+    if FAILED.iter().any(|words| stands(&phrase, words, &is_undone)) {
         return true;
     }
     let words: Vec<&str> = phrase.words().collect();
@@ -112,7 +120,7 @@ fn says_it_failed(sentence: &str) -> bool {
 }
 
 /// Whether these words stand in it and nobody denies them: `no dead end`, `not a dead end`, `why it did not work`.
-fn stands(phrase: &Phrase, words: &str) -> bool {
+fn stands(phrase: &Phrase, words: &str, is_undone: &dyn Fn() -> bool) -> bool {
     let Some(at) = phrase.find(words) else { return false };
     let before: Vec<&str> = phrase.before(at).collect();
     let near = before.iter().rev().take(3);
@@ -120,7 +128,10 @@ fn stands(phrase: &Phrase, words: &str) -> bool {
     let explained = near.clone().any(|word| matches!(*word, "why" | "so" | "reason" | "what" | "that's"));
     // `What did not work: …` is the label of what failed.
     let is_label = before.as_slice() == ["what"] || before.is_empty();
-    let is_broken = || WORKING.contains(&words) && is_symptom(phrase, &before);
+    let is_broken = || {
+        let behind: Vec<&str> = phrase.words().skip(before.len() + words.split(' ').count()).collect();
+        WORKING.contains(&words) && is_symptom(phrase, &before) && !has_a_flaw(&behind) && !is_undone()
+    };
     !denied && (is_label || !explained) && !is_broken()
 }
 
@@ -133,6 +144,13 @@ fn is_symptom(phrase: &Phrase, before: &[&str]) -> bool {
         && !phrase.has_any(&["tried", "attempted"])
 }
 
+/// `: it hammered the server`, `because it leaks`: what was built has a flaw of its own. Another thing may be why what is in use
+/// does not work: `: the cookie was missing`.
+fn has_a_flaw(behind: &[&str]) -> bool {
+    let gives = |word: &str| matches!(word, ":" | ";" | "—" | "–" | "because" | "since");
+    behind.windows(2).any(|pair| gives(pair[0]) && matches!(pair[1], "it" | "they" | "two" | "both"))
+}
+
 /// `I take the mutex out again`, `ripped it out`.
 fn removes(words: &[&str]) -> bool {
     let out = words.windows(2).position(|pair| REMOVING.contains(&(pair[0], pair[1])));
@@ -142,7 +160,10 @@ fn removes(words: &[&str]) -> bool {
 /// `I reverted it because …`, `Rolled back: …`.
 fn undoes(phrase: &Phrase, gives_reason: bool) -> bool {
     let own = |verb: &&str| {
-        let subjects = ["i", "we", "i've", "we've", "i'll", "i have", "we have", "so i", "so we", "had to", "i had to"];
+        let subjects = [
+            "i", "we", "i'm", "we're", "i've", "we've", "i'll", "i have", "we have", "so i", "so we", "had to",
+            "i had to",
+        ];
         phrase.begins(&[verb])
             || (phrase.has(verb) && subjects.iter().any(|subject| phrase.has(&format!("{subject} {verb}"))))
     };
@@ -195,8 +216,10 @@ mod tests {
             "The mutex per token did not work: it only orders the requests.",
             "I tried the lock file, and the lock did not work on NFS.",
             "The second attempt didn't work either.",
+            "The retry loop in the client didn't work: it hammered the server.",
+            "The new cache layer did not work because it leaks.",
         ] {
-            assert!(says_it_failed(sentence), "{sentence}");
+            assert!(says_it_failed(sentence, None), "{sentence}");
         }
         for sentence in [
             "The export button does not work in Safari.",
@@ -222,7 +245,19 @@ mod tests {
             "The docs say \"the regex approach did not work\" there.",
             "",
         ] {
-            assert!(!says_it_failed(sentence), "{sentence}");
+            assert!(!says_it_failed(sentence, None), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn what_is_undone_next_was_tried() {
+        for (next, expected) in [
+            (Some("I'm reverting to polling."), true),
+            (Some("I took the loop out again."), true),
+            (Some("Let me look at the log."), false),
+            (None, false),
+        ] {
+            assert_eq!(says_it_failed("The retry loop didn't work.", next), expected, "{next:?}");
         }
     }
 

@@ -83,7 +83,9 @@ pub fn gathered(episode: &Episode, place: &Place<'_>, asked: &Asked) -> Vec<Entr
 
     // Of a question that is searched for only what has its words is told.
     let near = |text: &str| if searched { asked.fit(text) } else { place.near(asked, text) };
-    let decisions = episode.decisions.iter().map(|said| (said.clone(), near(&said.text)));
+    // What was decided beside that is no answer to why this was.
+    let decided = |text: &str| if asked.is(Kind::Decisions) { asked.fit(text) } else { near(text) };
+    let decisions = episode.decisions.iter().map(|said| (said.clone(), decided(&said.text)));
     tell(Sort::Decision, wanted(Kind::Decisions, if searched { 1.0 } else { 0.6 }), decisions.collect());
 
     let setbacks = episode.setbacks.iter().map(|said| (said.clone(), near(&said.text)));

@@ -143,6 +143,23 @@ fn what_has_more_of_the_question_than_any_answer_comes_first() {
 }
 
 #[test]
+fn a_decision_about_something_else_is_no_answer_to_why() {
+    let session = id("one");
+    let decisions = vec![said("Use the blue theme", 5), said("We use sled, it is embedded", 7)];
+    let episode = Episode { objective: "Choose sled for the store".to_owned(), decisions, ..Episode::default() };
+    let check = |question: &str, expected: &[u64]| {
+        let asked = read(question);
+        let place = Place { fit: whole_fit(&episode, &asked), ..place(&session, 1) };
+        let told = told(&asked, gathered(&episode, &place, &asked));
+        let mut lines: Vec<u64> = told.entries.iter().filter_map(|entry| entry.line).collect();
+        lines.sort_unstable();
+        assert_eq!(lines, expected, "{question}");
+    };
+    check("why did we choose sled", &[7]);
+    check("what was decided", &[5, 7]);
+}
+
+#[test]
 fn what_was_asked_for_comes_before_what_only_has_its_words() {
     let (session, asked) = (id("one"), read("which approach failed for the refresh"));
     let failed =

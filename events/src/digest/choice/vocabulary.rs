@@ -447,7 +447,7 @@ pub(super) const GOING: [&str; 9] = [
     "i'll now",
 ];
 /// … that is no more than looking.
-pub(super) const LOOKING: [&str; 16] = [
+pub(super) const LOOKING: [&str; 20] = [
     "check",
     "confirm",
     "examine",
@@ -462,7 +462,11 @@ pub(super) const LOOKING: [&str; 16] = [
     "research",
     "review",
     "search",
-    "see",
+    "see how",
+    "see if",
+    "see what",
+    "see whether",
+    "see why",
     "verify",
 ];
 /// What says that a person is not sure.

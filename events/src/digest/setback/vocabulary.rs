@@ -42,7 +42,7 @@ pub(super) const WORKING: [&str; 4] = ["did not work", "didn't work", "has not w
 /// What a thing in use begins with.
 pub(super) const DEFINITE: [&str; 8] = ["the", "my", "your", "our", "their", "his", "her", "its"];
 /// What makes it somebody's doing: `the mutex per token`.
-pub(super) const MADE: [&str; 5] = ["per", "of", "with", "instead", "second"];
+pub(super) const MADE: [&str; 7] = ["per", "of", "with", "instead", "second", "first", "new"];
 /// Where a subject begins.
 pub(super) const BORDERS: [&str; 14] =
     [",", ";", ":", ".", "—", "–", "(", "and", "but", "because", "that", "since", "when", "so"];
