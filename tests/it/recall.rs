@@ -183,6 +183,22 @@ fn a_timeline_and_show_tell_the_same_time() {
 }
 
 #[test]
+fn a_time_that_was_taken_and_a_project_that_there_is_not_are_told() {
+    let world = examples();
+    let notes = |question: &str| world.json(&["recall", question])["notes"].to_string().replace('\\', "");
+    let october = "what was done between 2026-10-01 and 2026-10-15";
+    assert!(notes(october).contains("only of 2026-10-01 to 2026-10-15"), "{}", notes(october));
+    let days: Vec<String> = entries(&world, &[october]).iter().map(|entry| text(&entry["day"])).collect();
+    assert!(!days.is_empty() && days.iter().all(|day| ("2026-10-01"..="2026-10-15").contains(&&**day)), "{days:?}");
+    let mistyped = notes("what is still open in tidetables");
+    assert!(mistyped.contains("no project \"tidetables\"") && mistyped.contains("tide-tables"), "{mistyped}");
+    assert!(!mistyped.contains("known to be open"), "{mistyped}");
+    let unknown = notes("what were we working on last time in nosuchproject");
+    assert!(unknown.contains("no project \"nosuchproject\""), "{unknown}");
+    assert!(!notes("what is still open in tide-tables").contains("no project"));
+}
+
+#[test]
 fn what_failed_comes_before_what_only_has_the_words() {
     let world = examples();
     let told = told(&world, &["which approach failed for the refresh"]);

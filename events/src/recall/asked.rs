@@ -61,6 +61,8 @@ pub struct Asked {
     pub named: Named,
     /// Which time its words name.
     pub span: Option<Span>,
+    /// What stands where a project would be named, where none that is known is.
+    pub place: Option<String>,
 }
 
 impl Asked {
@@ -106,6 +108,8 @@ pub fn read(text: &str, around: &Around<'_>) -> Asked {
     let named = naming::take(&mut phrasing, around.projects);
     let mut timeless = phrasing.clone();
     let span = span::take(&mut timeless, around.now).filter(|_| phrasing.asks_when());
+    let bare = if span.is_some() { &timeless } else { &phrasing };
+    let place = Some(bare).filter(|_| named == Named::None).and_then(naming::unknown);
     let kinds = match span {
         Some(_) => understood(&mut timeless, true),
         None => Vec::new(),
@@ -134,7 +138,7 @@ pub fn read(text: &str, around: &Around<'_>) -> Asked {
             about.push(word.to_owned());
         }
     }
-    Asked { kinds, about, search: if search.is_empty() { text.trim().to_owned() } else { search }, named, span }
+    Asked { kinds, about, search: if search.is_empty() { text.trim().to_owned() } else { search }, named, span, place }
 }
 
 /// The kinds of a question; what makes it one of them is left out of its words.

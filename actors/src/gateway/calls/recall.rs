@@ -117,6 +117,14 @@ impl Looking {
             found.notes.extend(narrowed.note);
         }
         let (looking, asked) = told_by;
+        if let Some(note) = looking.no_such_place(&asked, &found) {
+            // That nothing is open there would be no comfort.
+            if found.entries.is_empty() {
+                found.notes.clear();
+            }
+            found.notes.insert(0, note);
+        }
+        found.notes.splice(0..0, asked.span.map(narrowed::time));
         if looking.client.is_closed() {
             return Err(Ended::ClientGone);
         }

@@ -103,6 +103,18 @@ fn whole(phrasing: &Phrasing, range: &Range<usize>, parts: usize) -> Option<Rang
     (is_said || is_piece && parts > 1).then_some(found)
 }
 
+/// What stands at the end behind `in`: `in nosuchproject`, `in the nosuchproject repo`.
+pub(super) fn unknown(phrasing: &Phrasing) -> Option<String> {
+    let is = |place: usize, list: &[&str]| phrasing.at(place).is_some_and(|word| list.contains(&word));
+    let last = phrasing.len().checked_sub(1)?;
+    let end = if is(last, &PROJECT) { last } else { last + 1 };
+    let start = (0..end).rev().find(|start| phrasing.is_piece(&(*start..end)))?;
+    let before = start.checked_sub(1)?;
+    let before = if is(before, &THIS) { before.checked_sub(1)? } else { before };
+    let written = phrasing.written(start).filter(|_| is(before, &INSIDE))?;
+    Some(written.to_owned())
+}
+
 /// `in this project`, `of our repo`, `here` at the end.
 fn here(phrasing: &Phrasing) -> Option<Range<usize>> {
     let last = phrasing.len().checked_sub(1)?;

@@ -28,8 +28,22 @@ const CONTRACTIONS: [(&str, &[&str]); 20] = [
     ("weve", &["we", "have"]),
 ];
 /// First words of questions that have a time in them: of what happened, not of why something is so.
-const ASKING_WHEN: [&str; 12] =
-    ["what", "which", "show", "list", "tell", "summarize", "summarise", "summary", "anything", "have", "how", "did"];
+const ASKING_WHEN: [&str; 14] = [
+    "what",
+    "which",
+    "show",
+    "list",
+    "tell",
+    "summarize",
+    "summarise",
+    "summary",
+    "anything",
+    "have",
+    "how",
+    "did",
+    "decisions",
+    "sessions",
+];
 
 /// A word, and which piece between blanks it is of.
 #[derive(Clone, Debug)]

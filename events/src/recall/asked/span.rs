@@ -1,4 +1,5 @@
-//! Which time a question names: `yesterday`, `last week`, `on Monday`, `since 2026-03-14`. All in UTC, as all times are shown.
+//! Which time a question names: `yesterday`, `last week`, `on Monday`, `since 2026-03-14`, `on 18 November`, `from October 1 to
+//! October 15`, both days included. All in UTC, as all times are shown.
 
 use std::ops::Range;
 
@@ -10,6 +11,10 @@ const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
 /// Days, the first of a week first.
 const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+
+/// Words before a month that say that it is none but a month: `may` and `march` are verbs as well.
+const BEFORE_MONTHS: [&str; 14] =
+    ["in", "on", "before", "after", "since", "until", "till", "by", "during", "from", "to", "between", "and", "of"];
 
 /// A stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +29,13 @@ pub struct Span {
 pub(super) fn take(phrasing: &mut Phrasing, now: Timestamp) -> Option<Span> {
     let today = now.0 - now.0.rem_euclid(DAY_MS);
     let (mut range, span) = (0..phrasing.len()).find_map(|at| at_place(phrasing, at, now, today))?;
+    if let Some((whole, span)) = stretch(phrasing, &range, &span, now, today) {
+        phrasing.cut(whole);
+        return Some(Span { after: Some(Timestamp(span.start)), before: Some(Timestamp(span.end)) });
+    }
+    if range.start > 1 && phrasing.at(range.start - 1) == Some("the") {
+        range.start -= 1;
+    }
     let mut span = Span { after: Some(Timestamp(span.start)), before: Some(Timestamp(span.end)) };
     if let Some(before) = range.start.checked_sub(1) {
         match phrasing.at(before) {
@@ -42,6 +54,51 @@ pub(super) fn take(phrasing: &mut Phrasing, now: Timestamp) -> Option<Span> {
     }
     phrasing.cut(range);
     Some(span)
+}
+
+/// The words that name a time and another behind it, and all that lies between: `between … and …`, `from … to …`.
+fn stretch(
+    phrasing: &Phrasing,
+    first: &Range<usize>,
+    from: &Range<i64>,
+    now: Timestamp,
+    today: i64,
+) -> Option<(Range<usize>, Range<i64>)> {
+    let before = first.start.checked_sub(1).filter(|at| matches!(phrasing.at(*at), Some("between" | "from")));
+    match (before.and_then(|at| phrasing.at(at)), phrasing.at(first.end)) {
+        (Some("between"), Some("and")) | (_, Some("until" | "till" | "through")) | (Some("from"), Some("to")) => {}
+        _ => return None,
+    }
+    let (second, to) = at_place(phrasing, first.end + 1, now, today)?;
+    Some((before.unwrap_or(first.start)..second.end, from.start.min(to.start)..from.end.max(to.end)))
+}
+
+/// The day of a month from a place on, with its year or the last one that there was; and how many words that takes.
+fn day_of_month(phrasing: &Phrasing, at: usize, is_said: bool, now: Timestamp) -> Option<(usize, Timestamp)> {
+    let word = |offset: usize| phrasing.at(at + offset).unwrap_or_default();
+    let of = usize::from(word(1) == "of");
+    let (day, month, length) = match (day(word(0)), month_named(word(1 + of))) {
+        (Some(day), Some(month)) => (day, month, 2 + of),
+        _ => (day(word(1))?, month_named(word(0)).filter(|month| is_said || !matches!(month, 3 | 5))?, 2),
+    };
+    let begins = |year: i64| moment(&format!("{year:04}-{month:02}-{day:02}"), now);
+    if let Ok(year @ 2_000..2_100) = word(length).parse::<i64>() {
+        return begins(year).map(|begins| (length + 1, begins));
+    }
+    let this = now.to_string().get(..4)?.parse::<i64>().ok()?;
+    [this, this - 1].into_iter().filter_map(begins).find(|begins| *begins <= now).map(|begins| (length, begins))
+}
+
+/// `18`, `18th`.
+fn day(text: &str) -> Option<i64> {
+    let bare = ["st", "nd", "rd", "th"].iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text);
+    bare.parse().ok().filter(|day| (1..=31).contains(day) && bare.len() <= 2)
+}
+
+/// The number of a month, from 1, by its name or the beginning of it.
+fn month_named(text: &str) -> Option<usize> {
+    let is_short = |month: &str| text.len() == 3 && month.starts_with(text) || text == "sept" && month == "september";
+    MONTHS.iter().position(|month| *month == text || is_short(month)).map(|month| month + 1)
 }
 
 /// The words from a place on that name a time, and which.
@@ -80,7 +137,12 @@ fn at_place(phrasing: &Phrasing, at: usize, now: Timestamp, today: i64) -> Optio
         return found(3, span);
     }
     let (named, length) = if word(0) == "last" { (word(1), 2) } else { (word(0), 1) };
-    let is_capital = |place: usize| phrasing.written(place).is_some_and(|text| text.starts_with(char::is_uppercase));
+    let is_capital = phrasing.written(at).is_some_and(|text| text.starts_with(char::is_uppercase));
+    let before = at.checked_sub(1).and_then(|before| phrasing.at(before));
+    let is_said = is_capital || before.is_some_and(|before| BEFORE_MONTHS.contains(&before));
+    if let Some((length, begins)) = day_of_month(phrasing, at, is_said, now) {
+        return found(length, days(begins.0, 1));
+    }
     if let Some(day) = WEEKDAYS.iter().position(|known| *known == named) {
         let back = match (weekday - day as i64).rem_euclid(7) {
             0 => 7,
@@ -89,7 +151,7 @@ fn at_place(phrasing: &Phrasing, at: usize, now: Timestamp, today: i64) -> Optio
         return found(length, days(today - back * DAY_MS, 1));
     }
     if let Some(named) = MONTHS.iter().position(|known| *known == named)
-        && (length == 2 || is_capital(at) || at.checked_sub(1).is_some_and(|before| phrasing.at(before) == Some("in")))
+        && (length == 2 || is_said)
     {
         let current = now.to_string().get(5..7).and_then(|month| month.parse::<i64>().ok())? - 1;
         let back = match (current - named as i64).rem_euclid(12) {

@@ -90,6 +90,21 @@ fn projects_that_are_named_are_no_words_of_the_question() {
 }
 
 #[test]
+fn what_stands_where_a_project_would_is_told() {
+    for (text, place) in [
+        ("what is still open in tidetables", Some("tidetables")),
+        ("what were we working on last time in the nosuchproject repo?", Some("nosuchproject")),
+        ("what is still open in my-shop-api since monday", Some("my-shop-api")),
+        ("what did we do in October", None),
+        ("what is still open in shop", None),
+        ("what is still open", None),
+        ("why is the index in memory", Some("memory")),
+    ] {
+        assert_eq!(asked(text).place.as_deref(), place, "{text}");
+    }
+}
+
+#[test]
 fn a_time_that_is_named_bounds_the_question() {
     let day = |text: &str| crate::query::moment(text, NOW).unwrap();
     let check = |text: &str, kinds: &str, about: &str, span: Option<(&str, &str)>| {
@@ -110,6 +125,18 @@ fn a_time_that_is_named_bounds_the_question() {
     check("which files were changed today", "files", "", Some(("2026-11-20", "2026-11-21")));
     check("what was done before 2026-03-14", "latest", "", Some(("", "2026-03-14")));
     check("what did we do 3 days ago", "latest", "", Some(("2026-11-17", "2026-11-18")));
+    let half = Some(("2026-10-01", "2026-10-16"));
+    check("what was done between 2026-10-01 and 2026-10-15", "latest", "", half);
+    check("what was done from 2026-10-01 to 2026-10-15 in shop", "latest", "", half);
+    check("decisions between october 1 and october 15", "decisions", "", half);
+    check("what did we do between September and October", "latest", "", Some(("2026-09", "2026-11")));
+    check("what did we do before october", "latest", "", Some(("", "2026-10")));
+    for written in ["18 November", "Nov 18", "november 18th", "the 18th of November", "18 november 2026"] {
+        let question = format!("what did we do on {written}");
+        check(&question, "latest", "", Some(("2026-11-18", "2026-11-19")));
+    }
+    check("what did we do on December 24", "latest", "", Some(("2025-12-24", "2025-12-25")));
+    check("what may 5 users do", "", "may 5 users", None);
     // Why something is so, and what is only said, has no time.
     check("why is the test red since yesterday", "decisions", "test red yesterday", None);
     check("dates.test.ts is red since yesterday", "", "dates test ts red yesterday", None);

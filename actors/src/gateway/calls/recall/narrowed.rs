@@ -2,11 +2,15 @@
 
 use baton_events::projection::table::Row;
 use baton_events::query::{Field, Filter};
-use baton_events::recall::{self, Around, Asked, Named};
-use baton_events::record::SessionId;
+use baton_events::recall::{self, Around, Asked, Named, Span};
+use baton_events::record::{SessionId, Timestamp};
 
-use super::Looking;
+use super::{Answer, Looking};
 use crate::gateway::resolve;
+
+/// Letters in which a name may differ that is only mistyped, and how many of it are compared.
+const MISTYPED: usize = 2;
+const MISTYPED_CHARS: usize = 100;
 
 /// How a question was narrowed.
 #[derive(Default)]
@@ -68,6 +72,25 @@ impl Looking {
         (self.within(&asked), asked, narrowed)
     }
 
+    /// That what a question names as if it were a project is none, where nothing is known of it, or it is nearly called so.
+    pub(super) fn no_such_place(&self, asked: &Asked, found: &Answer) -> Option<String> {
+        let place = asked.place.as_deref().filter(|_| self.project.is_none() && !self.question.has_secret)?;
+        let is_answered = !found.entries.is_empty() && found.unknown.is_empty();
+        let plain = |name: &str| -> String {
+            name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).take(MISTYPED_CHARS).collect()
+        };
+        let wanted = plain(place);
+        let is_near = || {
+            let projects = resolve::projects(&self.table, &self.settings);
+            let far = |path: &&str| strsim::damerau_levenshtein(&wanted, &plain(resolve::last_part(path)));
+            wanted.len() > 2 * MISTYPED && projects.iter().any(|path| far(path) <= MISTYPED)
+        };
+        if is_answered || !found.entries.is_empty() && !is_near() {
+            return None;
+        }
+        resolve::project(&self.table, &self.settings, place).err().map(|refusal| refusal.message)
+    }
+
     /// The question as it is where no project is known.
     pub(super) fn unnarrowed(self) -> (Self, Asked) {
         let asked = self.read(&[]);
@@ -100,4 +123,19 @@ impl Looking {
         };
         self.table.iter().any(|(id, row)| told(id, row)).then_some(own)
     }
+}
+
+/// That a question was taken for one of a time.
+pub(super) fn time(span: Span) -> String {
+    let day = |at: Timestamp| at.to_string().chars().take(10).collect::<String>();
+    // What lies before a day ends with the one before it.
+    let last = |before: Timestamp| day(before.plus_ms(-1));
+    let when = match (span.after, span.before) {
+        (Some(after), Some(before)) if day(after) == last(before) => day(after),
+        (Some(after), Some(before)) => format!("{} to {}", day(after), last(before)),
+        (Some(after), None) => format!("{} and later", day(after)),
+        (None, Some(before)) => format!("what was before {}", day(before)),
+        (None, None) => return "of any time".to_owned(),
+    };
+    format!("only of {when} (UTC), which the question names")
 }
