@@ -33,6 +33,8 @@ pub(super) struct Command<'a> {
     steps: Vec<Step<'a>>,
     /// What its output says of how it went.
     verdict: Option<Verdict>,
+    /// It runs some of it again and again.
+    loops: bool,
 }
 
 /// One program that a command line runs.
@@ -63,6 +65,7 @@ impl<'a> Command<'a> {
         let mut steps: Vec<Step<'a>> = Vec::new();
         let mut from_pipe = false;
         let mut cut = false;
+        let mut loops = false;
         for mut part in words::parts(bare) {
             cut |= part.words.iter().any(Word::is_cut);
             match syntax(&mut part.words) {
@@ -71,6 +74,7 @@ impl<'a> Command<'a> {
                 Syntax::LoopEnd => {
                     // A loop ends as its last step does; what takes its output takes that step's.
                     from_pipe = part.joint == Joint::Pipe;
+                    loops = true;
                     if let Some(last) = steps.last_mut() {
                         last.joint = part.joint;
                         last.pipe = last.pipe.max(if from_pipe { Pipe::End } else { Pipe::None });
@@ -108,7 +112,7 @@ impl<'a> Command<'a> {
         if words.len() > 1 && words.last() == Some(&"2>&1") {
             words.pop();
         }
-        let mut command = Self { normal: words.join(" "), subject: None, steps, verdict: None };
+        let mut command = Self { normal: words.join(" "), subject: None, steps, verdict: None, loops };
         if command.commits() {
             command.subject = subject(bare);
         }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::rate::{counted, percent, runs, time, times, told};
+use super::rate::{counted, part, passes_on, percent, runs, time, times, told};
 use super::{TOO_FEW, Witness};
 use crate::digest::programs;
 use crate::protocol::answer::{How, HowLine, HowSubcommand, Place, Runs};
@@ -153,7 +153,9 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
         }
     }
     let runs_of_all = runs(&all);
-    let mut listed: Vec<HowLine> = lines.into_iter().filter_map(|(text, known)| line(text, &known)).collect();
+    let passes_on = passes_on(&all);
+    let mut listed: Vec<HowLine> =
+        lines.into_iter().filter_map(|(text, known)| line(text, &known, passes_on)).collect();
     listed.sort_by(|a, b| {
         (Reverse(a.runs.count), Reverse(&a.last_seen), &a.text).cmp(&(
             Reverse(b.runs.count),
@@ -181,8 +183,9 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
     };
     let mut subcommands: Vec<HowSubcommand> = Vec::new();
     if question.is_whole_program() && names.keys().any(|name| *name != question.name) {
-        subcommands =
-            names.iter().map(|(name, tally)| HowSubcommand { command: runnable(name), runs: runs(tally) }).collect();
+        let told =
+            |(name, tally): (&&str, &Tally)| HowSubcommand { command: runnable(name), runs: part(tally, passes_on) };
+        subcommands = names.iter().map(told).collect();
         subcommands.sort_by(|a, b| (Reverse(a.runs.count), &a.command).cmp(&(Reverse(b.runs.count), &b.command)));
         subcommands.truncate(MAX_SUBCOMMANDS);
     }
@@ -223,11 +226,11 @@ impl How {
     }
 }
 
-fn line(text: &str, known: &Known<'_>) -> Option<HowLine> {
+fn line(text: &str, known: &Known<'_>, passes_on: bool) -> Option<HowLine> {
     let (last, session) = known.last?;
     Some(HowLine {
         text: text.to_owned(),
-        runs: runs(&known.runs),
+        runs: part(&known.runs, passes_on),
         last_seen: time(last.at),
         last_outcome: last.ended.as_str().to_owned(),
         session_id: session.to_owned(),

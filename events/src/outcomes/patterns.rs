@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::how::{newer, runnable};
-use super::rate::{counted, runs, share, time};
+use super::rate::{counted, part, passes_on, runs, share, time};
 use super::{Format, TOO_FEW, Witness, draw};
-use crate::protocol::answer::{PatternCommand, PatternLoop, PatternSequence, Patterns, Place};
+use crate::protocol::answer::{PatternCommand, PatternLoop, PatternSequence, Patterns, Place, Runs};
 use crate::schema::outcomes::{Command, Sequence, Tally};
 
 /// Sequences that are compared to leave out those that are part of a longer one.
@@ -110,14 +110,13 @@ fn failing(witnesses: &[Witness]) -> Vec<PatternCommand> {
             *tally = tally.plus(&line.runs);
         }
     }
-    let mostly = |tally: &Tally| runs(tally).success_rate.is_some_and(|rate| rate < MOSTLY);
-    let of_lines = lines
-        .iter()
-        .filter(|((name, _), tally)| mostly(tally) && !names.get(name).is_some_and(|(whole, _)| mostly(whole)));
-    let of_lines = of_lines.map(|((_, line), tally)| PatternCommand {
-        command: (*line).to_owned(),
-        runs: runs(tally),
-        last_failure: None,
+    let fails = |runs: &Runs| runs.success_rate.is_some_and(|rate| rate < MOSTLY);
+    let mostly = |tally: &Tally| fails(&runs(tally));
+    let of_lines = lines.iter().filter_map(|((name, line), tally)| {
+        let whole = names.get(name).map(|(whole, _)| whole)?;
+        let runs = part(tally, passes_on(whole));
+        let told = fails(&runs) && !mostly(whole);
+        told.then(|| PatternCommand { command: (*line).to_owned(), runs, last_failure: None })
     });
     let of_names = names.iter().filter(|(_, (tally, _))| mostly(tally)).map(|(name, (tally, last))| PatternCommand {
         command: runnable(name),

@@ -11,25 +11,30 @@ const TELLING: u32 = 3;
 /// is told to (`pipefail`).
 const ONE_IN: u32 = 10;
 
+/// Whether a pipe is seen to pass failures on.
+pub(super) fn passes_on(tally: &Tally) -> bool {
+    let piped = tally.piped_ok.saturating_add(tally.piped_failed);
+    tally.piped_failed >= TELLING && tally.piped_failed.saturating_mul(ONE_IN) >= piped
+}
+
 /// A tally as it is answered: `ok` and `failed` are what the rate is of, all else is unknown.
 ///
-/// Runs with an exit code of their own count, and those before a pipe where that is seen to pass failures on. A program
-/// that has too few of these is told by the lines that it shared with others.
+/// What is known of a program in a line counts, whether it ran alone or with others; and what ran before a pipe where that
+/// is seen to pass failures on.
 pub(super) fn runs(tally: &Tally) -> Runs {
-    let piped = tally.piped_ok.saturating_add(tally.piped_failed);
-    let passes_on = tally.piped_failed >= TELLING && tally.piped_failed.saturating_mul(ONE_IN) >= piped;
-    let (mut ok, mut failed) = (tally.ok, tally.failed);
-    let mut hidden = 0u32;
-    let mut take = |good: u32, bad: u32, counts: bool| {
-        if counts {
-            (ok, failed) = (ok.saturating_add(good), failed.saturating_add(bad));
-        } else {
-            hidden = hidden.saturating_add(good).saturating_add(bad);
-        }
-    };
-    take(tally.piped_ok, tally.piped_failed, passes_on);
-    let own = tally.ok.saturating_add(tally.failed).saturating_add(if passes_on { piped } else { 0 });
-    take(tally.shared_ok, tally.shared_failed, own < TOO_FEW);
+    part(tally, passes_on(tally))
+}
+
+/// A part of what a program ran, judged as the whole is: so the parts come to the whole.
+pub(super) fn part(tally: &Tally, passes_on: bool) -> Runs {
+    let mut ok = tally.ok.saturating_add(tally.shared_ok);
+    let mut failed = tally.failed.saturating_add(tally.shared_failed);
+    let mut hidden = 0;
+    if passes_on {
+        (ok, failed) = (ok.saturating_add(tally.piped_ok), failed.saturating_add(tally.piped_failed));
+    } else {
+        hidden = tally.piped_ok.saturating_add(tally.piped_failed);
+    }
     let known = ok.saturating_add(failed);
     Runs {
         count: tally.all(),
@@ -89,7 +94,7 @@ pub(super) fn told(runs: &Runs) -> String {
     let hidden = match runs.shared {
         0 => String::new(),
         shared => {
-            format!("; {shared} of the unknown ran before a pipe or in a longer line, which hides how they ended")
+            format!("; {shared} of the unknown ran before a pipe, which hides how they ended")
         }
     };
     match runs.success_rate {
@@ -129,7 +134,8 @@ mod tests {
         check((0, 0), (0, 0), (0, 0), None, (0, 0));
         check((2, 0), (0, 0), (0, 0), None, (2, 0));
         check((1, 2), (0, 0), (0, 0), Some(0.333), (1, 2));
-        check((17, 3), (900, 0), (0, 0), Some(0.85), (17, 3));
+        check((17, 3), (80, 0), (0, 0), Some(0.97), (97, 3));
+        check((5, 0), (16, 0), (0, 0), Some(1.0), (21, 0));
         check((1, 1), (7, 0), (0, 0), Some(0.889), (8, 1));
         check((0, 0), (2, 2), (0, 0), Some(0.5), (2, 2));
         // Before a pipe all seems to succeed.

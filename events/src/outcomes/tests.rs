@@ -292,6 +292,36 @@ fn told_of(witnesses: &[Witness]) -> crate::protocol::answer::Runs {
 }
 
 #[test]
+fn lines_come_to_what_is_told_of_the_whole() {
+    let mut session = Script::default();
+    for n in 0..5 {
+        session = session
+            .ok("git add -A")
+            .ok(&format!("git add a{n} && git commit -m {n}"))
+            .ok(&format!("git add b{n}; git commit -m {n}"))
+            .ok(&format!("cargo test a{n} 2>&1 | tail -3"))
+            .fails(&format!("cargo test b{n} 2>&1 | tail -3"), "error[E0308]: mismatched types")
+            .says(&format!("for i in 1 2; do cargo test c{n} | tail -3; done"), ", says passed");
+    }
+    let witness = [session.witness("one", "/srv/shop")];
+    let check = |asked: &str, count: u32, ok: u32, failed: u32| {
+        let told = how(asked, &witness, None, 50);
+        assert_eq!((told.runs.count, told.runs.ok, told.runs.failed), (count, ok, failed), "{}", told.message);
+        let of_lines = |take: fn(&crate::protocol::answer::Runs) -> u32| -> u32 {
+            told.lines.iter().map(|line| take(&line.runs)).sum()
+        };
+        let lines = (of_lines(|runs| runs.count), of_lines(|runs| runs.ok), of_lines(|runs| runs.failed));
+        assert_eq!(lines, (count, ok, failed), "the lines of {asked}");
+        assert_eq!(of_lines(|runs| runs.unknown), told.runs.unknown, "the lines of {asked}");
+    };
+    // `A && B` that ends well proves A, `A; B` does not.
+    check("git add", 15, 10, 0);
+    check("git commit", 10, 10, 0);
+    // The pipe passes failures on in all its lines or in none; the loop says nothing.
+    check("cargo test", 15, 5, 5);
+}
+
+#[test]
 fn a_renamed_file_is_followed() {
     let first = Script::default().prompt("x").edit("/srv/shop/src/a.rs").reply("I decided to keep it, as it is small.");
     let second = Script::default().prompt("y").ok("git mv src/a.rs src/b.rs").ok("cat > src/new.rs <<E\nx\nE");

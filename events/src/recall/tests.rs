@@ -221,7 +221,13 @@ fn a_note_answers_what_it_speaks_of() {
 
 #[test]
 fn what_later_sessions_settled_is_not_open() {
-    let ran = |text: &str, outcome| CommandLine { text: text.to_owned(), line: 1, outcome, count: 1, ..CommandLine::default() };
+    let ran = |text: &str, outcome| CommandLine {
+        text: text.to_owned(),
+        line: 1,
+        outcome,
+        count: 1,
+        ..CommandLine::default()
+    };
     let later = |episode: &Episode| {
         let mut later = Later::default();
         later.take(episode);

@@ -76,10 +76,11 @@ impl<'a> Command<'a> {
     }
 
     /// The steps that succeeded, when the whole succeeded. A step before `||`, `;` or a pipe proves nothing by the exit
-    /// code; if the output says that all passed, and shows its end, the one check of the line did.
+    /// code; if the output says that all passed, and shows its end, the one check of the line did, unless it ran several
+    /// times: the end of the output is that of the last.
     pub(in crate::digest) fn proven(&self) -> Vec<&Step<'a>> {
         let mut proven: Vec<&Step<'a>> = self.proven_by_exit().collect();
-        if self.verdict == Some(Verdict::Passed) {
+        if self.verdict == Some(Verdict::Passed) && !self.loops {
             let mut unseen = self.unseen_checks();
             if let (Some(step), None) = (unseen.next(), unseen.next())
                 && step.pipe <= Pipe::End

@@ -155,6 +155,9 @@ fn an_output_tells_what_an_exit_code_cannot() {
     check("cargo test | grep ok", Verdict::Passed, true, None, Part::Hidden);
     // Of two checks nobody knows which.
     check("cargo test | tail -1; cargo clippy | tail -1", Verdict::Passed, true, None, Part::Piped);
+    // Of a loop the end is that of its last run.
+    check("for i in 1 2; do cargo test 2>&1 | tail -3; done", Verdict::Passed, true, None, Part::Whole);
+    check("for i in 1 2; do cargo test 2>&1 | tail -3; done", failed(), true, Some(false), Part::Whole);
     // What ended well by itself did so, whatever is printed.
     check("cargo test && cat old.log", failed(), true, Some(true), Part::Whole);
 }

@@ -70,7 +70,7 @@ pub struct Runs {
     /// Of how many runs the rate is: `ok` and `failed` together.
     #[serde(skip_serializing_if = "is_zero")]
     pub rate_of: u32,
-    /// Of the unknown, those in whose exit code a pipe or another program had a part.
+    /// Of the unknown, those before a pipe, which hides how they ended.
     #[serde(skip_serializing_if = "is_zero")]
     pub shared: u32,
 }
