@@ -40,6 +40,7 @@ pub(crate) use self::choice::{clauses, is_choice, is_laid_down};
 pub(crate) use self::command::{Part, Ran, programs};
 pub(crate) use self::continuation::is_courtesy;
 pub(crate) use self::excerpt::{one_line, sentences_within, without_filter_mark};
+pub(crate) use self::question::answered;
 use self::timeline::Timeline;
 use crate::conversation::Item;
 use crate::record::Timestamp;

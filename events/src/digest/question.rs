@@ -21,7 +21,7 @@ pub(super) fn without_frame(text: &str) -> &str {
 }
 
 /// Each question with its answer; empty when the text has another form.
-pub(super) fn answered(text: &str) -> Vec<(&str, &str)> {
+pub(crate) fn answered(text: &str) -> Vec<(&str, &str)> {
     let text = without_frame(text);
     let mut found: Vec<(&str, &str)> = Vec::new();
     let Some(mut rest) = text.strip_prefix('"') else { return found };

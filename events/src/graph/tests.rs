@@ -337,6 +337,13 @@ fn an_answer_settles_its_question() {
     let graph = of_with(&script, None, None);
     assert_eq!(told(&graph, Relation::Decided).len(), 1, "{:?}", facts(&graph));
     assert!(told(&graph, Relation::Decided)[0].starts_with("Which database should the queue use? = \"Postgres\": "));
+
+    // An order in it is of that question, and no wish for always.
+    let text = "User has answered your questions: \"Where should the counters live?\"=\"Postgres\", \"What happens when the \
+                limit of an account is reached?\"=\"slow down, but never wait more than a minute\".";
+    let graph = of_with(&Script::default().prompt("go on").say(Body::Answer { text: text.to_owned() }), None, None);
+    assert_eq!(told(&graph, Relation::Prefers), [""; 0]);
+    assert_eq!(told(&graph, Relation::Decided).len(), 2, "{:?}", facts(&graph));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{Walk, text};
 use crate::conversation::{Body, Item, Outcome};
-use crate::digest::{Episode, is_laid_down};
+use crate::digest::{Episode, answered, is_laid_down};
 use crate::graph::claim::Claim;
 use crate::graph::gather::{Moment, Said, one_line};
 use crate::graph::preference::{self, Rule};
@@ -35,6 +35,10 @@ impl Walk<'_> {
         }
         for item in items.iter().filter(|item| !item.sidechain) {
             let (Body::Prompt { text: said } | Body::Answer { text: said }) = &item.body else { continue };
+            // What settles a question says nothing beyond it.
+            if matches!(item.body, Body::Answer { .. }) && !answered(said).is_empty() {
+                continue;
+            }
             let of = super::moment(item);
             for rule in preference::rules(self.gather.group(), said) {
                 self.prefers(rule, "", of);
@@ -68,7 +72,8 @@ impl Walk<'_> {
     pub(super) fn decisions(&mut self, episode: &Episode) {
         for decision in &episode.decisions {
             let said = decision.text.split_once(PERSON);
-            if said.is_some_and(|(_, said)| self.at.parent.is_some() || preference::is_rule(said)) {
+            let is_rule = |before: &str, said: &str| before.is_empty() && preference::is_rule(said);
+            if said.is_some_and(|(before, said)| self.at.parent.is_some() || is_rule(before, said)) {
                 continue;
             }
             if !settles(&decision.text) {
