@@ -29,7 +29,7 @@ JSON: {\"took\":[\"latest\"|\"open\"|\"preferences\"|\"decisions\"|\"failed\"|\"
 
 Examples:
   baton recall what were we working on last time
-  baton recall why did we choose sled --project ledger-api
+  baton recall why did we choose keyset pagination --project ledger-api
   baton recall how did we solve error E0382 --budget 400
   baton recall what did we work on yesterday
   baton recall what is still open in harbor-ui --json";
