@@ -19,7 +19,8 @@ open again. Without SESSION the caller's own session is closed (CLAUDE_CODE_SESS
 directory; are there several, the error lists them. Exit code 1 also if it could not be indexed in time: it is done \
 nevertheless, `baton show` tells when.
 
-JSON: {\"status\":\"success\"|\"error\",\"session_id\",\"episode_uuid\",\"message\"}, on standard output in both cases
+JSON: {\"status\":\"success\"|\"error\",\"session_id\",\"episode_uuid\",\"message\"}, on standard output in both cases; an error also \
+on standard error, as every command's. Its code is not_found where no session is meant, else failed
 
 Examples:
   baton close                          the open session of this directory
@@ -61,7 +62,13 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let output = Output::new();
     let success = closed.status == "success";
     match (typed.json, success) {
-        (true, _) => output.json(&result),
+        (true, _) => {
+            output.json(&result);
+            if !success {
+                let code = if closed.session_id.is_none() { "not_found" } else { "failed" };
+                print::error_object(code, &closed.message);
+            }
+        }
         (false, true) => {
             let id = closed.session_id.as_deref().unwrap_or_default();
             output.line(&format!("{id}: {}", print::plain(&closed.message)));

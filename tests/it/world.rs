@@ -165,6 +165,10 @@ impl World {
         assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
         let closed = ran.json();
         assert_eq!(closed["status"], "error", "{closed}");
+        let error: Value = serde_json::from_str(&ran.err).unwrap_or_else(|_| panic!("one object: {}", ran.err));
+        assert_eq!(error["error"]["message"], closed["message"], "{error}");
+        let code = if closed["session_id"].is_null() { "not_found" } else { "failed" };
+        assert_eq!(error["error"]["code"], code, "{error}");
         closed
     }
 
