@@ -30,7 +30,7 @@ use serde_json::json;
 use dice::Dice;
 
 /// Worlds that are tried without being asked for more.
-const WORLDS: u64 = 300;
+const WORLDS: u64 = 120;
 /// Longest text, in words.
 const LONGEST: usize = 24;
 /// Longest string of the source that is taken as a pattern, in bytes.
