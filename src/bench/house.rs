@@ -7,6 +7,7 @@ use std::time::Duration;
 use baton_events::protocol::answer::{Search, Status};
 use baton_events::protocol::{SearchParams, method};
 
+use super::running::Running;
 use super::{Error, io_error};
 use crate::client::Client;
 use crate::environment::Environment;
@@ -44,16 +45,15 @@ impl House {
         Ok(self.client.call(method::SEARCH, &params, |_| {})?)
     }
 
-    /// Waits until everything is read and checks that it is.
+    /// Waits until everything is read, and in the memory, and checks that it is: a search waits for a giant only so long.
     pub(super) fn index_all(&mut self, query: &str, transcripts: u64) -> Result<Status, Error> {
         self.ask(query, true)?;
-        let status: Status = self.client.call(method::STATUS, &(), |_| {})?;
+        let status = Running::followed(&mut self.client)?;
         let indexed: u64 =
             [&status.sessions, &status.subagents].into_iter().filter_map(|counts| counts.get("indexed")).sum();
-        if indexed != transcripts || status.memory.lag > 0 {
-            let lag = status.memory.lag;
+        if indexed != transcripts {
             return Err(Error::Untrue(format!(
-                "{indexed} of {transcripts} sessions are indexed, memory lags by {lag}; states: {:?}",
+                "{indexed} of {transcripts} sessions are indexed; states: {:?}",
                 status.sessions
             )));
         }
