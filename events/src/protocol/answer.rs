@@ -2,6 +2,7 @@
 
 mod coding;
 mod config;
+mod enrichment;
 mod episode;
 mod forget;
 mod history;
@@ -25,6 +26,7 @@ pub use coding::{
     PatternLoop, PatternSequence, Patterns, Place, Runs,
 };
 pub use config::{Config, ConfigValue, ImportedKey};
+pub use enrichment::{Cost, Costs, Enrich, EnrichFailure, Enrichment};
 pub use episode::{CommandLine, Episode, ErrorLine, FileModified, FileRead, Line, Metadata};
 pub use forget::{Forget, ForgetAlso, ForgetRow, Reindex};
 pub use history::{Change, Explain, Happened, Owed, Replayed, ReplayedSession};
@@ -235,6 +237,8 @@ pub struct Status {
     pub memory: Memory,
     /// Whether searches also go by likeness of meaning.
     pub vectors: Vectors,
+    /// Whether a model makes more of episodes.
+    pub enrichment: Enrichment,
     /// What everything takes on disk, as of the last few seconds. `None` while it is still being added up.
     pub storage: Option<Storage>,
     /// What hooks have said.
