@@ -16,7 +16,7 @@ use crate::session::{EpisodeRef, Event, Policy, State, evolve, wake_at};
 use crate::{home, schema};
 
 /// Bumped when the fold changes in what [`SessionTable::state_hash`] counts.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// One session as the table knows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,7 +137,7 @@ impl SessionTable {
 
     /// SHA-256 over all sessions in the order of their ids, each as its id in JSON, a space, its
     /// [stored shape](schema::state) and a line break, then over all memos in the order of their uuids, each as the name of
-    /// its stream in JSON and what it is, then, if anything was ever deleted in it, over the home likewise. It depends on the recorded events alone: two tables that folded
+    /// its stream in JSON and what it is, then, if anything was ever deleted in it or a model is enabled, over the home likewise. It depends on the recorded events alone: two tables that folded
     /// the same events have the same hash, on whatever machine and whenever, and a table with one difference has another.
     pub fn state_hash(&self) -> ContentHash {
         let mut digest = Sha256::new();
@@ -150,7 +150,7 @@ impl SessionTable {
             let row = MemoRow { since: Position(0), ..MemoRow::clone(row) };
             digest.update(format!("\"memory:{uuid}\" {}\n", schema::kept::memo(&row)));
         }
-        if self.home.state.deletes() {
+        if self.home.state.deletes() || self.home.state.model_since.is_some() {
             digest.update(format!("\"home\" {}\n", schema::kept::home(&self.home)));
         }
         ContentHash(digest.finalize().into())

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::cursor::CursorV3;
+use super::enrichment::EnrichmentV1;
 use super::hex;
 use super::session::shape::{EffectV1, IdentityV1};
 use crate::hash::ContentHash;
@@ -78,6 +79,8 @@ struct RowV1 {
     close_owed: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     handoff: Option<HandoffV1>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    enrichment: Option<EnrichmentV1>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -247,6 +250,7 @@ impl From<&Row> for RowV1 {
                 at: handoff.at.0,
                 claimed: handoff.claimed,
             }),
+            enrichment: state.enrichment().map(EnrichmentV1::from),
         }
     }
 }
@@ -314,6 +318,7 @@ impl RowV1 {
                     claimed: handoff.claimed,
                 })
             })?,
+            enrichment: maybe(self.enrichment, EnrichmentV1::read)?.map(Box::new),
         };
         Some(Row { version: SequenceNumber(self.version), state, since: Position::default() })
     }
