@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use baton_events::enrichment::budget;
 use baton_events::hash::ContentHash;
 use baton_events::prices::Price;
 use baton_events::projection::table::SessionTable;
@@ -39,7 +40,7 @@ use owed::Owing;
 use purse::Purse;
 pub use purse::Allowance;
 use rooms::Rooms;
-pub use work::Outcome;
+pub(crate) use work::{By, Done, Outcome};
 
 /// How long the table is let change before it is looked at again.
 const GATHER: Duration = Duration::from_millis(200);
@@ -172,6 +173,11 @@ impl Enricher {
         shown
     }
 
+    /// Whether the next call about a session waits until a budget allows it.
+    pub fn over_budget(&self, id: &SessionId) -> bool {
+        self.known().over_budget.contains_key(id)
+    }
+
     /// What keeps a model from being asked at all as it is configured: no price, no key. Blocks for a short read where the
     /// key is in a file.
     pub fn obstacle(settings: &Settings) -> Option<(String, String)> {
@@ -257,7 +263,7 @@ impl Enricher {
             }
             let enricher = self.clone();
             at_work.spawn(async move {
-                let _ = enricher.enrich(&id, &work::By::Itself).await;
+                let _ = enricher.enrich(&id, &By::Itself).await;
             });
         }
         wake
@@ -330,17 +336,14 @@ impl Enricher {
 fn price(settings: &Settings, llm: &Llm) -> Result<Option<Price>, (String, String)> {
     let model = &llm.endpoint.model;
     let price = settings.prices.of(model);
-    let has_budget = llm.session_budget_usd.is_some() || llm.daily_budget_usd.is_some();
-    if price.is_none() && has_budget && !llm.endpoint.base_url.is_local() {
-        let shown = baton_events::redact::redact(model);
-        let what = format!("no price is known of the model {shown:?}, so no budget can be kept");
-        let fix = format!(
-            "set llm.prices to {{{shown:?}: {{\"input\": …, \"output\": …}}}} (US dollars for a million tokens), or both budgets \
-             to null"
-        );
-        return Err((what, fix));
-    }
-    Ok(price)
+    let is_local = llm.endpoint.base_url.is_local();
+    let Err(key) = budget::may_ask(price.as_ref(), is_local, &purse::budget(llm)) else { return Ok(price) };
+    let shown = baton_events::redact::redact(model);
+    let what = format!("no price is known of the model {shown:?}, so no budget can be kept");
+    let fix = format!(
+        "set {key} to {{{shown:?}: {{\"input\": …, \"output\": …}}}} (US dollars for a million tokens), or both budgets to null"
+    );
+    Err((what, fix))
 }
 
 /// Enriching in the background.

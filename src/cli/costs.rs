@@ -16,8 +16,8 @@ llm.prices or of the built-in table when the call was made. A call of whose end 
 connection ended in between, is counted apart with what it was estimated at: it may have cost that or nothing. What an agent's own \
 models took is not here; `baton show` tells that of a session. Days are in UTC.
 
-JSON: {\"by\",\"days\",\"rows\":[{\"key\",\"calls\",\"failed\",\"input_tokens\",\"cached_tokens\",\"output_tokens\",\"usd\",\"unknown_calls\",\
-\"unknown_usd\"}],\"total\":{…},\"spent_today_usd\",\"daily_budget_usd\"}.
+JSON: {\"by\",\"days\",\"rows\":[{\"key\",\"calls\",\"input_tokens\",\"cached_tokens\",\"output_tokens\",\"usd\",\"unknown_calls\",\
+\"running_calls\",\"unknown_usd\"}],\"total\":{…},\"spent_today_usd\",\"daily_budget_usd\"}.
 
 Examples:
   baton costs                          by day
@@ -71,11 +71,10 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-fn table(costs: &Costs) -> Table<7> {
+fn table(costs: &Costs) -> Table<6> {
     let mut table = Table::new([
         Column::number("COST"),
         Column::number("CALLS"),
-        Column::number("FAILED"),
         Column::number("IN"),
         Column::number("OUT"),
         Column::number("UNKNOWN"),
@@ -87,7 +86,7 @@ fn table(costs: &Costs) -> Table<7> {
         }),
     ]);
     let row = |cost: &Cost, key: Cell| {
-        let unknown = match cost.unknown_calls {
+        let unknown = match cost.unknown_calls + cost.running_calls {
             0 => String::new(),
             calls => format!("{calls}, {} at most", usd(cost.unknown_usd)),
         };
@@ -95,7 +94,6 @@ fn table(costs: &Costs) -> Table<7> {
         [
             Cell::new(usd(cost.usd)),
             number(cost.calls),
-            number(cost.failed),
             number(cost.input_tokens),
             number(cost.output_tokens),
             Cell::new(unknown),

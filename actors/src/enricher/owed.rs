@@ -50,9 +50,11 @@ pub(super) fn owing(
         }
         due.push((id.clone(), job));
     }
-    let candidates: Vec<Candidate> =
-        due.iter().map(|(id, job)| Candidate::of(id, job, is_hit(id))).collect();
-    let contents = due.into_iter().map(|(id, job)| (id, job.content)).collect::<std::collections::BTreeMap<_, _>>();
-    let in_order = order(candidates).into_iter().filter_map(|id| Some((id.clone(), *contents.get(&id)?)));
-    Owing { due: in_order.collect(), next }
+    let candidate = |(session, job): (SessionId, EnrichJob)| {
+        let hit = is_hit(&session);
+        Candidate { session, job, hit }
+    };
+    let mut candidates: Vec<Candidate> = due.into_iter().map(candidate).collect();
+    order(&mut candidates);
+    Owing { due: candidates.into_iter().map(|it| (it.session, it.job.content)).collect(), next }
 }

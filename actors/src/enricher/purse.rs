@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use baton_events::prices;
+use baton_events::enrichment::budget::{Afford, Budget, Spending, afford};
+use baton_events::enrichment::ledger;
+use baton_events::prices::{self, usd};
 use baton_events::projection::table::SessionTable;
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::session::DAY_MS;
 
 use crate::settings::Llm;
 
@@ -80,22 +81,32 @@ impl Purse {
         now: Timestamp,
     ) -> Result<Taken, OverBudget> {
         let mut taken = lock(&self.taken);
-        let of_session = spent_on(table, session, &taken);
-        check("the session's budget", "llm.session_budget_usd", llm.session_budget_usd, of_session, nanos)?;
-        match allowance {
-            Some(allowance) => {
-                let mut left = lock(&allowance.left);
-                if *left < nanos {
-                    let (left, wanted) = (prices::usd(*left), prices::usd(nanos));
-                    let why = format!("the next call may cost {wanted}, and {left} is left of --max-usd");
-                    return Err(OverBudget { why });
-                }
-                *left -= nanos;
+        // What a person allows for this run stands for the day's.
+        let of = budget(llm);
+        let budget = Budget { daily_nanos: of.daily_nanos.filter(|_| allowance.is_none()), ..of };
+        let why = match afford(nanos, &spent(table, session, &taken, now), &budget, now) {
+            Afford::Yes => None,
+            Afford::OverSession { nanos, budget } => Some(format!(
+                "its next call would bring the session to {}, and llm.session_budget_usd allows {}",
+                usd(nanos),
+                usd(budget)
+            )),
+            Afford::OverDay { nanos, budget, until } => Some(format!(
+                "its next call would bring today to {}, and llm.daily_budget_usd allows {}; it goes on at {until}",
+                usd(nanos),
+                usd(budget)
+            )),
+        };
+        if let Some(why) = why {
+            return Err(OverBudget { why });
+        }
+        if let Some(allowance) = allowance {
+            let mut left = lock(&allowance.left);
+            if *left < nanos {
+                let why = format!("its next call may cost {}, and {} is left of --max-usd", usd(nanos), usd(*left));
+                return Err(OverBudget { why });
             }
-            None => {
-                let today = spent_today(table, &taken, now);
-                check("today's budget", "llm.daily_budget_usd", llm.daily_budget_usd, today, nanos)?;
-            }
+            *left -= nanos;
         }
         taken.insert(session.clone(), nanos);
         Ok(Taken { purse: self.taken.clone(), session: session.clone(), nanos })
@@ -110,49 +121,86 @@ impl Purse {
         table: &SessionTable,
         now: Timestamp,
     ) -> bool {
-        let taken = lock(&self.taken);
-        let fits = |budget: Option<f64>, spent: u64| {
-            budget.is_none_or(|budget| spent.saturating_add(nanos) <= prices::nanos(budget))
-        };
-        fits(llm.session_budget_usd, spent_on(table, session, &taken))
-            && fits(llm.daily_budget_usd, spent_today(table, &taken, now))
+        afford(nanos, &spent(table, session, &lock(&self.taken), now), &budget(llm), now) == Afford::Yes
     }
 
     /// What was spent today, in thousandths of a millionth of a US dollar; what is unknown or under way at its estimate.
     pub(super) fn today(&self, table: &SessionTable, now: Timestamp) -> u64 {
-        spent_today(table, &lock(&self.taken), now)
+        spent_on_day(table, &lock(&self.taken), now)
     }
 }
 
-fn check(whose: &str, key: &str, budget: Option<f64>, spent: u64, nanos: u64) -> Result<(), OverBudget> {
-    let Some(budget) = budget else { return Ok(()) };
-    if spent.saturating_add(nanos) <= prices::nanos(budget) {
-        return Ok(());
+/// What may be spent, as it is configured.
+pub(super) fn budget(llm: &Llm) -> Budget {
+    Budget {
+        session_nanos: llm.session_budget_usd.map(prices::nanos),
+        daily_nanos: llm.daily_budget_usd.map(prices::nanos),
     }
-    let (spent, wanted) = (prices::usd(spent), prices::usd(nanos));
-    let why = format!("the next call may cost {wanted}, and {spent} of {whose} of {budget:.2} USD is spent ({key})");
-    Err(OverBudget { why })
 }
 
-/// A call that is under way counts once, as what was taken out for it.
-fn spent_on(table: &SessionTable, session: &SessionId, taken: &BTreeMap<SessionId, u64>) -> u64 {
+/// What counts against budgets. A call that is taken out for and recorded as under way counts once.
+fn spent(table: &SessionTable, session: &SessionId, taken: &BTreeMap<SessionId, u64>, now: Timestamp) -> Spending {
     let known = table.get(session).and_then(|row| row.state.enrichment());
-    let ended: u64 = known.map_or(0, |enrichment| {
-        let running = enrichment.call.as_ref().map_or(0, |call| call.nanos);
-        enrichment.spent_nanos().saturating_sub(running)
-    });
-    let running = known.and_then(|enrichment| enrichment.call.as_ref()).map_or(0, |call| call.nanos);
-    ended.saturating_add(taken.get(session).copied().unwrap_or(running))
+    let (all, call) = known.map_or((0, 0), |known| (known.spent_nanos(), known.call.as_ref().map_or(0, |it| it.nanos)));
+    let session_nanos = match taken.get(session) {
+        Some(taken) => all.saturating_sub(call).saturating_add(*taken),
+        None => all,
+    };
+    Spending { session_nanos, day_nanos: spent_on_day(table, taken, now) }
 }
 
-fn spent_today(table: &SessionTable, taken: &BTreeMap<SessionId, u64>, now: Timestamp) -> u64 {
-    let today = now.0.div_euclid(DAY_MS);
-    let recorded = table.iter().filter_map(|(id, row)| Some((id, row.state.enrichment()?))).map(|(id, enrichment)| {
-        let of_today = enrichment.costs.iter().filter(|cost| cost.day == today);
-        let ended = of_today.map(|cost| cost.nanos.saturating_add(cost.unknown_nanos)).fold(0, u64::saturating_add);
-        let call = enrichment.call.as_ref().filter(|call| call.at.0.div_euclid(DAY_MS) == today);
-        let running = call.filter(|_| !taken.contains_key(id)).map_or(0, |call| call.nanos);
-        ended.saturating_add(running)
-    });
-    recorded.chain(taken.values().copied()).fold(0, u64::saturating_add)
+fn spent_on_day(table: &SessionTable, taken: &BTreeMap<SessionId, u64>, now: Timestamp) -> u64 {
+    let today = ledger::day(now);
+    let recorded = ledger::spent_on(table.iter().map(|(_, row)| &row.state), today);
+    let twice = taken.keys().filter_map(|id| table.get(id)?.state.enrichment()?.call.as_ref());
+    let twice = twice.filter(|call| ledger::day(call.at) == today).map(|call| call.nanos).fold(0, u64::saturating_add);
+    taken.values().copied().fold(recorded.saturating_sub(twice), u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::llm::{BaseUrl, Endpoint};
+
+    fn llm(session: Option<f64>, daily: Option<f64>) -> Llm {
+        Llm {
+            endpoint: Endpoint {
+                base_url: BaseUrl::new("http://localhost/v1").unwrap(),
+                model: "m".to_owned(),
+                key: None,
+            },
+            context_tokens: 8_000,
+            max_output_tokens: 100,
+            timeout: Duration::from_secs(1),
+            max_concurrency: 2,
+            session_budget_usd: session,
+            daily_budget_usd: daily,
+        }
+    }
+
+    #[test]
+    fn calls_at_once_cannot_spend_together_what_each_may_alone() {
+        let (purse, table, llm) = (Purse::default(), SessionTable::default(), llm(Some(0.5), Some(1.0)));
+        let id = |text: &str| SessionId::new(text).unwrap();
+        let take = |session: &str, usd: f64, allowance: Option<&Allowance>| {
+            purse.take(&id(session), prices::nanos(usd), &llm, allowance, &table, Timestamp(0))
+        };
+        assert!(take("a", 0.6, None).unwrap_err().why.contains("llm.session_budget_usd"));
+        let (a, b) = (take("a", 0.5, None).unwrap(), take("b", 0.4, None).unwrap());
+        let over = take("c", 0.2, None).unwrap_err().why;
+        assert!(over.contains("llm.daily_budget_usd") && over.contains("1970-01-02"), "{over}");
+        assert_eq!(purse.today(&table, Timestamp(0)), prices::nanos(0.9));
+        assert!(!purse.allows(&id("c"), prices::nanos(0.2), &llm, &table, Timestamp(0)));
+        drop(b);
+        let c = take("c", 0.2, None).unwrap();
+        // A person's allowance stands for the day's budget, and is one for the whole run.
+        let allowance = Allowance::new(0.5);
+        let d = take("d", 0.4, Some(&allowance)).unwrap();
+        assert!(take("e", 0.2, Some(&allowance)).unwrap_err().why.contains("--max-usd"));
+        allowance.give_back(prices::nanos(0.1));
+        drop((a, c, d, take("e", 0.2, Some(&allowance)).unwrap()));
+        assert_eq!(purse.today(&table, Timestamp(0)), 0);
+    }
 }

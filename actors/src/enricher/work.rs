@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use baton_events::enrichment::{Answer, Complaint, Limits, Request, form};
+use baton_events::enrichment::{Answer, Complaint, Limits, Request, budget, form};
 use baton_events::hash::ContentHash;
+use baton_events::prices::Price;
 use baton_events::projection::table::Row;
 use baton_events::record::SessionId;
 use baton_events::session::{
-    Ask, CallEnd, CallModel, CallOutcome, CallTokens, EpisodeRef, GaveUp, Phase, TakeAnswer,
+    Ask, CallEnd, CallModel, CallOutcome, EpisodeRef, GaveUp, Phase, TakeAnswer,
 };
 
 use super::conversation::{self, Read};
@@ -307,15 +308,14 @@ impl Work<'_> {
     }
 
     /// Takes the estimate out of the purse, and has it owed where a person wants it.
-    async fn afford(&self, request: &Request) -> Result<(Taken, Option<baton_events::prices::Price>), Outcome> {
+    async fn afford(&self, request: &Request) -> Result<(Taken, Option<Price>), Outcome> {
         let enricher = self.enricher;
         if matches!(self.by, By::One(_)) {
             self.want().await?;
         }
         let settings = enricher.around.settings.now();
         let price = price(&settings, &self.llm).map_err(|(what, fix)| Outcome::failed(format!("{what}; {fix}")))?;
-        let tokens = CallTokens { input: request.tokens_in, output: request.tokens_out, cached: 0 };
-        let nanos = price.map_or(0, |price| price.nanos(&tokens));
+        let nanos = budget::estimate(price.as_ref(), request.tokens_in, request.tokens_out);
         let (table, now) = (enricher.around.table.now(), enricher.around.clock.now());
         let taken = enricher.purse.take(self.id, nanos, &self.llm, self.by.allowance(), &table, now);
         let taken = taken.map_err(|OverBudget { why }| {

@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
 use baton_events::conversation::Agent;
+use baton_events::enrichment::Lines;
 use baton_events::envelope::StoredRecord;
 use baton_events::graph::Surroundings;
 use baton_events::projection::table::Row;
@@ -32,6 +33,7 @@ use baton_events::{digest, graph, outcomes};
 use tokio::sync::oneshot;
 
 use super::Options;
+use super::answer;
 use super::conversation::Conversation;
 use super::fresh::Fresh;
 use super::left_out::LeftOut;
@@ -384,7 +386,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 Some(current) => self.put_shown(&session, &row, current),
                 None => Ok(()),
             },
-            (Event::EpisodeDeleted { .. } | Event::EpisodeRestored { .. }, Some(row)) => match &row.state.episode {
+            (Event::EpisodeDeleted { .. } | Event::EpisodeRestored { .. } | Event::Enriched { .. }, Some(row)) => match &row.state.episode {
                 Some(current) => self.put_shown(&session, &row, current),
                 None => Ok(()),
             },
@@ -415,6 +417,11 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let items = outline.items(&conversation);
         let mut episode = digest::digest(items, &digest::Show::default());
         episode.left_out = outline.left_out();
+        let answer = answer::of(&row.state, current);
+        let answer = answer.and_then(|answer| answer::read(&self.options.chunks, session, &answer));
+        if let Some(answer) = &answer {
+            episode = answer.tell(episode, &Lines::of(items));
+        }
         let state = &row.state;
         let project = state.place.as_ref().map(|place| place.project.as_str());
         let group = state.group_id().unwrap_or_default();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use baton_events::digest::Show;
 use baton_events::handoff::Facts;
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::session::EpisodeRef;
+use baton_events::session::{EpisodeRef, Tier};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -33,8 +33,8 @@ pub struct Handoffs {
 #[derive(Default)]
 struct Kept(VecDeque<(Key, Arc<Facts>)>);
 
-/// An episode, how it is shown, and the title that another session gives it.
-type Key = (Uuid, Show, Option<String>);
+/// An episode, who made it, how it is shown, and the title that another session gives it.
+type Key = (Uuid, Tier, Show, Option<String>);
 
 impl Handoffs {
     /// How files are looked at that a session worked on.
@@ -72,7 +72,7 @@ impl Kept {
 
 /// Under what the facts of an episode are kept. Blocks for reads of the index, if any session gives titles.
 fn key(services: &Services, id: &SessionId, current: &EpisodeRef) -> Key {
-    (current.uuid, services.settings.now().filtering, titles::of(services, id))
+    (current.uuid, current.tier, services.settings.now().filtering, titles::of(services, id))
 }
 
 /// The facts of a session's episode, or of the one that has replaced it. `None`: they cannot be had before `until`; those that

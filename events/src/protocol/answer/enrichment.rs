@@ -130,10 +130,8 @@ pub struct Costs {
 pub struct Cost {
     /// The session, project, model or day; empty for all together.
     pub key: String,
-    /// Calls whose end is known.
+    /// Calls, whatever came of them.
     pub calls: u64,
-    /// Of these, those that gave no usable answer.
-    pub failed: u64,
     /// Tokens sent, as the endpoint counted them.
     pub input_tokens: u64,
     /// Of these, what it had in its cache.
@@ -142,8 +140,10 @@ pub struct Cost {
     pub output_tokens: u64,
     /// What that cost in US dollars.
     pub usd: f64,
-    /// Calls of whose end, or of whose cost, nothing is known.
+    /// Of the calls, those of which it is not known what they cost: they were cut off, or nothing was reported.
     pub unknown_calls: u64,
-    /// What these were estimated at.
+    /// Of the calls, those that are under way.
+    pub running_calls: u64,
+    /// What the unknown ones and those under way were estimated at: they cost that at most.
     pub unknown_usd: f64,
 }
