@@ -12,8 +12,6 @@ use crate::session::CallOutcome;
 
 /// Longest answer that is looked at, in bytes: many times what a bound on its tokens lets through.
 pub const MAX_ANSWER_BYTES: usize = 512 * 1024;
-/// Categories of the work that the digest tells itself; the model's go beside them.
-const OWN_CATEGORIES: [&str; 3] = ["answers", "changes", "commands"];
 
 /// An answer that was checked: bounded, redacted, on one line each, and pointing at lines of the transcript alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -223,10 +221,5 @@ impl Answer {
             episode.errors = self.errors.iter().map(line).collect();
         }
         episode
-    }
-
-    /// Whether a category of the work is the model's.
-    pub(crate) fn is_own_category(category: &str) -> bool {
-        !OWN_CATEGORIES.contains(&category)
     }
 }

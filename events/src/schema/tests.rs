@@ -178,7 +178,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => any::<u128>().prop_map(|episode| Event::HandoffClaimed { episode: Uuid::from_u128(episode) }),
         1 => any::<u128>().prop_map(|episode| Event::EpisodeDeleted { episode: Uuid::from_u128(episode) }),
         1 => any::<u128>().prop_map(|episode| Event::EpisodeRestored { episode: Uuid::from_u128(episode) }),
-        5 => of_enrichment(),
+        5 => of_enrichment().boxed(),
     ]
 }
 
@@ -207,8 +207,8 @@ fn of_enrichment() -> impl Strategy<Value = Event> {
     );
     prop_oneof![
         (time(), any::<bool>()).prop_map(|(at, asked)| Event::EnrichmentOwed { at, asked }),
-        model_call().prop_map(|call| Event::ModelCalled { call }),
-        answer,
+        model_call().prop_map(|call| Event::ModelCalled { call }).boxed(),
+        answer.boxed(),
         (any::<(u128, u32, u32)>(), enriched_by()).prop_map(|((episode, facts, dropped), by)| {
             Event::Enriched { episode: Uuid::from_u128(episode), by, facts, dropped }
         }),
@@ -303,7 +303,7 @@ fn row() -> impl Strategy<Value = Row> {
     let deleted = option::of(any::<u128>().prop_map(Uuid::from_u128));
     let work = (option::of(checked), option::of(job), option::of(failure), deleted);
     let plain = any::<(u64, bool, u32, [u8; 16], u64, u32)>();
-    let last = (option::of(handoff()), option::of(enrichment().prop_map(Box::new)));
+    let last = (option::of(handoff()), option::of(enrichment().prop_map(Box::new).boxed()));
     (whole, times, course, work, plain, signals(), last).prop_map(
         |(whole, times, course, work, plain, signals, (handoff, enrichment))| {
             let (phase, transcript, place, group, read, counts) = whole;

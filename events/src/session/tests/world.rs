@@ -157,7 +157,10 @@ impl World {
             "enrich" => Command::Enrich,
             "call" => Command::CallModel(Box::new(CallModel {
                 model: "m".to_owned(),
-                content: ContentHash([number("hash=").unwrap_or(1) as u8; 32]),
+                content: number("hash=").map_or_else(
+                    || state.episode.as_ref().map_or(ContentHash([1; 32]), |episode| episode.hash),
+                    |n| ContentHash([n as u8; 32]),
+                ),
                 request: ContentHash([number("request=").unwrap_or(9) as u8; 32]),
                 ask: words.get(1).and_then(|word| Ask::parse(word)).unwrap_or(Ask::Whole),
                 part: 0,
