@@ -20,7 +20,7 @@ use std::time::Duration;
 use baton_events::enrichment::budget;
 use baton_events::hash::ContentHash;
 use baton_events::prices::Price;
-use baton_events::projection::table::SessionTable;
+use baton_events::projection::table::{Row, SessionTable};
 use baton_events::record::SessionId;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -204,18 +204,18 @@ impl Enricher {
                 known.over_budget.clear();
                 known.problem = None;
             }
-            tokio::select! {
-                _ = stop.wait_for(|stop| *stop) => break,
-                changed = settings.changed() => if changed.is_err() { break },
-                changed = table.changed() => {
-                    if changed.is_err() {
-                        break;
-                    }
-                    tokio::time::sleep(GATHER).await;
-                }
-                Some(_) = at_work.join_next(), if !at_work.is_empty() => {}
-                () = self.around.clock.sleep_until(wake) => {}
+            let goes_on = tokio::select! {
+                _ = stop.wait_for(|stop| *stop) => false,
+                changed = settings.changed() => changed.is_ok(),
+                changed = table.changed() => changed.is_ok(),
+                Some(_) = at_work.join_next(), if !at_work.is_empty() => true,
+                () = self.around.clock.sleep_until(wake) => true,
+            };
+            if !goes_on {
+                break;
             }
+            // Much may change at once, and all of it is looked at.
+            tokio::time::sleep(GATHER).await;
         }
         // What comes in a moment is not lost.
         let ending = async { while at_work.join_next().await.is_some() {} };
@@ -284,9 +284,9 @@ impl Enricher {
     async fn lose_orphans(&self, table: &SessionTable) {
         let orphans: Vec<SessionId> = {
             let known = self.known();
-            let is_orphan = |id: &SessionId, call: bool| call && !known.under_way.contains(id);
-            let calls = table.iter().filter_map(|(id, row)| Some((id, row.state.enrichment()?.call.is_some())));
-            calls.filter(|(id, call)| is_orphan(id, *call)).map(|(id, _)| id.clone()).collect()
+            let calls = |row: &Row| row.state.enrichment().is_some_and(|enrichment| enrichment.call.is_some());
+            let orphans = table.enriching().filter(|(id, row)| calls(row) && !known.under_way.contains(*id));
+            orphans.map(|(id, _)| id.clone()).collect()
         };
         for id in orphans {
             // Whoever has begun one since then is under way.

@@ -264,7 +264,7 @@ pub(crate) fn note_notes(notes: &mut BTreeMap<SessionId, BTreeSet<ContentHash>>,
     match stream::decode(record).map(|recorded| recorded.event) {
         Ok(Event::CloseRequested { note: Some(note), .. }) => drop(notes.entry(session).or_default().insert(note)),
         Ok(Event::ModelAnswered { answer: ModelAnswer { answer: Some(note), .. } }) => {
-            drop(notes.entry(session).or_default().insert(note));
+            notes.entry(session).or_default().insert(note);
         }
         Ok(Event::Forgotten) => drop(notes.remove(&session)),
         _ => {}

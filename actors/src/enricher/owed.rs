@@ -38,7 +38,7 @@ pub(super) fn owing(
     is_hit: impl Fn(&SessionId) -> bool,
 ) -> Owing {
     let (mut due, mut next) = (Vec::new(), None::<Timestamp>);
-    for (id, row) in table.iter() {
+    for (id, row) in table.enriching() {
         let Some(job) = job_of(settings, &row.state) else { continue };
         // An episode that somebody has cleared with its group is found no more.
         if table.is_deleted(row) {

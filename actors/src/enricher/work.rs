@@ -34,7 +34,7 @@ pub(crate) enum By {
 
 /// What became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// A model has made its episode.
     Enriched,
     /// It had before.

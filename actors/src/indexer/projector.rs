@@ -419,18 +419,22 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         episode.left_out = outline.left_out();
         let answer = answer::of(&row.state, current);
         let answer = answer.and_then(|answer| answer::read(&self.options.chunks, session, &answer));
-        if let Some(answer) = &answer {
-            episode = answer.tell(episode, &Lines::of(items));
-        }
+        let lines = if answer.is_some() { Lines::of(items) } else { Lines::default() };
         let state = &row.state;
         let project = state.place.as_ref().map(|place| place.project.as_str());
         let group = state.group_id().unwrap_or_default();
         let follows = state.signals.follows.as_ref().map(|follows| &follows.session);
         let surroundings = Surroundings { session, group, project, parent: state.parent(), follows };
-        let graph = graph::graph(items, &episode, &surroundings);
+        let mut graph = graph::graph(items, &episode, &surroundings);
+        if let Some(answer) = &answer {
+            graph = graph::of_model(graph, answer, &surroundings, episode.cwd.as_deref(), &lines);
+        }
         let whole = (outline.left_out() == 0).then(|| outcomes::outcomes(items, &episode, &surroundings));
         outline.let_go();
         let outcomes = whole.map_or_else(|| outline::outcomes(&conversation, surroundings), Ok)?;
+        if let Some(answer) = &answer {
+            episode = answer.tell(episode, &lines);
+        }
         let titles = std::mem::take(&mut outline.titles).with_own(episode.is_titled);
         let (content, title) = (episode.content(), episode.title);
         let entry = Entry {

@@ -170,19 +170,22 @@ fn last_of_projects(services: &Services) -> Vec<(SessionId, EpisodeRef)> {
 mod tests {
     use super::*;
 
+    const RULES: Tier = Tier::Extractive;
+
     #[test]
     fn the_last_ones_that_were_wanted_are_kept() {
         let mut kept = Kept::default();
         let (show, uuid) = (Show::default(), |n: usize| Uuid::from_u128(n as u128));
         for n in 0..KEPT {
-            kept.put((uuid(n), show, None), Arc::default());
+            kept.put((uuid(n), RULES, show, None), Arc::default());
         }
-        assert!(kept.get(&(uuid(0), show, None)).is_some());
-        kept.put((uuid(KEPT), show, None), Arc::default());
-        assert!(kept.get(&(uuid(1), show, None)).is_none(), "it was wanted longest ago");
-        assert!(kept.get(&(uuid(0), show, None)).is_some() && kept.get(&(uuid(KEPT), show, None)).is_some());
+        assert!(kept.get(&(uuid(0), RULES, show, None)).is_some());
+        kept.put((uuid(KEPT), RULES, show, None), Arc::default());
+        assert!(kept.get(&(uuid(1), RULES, show, None)).is_none(), "it was wanted longest ago");
+        assert!(kept.get(&(uuid(0), RULES, show, None)).is_some() && kept.get(&(uuid(KEPT), RULES, show, None)).is_some());
         assert_eq!(kept.0.len(), KEPT);
         let less = Show { keep_agent_responses: false, ..show };
-        assert!(kept.get(&(uuid(0), less, None)).is_none(), "shown otherwise it says something else");
+        assert!(kept.get(&(uuid(0), RULES, less, None)).is_none(), "shown otherwise it says something else");
+        assert!(kept.get(&(uuid(0), Tier::Enriched, show, None)).is_none(), "a model tells it otherwise");
     }
 }
