@@ -230,6 +230,12 @@ impl Memos {
         self.home(cause, |state, _| Ok(home::restore_fact(state, fact))).await
     }
 
+    /// Records since when a model is enabled, or that none is any more; nothing where that is known.
+    pub async fn switch_model(&self, is_enabled: bool) -> Result<Position, Error> {
+        let now = self.clock.now();
+        self.home(None, |state, _| Ok(home::switch_model(state, is_enabled, now))).await
+    }
+
     async fn home(
         &self,
         cause: Option<CommandId>,
@@ -242,11 +248,7 @@ impl Memos {
             return Ok(table.position());
         }
         for event in &events {
-            tracing::info!(
-                reason = "asked for",
-                kind = schema::home::encode(event).kind,
-                "something deleted, or told anew"
-            );
+            tracing::info!(reason = "asked for", kind = schema::home::encode(event).kind, "home changed");
         }
         self.append(StreamId::home(), events.iter().map(schema::home::encode).collect(), cause).await
     }

@@ -10,7 +10,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::record::Position;
+use crate::record::{Position, Timestamp};
 
 /// Roots that clients may name: their agents' settings are not ours to trust without a bound.
 pub const ROOTS_MAX: usize = 8;
@@ -48,6 +48,13 @@ pub enum Event {
         /// Which.
         fact: Uuid,
     },
+    /// A model is enabled: sessions that end from now on are enriched by it.
+    ModelEnabled {
+        /// When.
+        at: Timestamp,
+    },
+    /// No model is enabled any more.
+    ModelDisabled,
 }
 
 /// A directory that a client named.
@@ -76,6 +83,8 @@ impl fmt::Display for Event {
             Self::GroupRestored { group: None } => f.write_str("all groups are found again"),
             Self::FactDeleted { fact } => write!(f, "fact {fact} deleted"),
             Self::FactRestored { fact } => write!(f, "fact {fact} told anew"),
+            Self::ModelEnabled { .. } => f.write_str("a model is enabled: what ends from now on is enriched by it"),
+            Self::ModelDisabled => f.write_str("no model is enabled any more"),
         }
     }
 }
@@ -91,6 +100,8 @@ pub struct State {
     pub cleared: BTreeMap<String, Position>,
     /// Facts that are found no more.
     pub deleted_facts: BTreeSet<Uuid>,
+    /// Since when a model is enabled, if one is.
+    pub model_since: Option<Timestamp>,
 }
 
 /// Why something was not recorded.
@@ -161,6 +172,15 @@ pub fn restore_fact(state: &State, fact: Uuid) -> Vec<Event> {
     state.deleted_facts.contains(&fact).then_some(Event::FactRestored { fact }).into_iter().collect()
 }
 
+/// What follows when a model is found to be enabled, or not to be; nothing where that is known.
+pub fn switch_model(state: &State, is_enabled: bool, now: Timestamp) -> Vec<Event> {
+    match (is_enabled, state.model_since) {
+        (true, None) => vec![Event::ModelEnabled { at: now }],
+        (false, Some(_)) => vec![Event::ModelDisabled],
+        _ => Vec::new(),
+    }
+}
+
 impl State {
     /// Whether what came into a group at a position was cleared since. Something of no group is of all.
     pub fn clears(&self, group: Option<&str>, since: Position) -> bool {
@@ -199,6 +219,8 @@ pub fn evolve(mut state: State, event: Event) -> State {
         }
         Event::FactDeleted { fact } => drop(state.deleted_facts.insert(fact)),
         Event::FactRestored { fact } => drop(state.deleted_facts.remove(&fact)),
+        Event::ModelEnabled { at } => state.model_since = Some(at),
+        Event::ModelDisabled => state.model_since = None,
     }
     state
 }
@@ -209,6 +231,23 @@ mod tests {
 
     fn root(number: usize) -> NamedRoot {
         NamedRoot { config_dir: format!("/home/u/.claude-{number}"), named_by: "mcp".to_owned() }
+    }
+
+    #[test]
+    fn a_model_is_switched_on_and_off_once() {
+        let mut state = State::default();
+        for (enabled, now, expected, since) in [
+            (false, 1, vec![], None),
+            (true, 2, vec![Event::ModelEnabled { at: Timestamp(2) }], Some(2)),
+            (true, 3, vec![], Some(2)),
+            (false, 4, vec![Event::ModelDisabled], None),
+            (true, 5, vec![Event::ModelEnabled { at: Timestamp(5) }], Some(5)),
+        ] {
+            let events = switch_model(&state, enabled, Timestamp(now));
+            assert_eq!(events, expected, "{now}");
+            state = events.into_iter().fold(state, evolve);
+            assert_eq!(state.model_since, since.map(Timestamp), "{now}");
+        }
     }
 
     #[test]

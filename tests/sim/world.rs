@@ -331,7 +331,7 @@ impl World {
             let is_begun = |effect: &Effect| match effect {
                 Effect::Index(_) => true,
                 Effect::Close(_) => !forgets_closes,
-                Effect::Wake(_) => false,
+                Effect::Enrich(_) | Effect::Wake(_) => false,
             };
             let owes = |state: &State| baton_events::session::pending(state, &policy).iter().any(is_begun);
             if self.state(number).is_some_and(owes) && !self.is_wrong(Mutant::OwesNothingAfterRestart) {

@@ -6,11 +6,18 @@ use uuid::Uuid;
 use super::session::shape::{Oldest, Shape, read};
 use super::session::{Encoded, Error};
 use crate::home::{Event, NamedRoot};
-use crate::record::Position;
+use crate::record::{Position, Timestamp};
 
 /// Every event type of the home.
-pub const KINDS: [&str; 5] =
-    [RootAddedV1::KIND, GroupClearedV1::KIND, GroupRestoredV1::KIND, FactDeletedV1::KIND, FactRestoredV1::KIND];
+pub const KINDS: [&str; 7] = [
+    RootAddedV1::KIND,
+    GroupClearedV1::KIND,
+    GroupRestoredV1::KIND,
+    FactDeletedV1::KIND,
+    FactRestoredV1::KIND,
+    ModelEnabledV1::KIND,
+    ModelDisabledV1::KIND,
+];
 
 #[derive(Serialize, Deserialize)]
 struct RootAddedV1 {
@@ -41,6 +48,14 @@ struct FactRestoredV1 {
     fact: String,
 }
 
+#[derive(Serialize, Deserialize)]
+struct ModelEnabledV1 {
+    at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ModelDisabledV1 {}
+
 macro_rules! first_versions {
     ($($shape:ident = $kind:literal,)+) => {$(
         impl Shape for $shape {
@@ -63,6 +78,8 @@ first_versions! {
     GroupRestoredV1 = "group_restored",
     FactDeletedV1 = "fact_deleted",
     FactRestoredV1 = "fact_restored",
+    ModelEnabledV1 = "model_enabled",
+    ModelDisabledV1 = "model_disabled",
 }
 
 /// Writes an event in the newest shape of its type.
@@ -75,6 +92,8 @@ pub fn encode(event: &Event) -> Encoded {
         Event::GroupRestored { group } => written(&GroupRestoredV1 { group: group.clone() }),
         Event::FactDeleted { fact } => written(&FactDeletedV1 { fact: fact.to_string() }),
         Event::FactRestored { fact } => written(&FactRestoredV1 { fact: fact.to_string() }),
+        Event::ModelEnabled { at } => written(&ModelEnabledV1 { at: at.0 }),
+        Event::ModelDisabled => written(&ModelDisabledV1 {}),
     }
 }
 
@@ -106,6 +125,11 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
             let shape: FactRestoredV1 = read(v, data)?;
             Ok(Event::FactRestored { fact: uuid::<FactRestoredV1>(v, &shape.fact)? })
         }
+        ModelEnabledV1::KIND => {
+            let ModelEnabledV1 { at } = read(v, data)?;
+            Ok(Event::ModelEnabled { at: Timestamp(at) })
+        }
+        ModelDisabledV1::KIND => read::<ModelDisabledV1>(v, data).map(|_| Event::ModelDisabled),
         other => Err(Error::UnknownType { kind: other.to_owned() }),
     }
 }
