@@ -14,6 +14,7 @@ mod recall;
 mod search;
 mod upkeep;
 mod usage;
+mod vault;
 mod vectors;
 
 use std::collections::BTreeMap;
@@ -39,6 +40,9 @@ pub use upkeep::{
     Checked, Compact, CompactedConversations, CompactedIndex, Finding, Lost, Part, Repair, Storage, Verify,
 };
 pub use usage::{ModelUsage, SubagentUsage, Tokens, Usage};
+pub use vault::{
+    Vault, VaultCompact, VaultCompacted, VaultFailure, VaultFinding, VaultRead, VaultSync, VaultUpdated, VaultVerify,
+};
 pub use vectors::Vectors;
 
 /// What an answer covers.
@@ -235,6 +239,9 @@ pub struct Status {
     pub memory: Memory,
     /// Whether searches also go by likeness of meaning.
     pub vectors: Vectors,
+    /// Notes for people, where they are or were written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vault: Option<Vault>,
     /// What everything takes on disk, as of the last few seconds. `None` while it is still being added up.
     pub storage: Option<Storage>,
     /// What hooks have said.
