@@ -9,8 +9,14 @@ use crate::home::{Event, NamedRoot};
 use crate::record::Position;
 
 /// Every event type of the home.
-pub const KINDS: [&str; 5] =
-    [RootAddedV1::KIND, GroupClearedV1::KIND, GroupRestoredV1::KIND, FactDeletedV1::KIND, FactRestoredV1::KIND];
+pub const KINDS: [&str; 6] = [
+    RootAddedV1::KIND,
+    GroupClearedV1::KIND,
+    GroupRestoredV1::KIND,
+    FactDeletedV1::KIND,
+    FactRestoredV1::KIND,
+    EntityRecalledV1::KIND,
+];
 
 #[derive(Serialize, Deserialize)]
 struct RootAddedV1 {
@@ -41,6 +47,12 @@ struct FactRestoredV1 {
     fact: String,
 }
 
+#[derive(Serialize, Deserialize)]
+struct EntityRecalledV1 {
+    entity: String,
+    project: String,
+}
+
 macro_rules! first_versions {
     ($($shape:ident = $kind:literal,)+) => {$(
         impl Shape for $shape {
@@ -63,6 +75,7 @@ first_versions! {
     GroupRestoredV1 = "group_restored",
     FactDeletedV1 = "fact_deleted",
     FactRestoredV1 = "fact_restored",
+    EntityRecalledV1 = "entity_recalled",
 }
 
 /// Writes an event in the newest shape of its type.
@@ -75,6 +88,9 @@ pub fn encode(event: &Event) -> Encoded {
         Event::GroupRestored { group } => written(&GroupRestoredV1 { group: group.clone() }),
         Event::FactDeleted { fact } => written(&FactDeletedV1 { fact: fact.to_string() }),
         Event::FactRestored { fact } => written(&FactRestoredV1 { fact: fact.to_string() }),
+        Event::EntityRecalled { entity, project } => {
+            written(&EntityRecalledV1 { entity: entity.to_string(), project: project.clone() })
+        }
     }
 }
 
@@ -100,17 +116,21 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
         }
         FactDeletedV1::KIND => {
             let shape: FactDeletedV1 = read(v, data)?;
-            Ok(Event::FactDeleted { fact: uuid::<FactDeletedV1>(v, &shape.fact)? })
+            Ok(Event::FactDeleted { fact: uuid::<FactDeletedV1>(v, "fact", &shape.fact)? })
         }
         FactRestoredV1::KIND => {
             let shape: FactRestoredV1 = read(v, data)?;
-            Ok(Event::FactRestored { fact: uuid::<FactRestoredV1>(v, &shape.fact)? })
+            Ok(Event::FactRestored { fact: uuid::<FactRestoredV1>(v, "fact", &shape.fact)? })
+        }
+        EntityRecalledV1::KIND => {
+            let EntityRecalledV1 { entity, project } = read(v, data)?;
+            Ok(Event::EntityRecalled { entity: uuid::<EntityRecalledV1>(v, "entity", &entity)?, project })
         }
         other => Err(Error::UnknownType { kind: other.to_owned() }),
     }
 }
 
-fn uuid<S: Shape>(v: u32, text: &str) -> Result<Uuid, Error> {
-    let reason = || "fact has no such value".to_owned();
+fn uuid<S: Shape>(v: u32, field: &str, text: &str) -> Result<Uuid, Error> {
+    let reason = || format!("{field} has no such value");
     Uuid::try_parse(text).map_err(|_| Error::Malformed { kind: S::KIND, v, reason: reason() })
 }
