@@ -230,6 +230,11 @@ impl Memos {
         self.home(cause, |state, _| Ok(home::restore_fact(state, fact))).await
     }
 
+    /// Remembers that an entity was recalled in a project that is not its own; the first time is an event.
+    pub async fn recalled(&self, entity: Uuid, project: &str) -> Result<Position, Error> {
+        self.home(None, |state, _| home::recall(state, entity, project)).await
+    }
+
     async fn home(
         &self,
         cause: Option<CommandId>,
@@ -242,11 +247,13 @@ impl Memos {
             return Ok(table.position());
         }
         for event in &events {
-            tracing::info!(
-                reason = "asked for",
-                kind = schema::home::encode(event).kind,
-                "something deleted, or told anew"
-            );
+            let kind = schema::home::encode(event).kind;
+            match event {
+                home::Event::EntityRecalled { entity, .. } => {
+                    tracing::info!(%entity, kind, "recalled in another project")
+                }
+                _ => tracing::info!(reason = "asked for", kind, "something deleted, or told anew"),
+            }
         }
         self.append(StreamId::home(), events.iter().map(schema::home::encode).collect(), cause).await
     }

@@ -14,6 +14,7 @@
 //! | `bringing`, `compaction` | one session into its notes; a long or old note into those of entities |
 //! | `pending` | finished notes that the vault did not take |
 //! | `rounds` | the rounds: what is owed, at once; every note, once a day |
+//! | `promotion` | what several projects recall, in a note that they share |
 //! | `forgetting` | a session out of every note |
 //! | `reading` | notes read and checked |
 //! | `told` | how it all is |
@@ -26,6 +27,7 @@ mod index;
 mod owed;
 mod pending;
 mod place;
+mod promotion;
 mod reading;
 mod register;
 mod rounds;
@@ -44,6 +46,7 @@ use crate::gateway::Services;
 use desk::Desk;
 use place::Refused;
 
+pub(crate) use reading::Unread;
 pub(crate) use rounds::Asked;
 pub(crate) use told::Progress;
 
@@ -145,8 +148,7 @@ impl Scribe {
     pub(crate) async fn forget(&self, services: &Arc<Services>, sessions: &[SessionId]) -> Result<(), String> {
         let mut desk = self.desk().await.map_err(|refused| refused.to_string())?;
         let (vault, sessions) = (services.settings.now().vault.clone(), sessions.to_vec());
-        let forgetting =
-            tokio::task::spawn_blocking(move || forgetting::everywhere(&mut desk, &vault, &sessions));
+        let forgetting = tokio::task::spawn_blocking(move || forgetting::everywhere(&mut desk, &vault, &sessions));
         let forgotten = forgetting.await.map_err(|_| "removing notes broke; `daemon.log` tells where".to_owned())?;
         self.wake.notify_one();
         forgotten

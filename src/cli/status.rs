@@ -87,6 +87,10 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         let of = if vectors.pending == 0 { String::new() } else { format!(" of {}", vectors.done + vectors.pending) };
         fact("vectors", format!("{} by {model}, {}{of} texts", vectors.state, vectors.done));
     }
+    if let Some(vault) = &status.vault {
+        let waiting = if vault.pending > 0 { format!(", {} waiting", vault.pending) } else { String::new() };
+        fact("vault", format!("{}: {} notes in {}/{}{waiting}", vault.state, vault.notes, vault.path, vault.root));
+    }
     if let Some(storage) = &status.storage {
         let parts = [
             ("segments", storage.segments),

@@ -93,8 +93,7 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
         embedding: embedding(parsed).or_else(|| base.embedding.clone()),
         vault: Vault {
             enabled: switch("vault.enabled", base.vault.enabled),
-            path: said("vault.path")
-                .map_or_else(|| base.vault.path.clone(), |path| path.as_str().map(PathBuf::from)),
+            path: said("vault.path").map_or_else(|| base.vault.path.clone(), |path| path.as_str().map(PathBuf::from)),
             root: said("vault.root").and_then(Value::as_str).map_or_else(|| base.vault.root.clone(), str::to_owned),
             compact_lines: whole("vault.compact_lines").unwrap_or(base.vault.compact_lines),
             compact_days: whole("vault.compact_days").unwrap_or(base.vault.compact_days),

@@ -52,10 +52,9 @@ pub(super) fn refused(parsed: &Parsed, home: Option<&Path>, watched: &[PathBuf])
         notes.starts_with(&watched) || watched.starts_with(&notes)
     };
     match watched.iter().find(|watched| meets(watched)) {
-        Some(watched) => refused(format!(
-            "it lies where transcripts are read ({}); name a folder elsewhere",
-            watched.display()
-        )),
+        Some(watched) => {
+            refused(format!("it lies where transcripts are read ({}); name a folder elsewhere", watched.display()))
+        }
         None => None,
     }
 }

@@ -10,7 +10,7 @@ use baton_events::vault::note::{Body, Wanted};
 use baton_events::vault::session::Status;
 use baton_events::vault::threshold::{self, Limits};
 use baton_events::vault::told::{self, About, Told};
-use baton_events::vault::{Day, knowledge, merge, session, start};
+use baton_events::vault::{Day, knowledge, merge, name, session, start};
 
 use super::compaction::{self, Compacted};
 use super::desk::{Note, Open, Written};
@@ -63,13 +63,19 @@ pub(super) struct Bringing<'a> {
 impl Bringing<'_> {
     /// Writes the notes of the session. What the vault does not take is kept in `pending`.
     pub(super) fn carry_out(&self, open: &mut Open, pending: &mut Pending) -> Result<Brought, Failed> {
-        let mut told = self.told()?;
+        // The names in a vault that is out of reach are those that are known.
+        let looked = open.look(self.is_asked).and_then(|()| open.index().map(drop));
+        let folder = self.folder(open);
+        if looked.is_err() {
+            open.forget_names();
+        }
+        let mut told = self.told(folder)?;
         if !told.is_worth_a_note() {
             open.register.put(self.id, Entry { stamp: self.stamp.clone(), ..Entry::default() });
             let _ = pending.remove(self.id);
             return Ok(Brought { is_without_note: true, ..Brought::default() });
         }
-        let brought = open.look(self.is_asked).and_then(|()| {
+        let brought = looked.and_then(|()| {
             let _turn = open.place.turn()?;
             self.write(open, &mut told)
         });
@@ -91,8 +97,28 @@ impl Bringing<'_> {
         }
     }
 
-    /// What the vault takes of the session; its names are not chosen yet. Blocks for reads.
-    pub(super) fn told(&self) -> Result<Told, Failed> {
+    /// The folder of its project: the one that it has, or a new one.
+    pub(super) fn folder(&self, open: &mut Open) -> String {
+        let directory = self.row.state.place.as_ref().map_or(NOWHERE, |place| place.project.as_str());
+        if let Some(known) = open.register.folder(directory) {
+            return known.to_owned();
+        }
+        let layout = open.layout.clone();
+        let own: Vec<String> = open.register.folders().map(|(_, folder)| name::key(folder)).collect();
+        let names = open.names();
+        let of_note = |path: &str| match layout.place(path) {
+            Some(Lies::Session(folder, _)) => Some(folder),
+            _ => None,
+        };
+        let known = names.note(self.id).and_then(of_note).or_else(|| names.folder_of(directory).map(str::to_owned));
+        let is_taken = |key: &str| names.is_project(key) || own.iter().any(|known| known == key);
+        let folder = known.unwrap_or_else(|| told::project_name(directory, is_taken));
+        open.register.put_folder(directory, &folder);
+        folder
+    }
+
+    /// What the vault takes of the session, in a project's folder; its other names are not chosen yet. Blocks for reads.
+    pub(super) fn told(&self, folder: String) -> Result<Told, Failed> {
         let (services, state) = (self.services, &self.row.state);
         let unreadable = |error: &dyn std::fmt::Display| Failed::Unreadable(error.to_string());
         let Some(current) = state.episode.clone() else {
@@ -120,7 +146,7 @@ impl Bringing<'_> {
             session: self.id.clone(),
             others: Vec::new(),
             episode: Some(current.uuid),
-            project: String::new(),
+            project: folder,
             note: String::new(),
             started: state.first_at.unwrap_or(state.discovered_at),
             ended: state.end.map(|end| end.at),
@@ -130,26 +156,6 @@ impl Bringing<'_> {
 
     /// Chooses names for what has none yet.
     pub(super) fn name(&self, open: &mut Open, told: &mut Told, note: &Note) {
-        let directory = self.row.state.place.as_ref().map_or(NOWHERE, |place| place.project.as_str());
-        let folder = match (note, open.register.folder(directory)) {
-            // What stands in a note's links is not moved to another folder.
-            (Note::There(path), _) => match open.layout.place(path) {
-                Some(Lies::Session(folder, _)) => Some(folder),
-                _ => open.register.folder(directory).map(str::to_owned),
-            },
-            (_, folder) => folder.map(str::to_owned),
-        };
-        let folder = folder.or_else(|| open.names().folder_of(directory).map(str::to_owned));
-        let folder = folder.unwrap_or_else(|| {
-            let own: Vec<String> =
-                open.register.folders().map(|(_, folder)| baton_events::vault::name::key(folder)).collect();
-            let names = open.names();
-            told::project_name(directory, |key| names.is_project(key) || own.iter().any(|known| known == key))
-        });
-        if open.register.folder(directory) != Some(folder.as_str()) {
-            open.register.put_folder(directory, &folder);
-        }
-        told.about.project = folder;
         told.about.note = match note {
             Note::There(path) | Note::Removed(path) => index::stem(path).unwrap_or_default().to_owned(),
             Note::None => String::new(),

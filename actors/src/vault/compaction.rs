@@ -40,7 +40,14 @@ pub(super) fn reason(measure: &Measure) -> &'static str {
 }
 
 /// What compacting would come to.
-pub(super) fn preview(open: &Open, told: &Told, path: &str, measure: &Measure, reason: &'static str, today: Day) -> Compacted {
+pub(super) fn preview(
+    open: &Open,
+    told: &Told,
+    path: &str,
+    measure: &Measure,
+    reason: &'static str,
+    today: Day,
+) -> Compacted {
     let plan = plan(told, &open.layout, today);
     Compacted {
         note: path.to_owned(),
@@ -48,7 +55,12 @@ pub(super) fn preview(open: &Open, told: &Told, path: &str, measure: &Measure, r
         lines: measure.lines,
         days: measure.days,
         reason,
-        updated: plan.updates.iter().map(|wanted| (wanted.path.clone(), lines(wanted))).filter(|(_, it)| *it > 0).collect(),
+        updated: plan
+            .updates
+            .iter()
+            .map(|wanted| (wanted.path.clone(), lines(wanted)))
+            .filter(|(_, it)| *it > 0)
+            .collect(),
         ..Compacted::default()
     }
 }
@@ -175,8 +187,8 @@ fn mark(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Merged) -> Result<()
     });
     match marked {
         Err(Error::Vault(refused)) => Err(refused),
-        Err(error) => {
-            tracing::warn!(%error, "the head of a note is not changed");
+        Err(_) => {
+            tracing::warn!("the head of a note is not changed: somebody writes it, or it is no note any more");
             Ok(())
         }
         Ok(_) => Ok(()),

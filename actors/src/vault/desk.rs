@@ -7,6 +7,7 @@ use baton_events::record::{SessionId, Timestamp};
 use baton_events::vault::layout::Layout;
 use baton_events::vault::note::Wanted;
 use baton_events::vault::{Day, merge};
+use uuid::Uuid;
 
 use super::index::Index;
 use super::pending::Pending;
@@ -21,6 +22,8 @@ pub(super) const TRIES: u32 = 8;
 pub(super) struct Desk {
     home: PathBuf,
     pub(super) pending: Pending,
+    /// Entities whose shared notes are written, as far as this process knows.
+    pub(super) promoted: Vec<Uuid>,
     open: Option<Open>,
 }
 
@@ -50,7 +53,7 @@ pub(super) struct Written {
 impl Desk {
     /// Of a home. Blocks for short reads.
     pub(super) fn open(home: &Path) -> Self {
-        Self { home: home.to_owned(), pending: Pending::open(home), open: None }
+        Self { home: home.to_owned(), pending: Pending::open(home), promoted: Vec::new(), open: None }
     }
 
     pub(super) fn home(&self) -> &Path {
@@ -64,7 +67,8 @@ impl Desk {
             self.open = None;
             let register = Register::open(&self.home, settings).map_err(|error| Refused {
                 what: format!("what was written cannot be told: {}: {error}", super::register::FOLDER),
-                fix: "make it readable for you, or remove it: then every session is brought into its note once more".to_owned(),
+                fix: "make it readable for you, or remove it: then every session is brought into its note once more"
+                    .to_owned(),
             })?;
             self.open = Some(Open::new(settings.clone(), &self.home, register)?);
         }
@@ -135,7 +139,12 @@ impl Open {
         Ok(index)
     }
 
-    /// The names as far as they are known, without the vault.
+    /// The names, if the vault was gone through.
+    pub(super) fn known_names(&self) -> Option<&Index> {
+        self.index.as_ref()
+    }
+
+    /// The names as far as they are known, without the vault: not to be believed afterwards, see [`Open::forget_names`].
     pub(super) fn names(&mut self) -> &mut Index {
         self.index.get_or_insert_with(Index::default)
     }
@@ -198,7 +207,8 @@ impl Open {
         self.place.settle()?;
         self.register.save().map_err(|error| Refused {
             what: format!("what was written cannot be remembered: {}: {error}", super::register::FOLDER),
-            fix: "free space on the disk of BATON_HOME; until then notes are looked at once more after a start".to_owned(),
+            fix: "free space on the disk of BATON_HOME; until then notes are looked at once more after a start"
+                .to_owned(),
         })
     }
 

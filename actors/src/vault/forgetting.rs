@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use baton_events::projection::table::SessionTable;
 use baton_events::record::SessionId;
 use baton_events::vault::forget::{self, Left};
-use baton_events::vault::session;
+use baton_events::vault::{Day, name, session};
 
 use super::desk::{Desk, Open};
 use super::index::stem;
@@ -22,9 +22,10 @@ const ROUNDS: u32 = 6;
 /// Sessions that were forgotten and are still in some vault of a home. Blocks for reads.
 pub(super) fn owed(desk: &Desk, table: &SessionTable) -> Vec<SessionId> {
     let registers = Register::all(desk.home());
-    let waiting = desk.pending.sessions().filter(|id| {
-        table.get(id).is_some_and(|row| row.state.phase == baton_events::session::Phase::Forgotten)
-    });
+    let waiting = desk
+        .pending
+        .sessions()
+        .filter(|id| table.get(id).is_some_and(|row| row.state.phase == baton_events::session::Phase::Forgotten));
     let all: BTreeSet<SessionId> =
         registers.iter().flat_map(|register| to_remove(table, register)).chain(waiting.cloned()).collect();
     all.into_iter().collect()
@@ -43,14 +44,16 @@ pub(super) fn everywhere(desk: &mut Desk, current: &settings::Vault, sessions: &
     let is_current = |settings: &settings::Vault| settings.path == current.path && settings.root == current.root;
     for register in Register::all(&home) {
         let settings = settings::Vault { path: register.path.clone(), root: register.root.clone(), ..current.clone() };
-        let known = desk.known().is_some_and(|open| open.settings.path == settings.path && open.settings.root == settings.root);
+        let known =
+            desk.known().is_some_and(|open| open.settings.path == settings.path && open.settings.root == settings.root);
         let removed = if is_current(&settings) || known {
             desk.at(&settings).and_then(|(open, _)| out_of(open, sessions))
         } else {
             Open::new(settings, &home, register).and_then(|mut open| out_of(&mut open, sessions))
         };
         if let Err(refused) = removed {
-            problems.push(format!("{refused}, so notes there still tell of it; {}, and it is done by itself", refused.fix));
+            problems
+                .push(format!("{refused}, so notes there still tell of it; {}, and it is done by itself", refused.fix));
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
@@ -58,8 +61,7 @@ pub(super) fn everywhere(desk: &mut Desk, current: &settings::Vault, sessions: &
 
 /// Takes sessions out of one vault.
 fn out_of(open: &mut Open, sessions: &[SessionId]) -> Result<(), Refused> {
-    let known: Vec<SessionId> =
-        sessions.iter().filter(|id| open.register.get(id).is_some()).cloned().collect();
+    let known: Vec<SessionId> = sessions.iter().filter(|id| open.register.get(id).is_some()).cloned().collect();
     if known.is_empty() {
         return Ok(());
     }
@@ -106,14 +108,18 @@ fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<BTreeSet<String>
     }
     let is_of_them = |text: &str| {
         let identity = session::identity(text);
-        identity.is_some_and(|identity| identity.session_ids.iter().any(|id| sessions.iter().any(|known| known.as_str() == id)))
+        identity.is_some_and(|identity| {
+            identity.session_ids.iter().any(|id| sessions.iter().any(|known| known.as_str() == id))
+        })
     };
     let (notes, _) = open.place.all()?;
     for path in notes {
         let Some(text) = text_of(open, &path)? else { continue };
         if is_of_them(&text) {
             targets.extend(stem(&path).map(str::to_owned));
-            change(open, &path, &|text| forget::own(text))?;
+            if change(open, &path, &|text| forget::own(text))? == Changed::Written {
+                rename(open, &path)?;
+            }
         }
     }
     Ok(targets)
@@ -129,7 +135,7 @@ fn lines_to(open: &mut Open, targets: &BTreeSet<String>) -> Result<BTreeSet<Stri
         if concerned.is_empty() {
             continue;
         }
-        let is_gone = change(open, &path, &|text| {
+        let changed = change(open, &path, &|text| {
             let mut left = Left::Unchanged;
             for target in &concerned {
                 let so_far = match &left {
@@ -144,29 +150,57 @@ fn lines_to(open: &mut Open, targets: &BTreeSet<String>) -> Result<BTreeSet<Stri
             }
             left
         })?;
-        if is_gone {
+        if changed == Changed::Gone {
             gone.extend(path.strip_suffix(".md").map(str::to_owned));
         }
     }
     Ok(gone)
 }
 
-/// Changes a note, or removes it where nothing is left. Whether it is gone.
-fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Left) -> Result<bool, Refused> {
+/// What became of a note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Changed {
+    No,
+    Written,
+    Gone,
+}
+
+/// Gives what a person wrote in a note another name: the one that it has was made of what the session was about.
+fn rename(open: &mut Open, path: &str) -> Result<(), Refused> {
+    let Some((folder, name)) = path.rsplit_once('/') else { return Ok(()) };
+    let day = name.get(..10).filter(|day| Day::parse(day).is_some()).unwrap_or("undated");
+    let notes: BTreeSet<String> = open.place.all()?.0.iter().filter_map(|path| stem(path)).map(name::key).collect();
+    let free = name::free(&format!("{day}-forgotten"), |key| notes.contains(key));
+    let to = format!("{folder}/{free}.md");
+    let Some(text) = text_of(open, path)? else { return Ok(()) };
+    let write = || -> Result<(), Error> {
+        open.place.write(&open.place.read(&to)?, &text)?;
+        let old = open.place.read(path)?;
+        open.place.remove(&old).map(drop)
+    };
+    match write() {
+        Ok(()) => Ok(()),
+        Err(Error::Vault(refused)) => Err(refused),
+        Err(error) => Err(Refused { what: format!("{path}: {error}"), fix: "close whatever writes it".to_owned() }),
+    }
+}
+
+/// Changes a note, or removes it where nothing is left.
+fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Left) -> Result<Changed, Refused> {
     for _ in 0..super::desk::TRIES {
         let found = match open.place.read(path) {
             Ok(found) => found,
             Err(Error::Vault(refused)) => return Err(refused),
-            Err(Error::Left(_) | Error::Changed) => return Ok(false),
+            Err(Error::Left(_) | Error::Changed) => return Ok(Changed::No),
         };
-        let Some(text) = &found.text else { return Ok(false) };
-        let (written, is_gone) = match with(text) {
-            Left::Unchanged => return Ok(false),
-            Left::Text(text) => (open.place.write(&found, &text), false),
-            Left::Nothing => (open.place.remove(&found).map(drop), true),
+        let Some(text) = &found.text else { return Ok(Changed::No) };
+        let (written, changed) = match with(text) {
+            Left::Unchanged => return Ok(Changed::No),
+            Left::Text(text) => (open.place.write(&found, &text), Changed::Written),
+            Left::Nothing => (open.place.remove(&found).map(drop), Changed::Gone),
         };
         match written {
-            Ok(()) => return Ok(is_gone),
+            Ok(()) => return Ok(changed),
             Err(Error::Changed) => {}
             Err(Error::Vault(refused)) => return Err(refused),
             Err(Error::Left(what)) => {

@@ -95,11 +95,6 @@ impl Index {
         }
     }
 
-    /// Lets go of a note that is not there any more. Its name stays taken.
-    pub(super) fn drop(&mut self, path: &str) {
-        self.sessions.retain(|_, known| known != path);
-    }
-
     /// Where the note of a session lies.
     pub(super) fn note(&self, id: &SessionId) -> Option<&str> {
         self.sessions.get(id.as_str()).map(String::as_str)
@@ -138,15 +133,11 @@ impl Index {
         self.projects.contains_key(key)
     }
 
-    /// Where the notes of an entity lie, by its project's folder.
-    pub(super) fn entities_named(&self, kind: &str, name: &str) -> impl Iterator<Item = (&str, &str)> {
-        let name = markdown::plain(name, NAME_CHARS);
-        let kind = kind.to_owned();
-        let is_it = move |known: &(String, String, String)| known.1 == kind && known.2 == name;
+    /// Entities of all projects: folder, kind and name, and what the note is called.
+    pub(super) fn entities(&self) -> impl Iterator<Item = ((&str, &str, &str), &str)> {
         self.entities
             .iter()
-            .filter(move |(known, _)| is_it(known))
-            .map(|((project, ..), file)| (project.as_str(), file.as_str()))
+            .map(|((project, kind, name), file)| ((project.as_str(), kind.as_str(), name.as_str()), file.as_str()))
     }
 
     /// The note that projects share of an entity.

@@ -40,7 +40,6 @@ pub(super) fn owed(table: &SessionTable, settings: &Settings, register: &Registe
 
 /// Sessions that are in the vault and were forgotten.
 pub(super) fn to_remove(table: &SessionTable, register: &Register) -> Vec<SessionId> {
-    let is_forgotten =
-        |id: &SessionId| table.get(id).is_some_and(|row| row.state.phase == Phase::Forgotten);
+    let is_forgotten = |id: &SessionId| table.get(id).is_some_and(|row| row.state.phase == Phase::Forgotten);
     register.entries().map(|(id, _)| id).filter(|id| is_forgotten(id)).cloned().collect()
 }

@@ -149,7 +149,10 @@ impl Place {
                 Err(fs::TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(LOCK_LOOK),
                 Err(fs::TryLockError::WouldBlock) => {
                     let what = "another home has been writing notes there for long".to_owned();
-                    return Err(Refused { what, fix: "it is tried again; `baton status` of that home says more".to_owned() });
+                    return Err(Refused {
+                        what,
+                        fix: "it is tried again; `baton status` of that home says more".to_owned(),
+                    });
                 }
                 // Not every file system has locks.
                 Err(fs::TryLockError::Error(_)) => return Ok(Turn(None)),
@@ -291,7 +294,8 @@ impl Place {
     /// Whether a failure concerns one file, or everything: then nothing can be written beside it either.
     fn judge(&self, path: &Path, error: &io::Error) -> Error {
         if Obstacle::of(error).is_of_the_disk() {
-            return Error::Vault(refused(path, error));
+            // The names of notes say what sessions were about, and this goes to the log.
+            return Error::Vault(refused(&self.notes(), error));
         }
         let probe = self.notes().join(temporary());
         let tried = self.make_folder(&self.notes()).and_then(|()| File::create_new(&probe)?.write_all(b"\n"));

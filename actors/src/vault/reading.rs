@@ -68,7 +68,7 @@ impl Scribe {
         &self,
         services: &Arc<Services>,
         progress: Arc<Progress>,
-    ) -> Result<answer::VaultVerify, Refused> {
+    ) -> Result<answer::VaultVerify, Unread> {
         let (settings, home) = (services.settings.now(), services.home.clone());
         // Between two notes of one session links lead nowhere yet.
         let desk = self.desk().await?;
@@ -78,10 +78,9 @@ impl Scribe {
             place.look(false)?;
             all(&place, &progress)
         });
-        reading.await.map_err(|_| Refused {
-            what: "reading notes broke".to_owned(),
-            fix: "`daemon.log` tells where".to_owned(),
-        })?
+        let read =
+            reading.await.map_err(|_| Unread::Left("reading notes broke; `daemon.log` tells where".to_owned()))?;
+        Ok(read?)
     }
 }
 

@@ -146,10 +146,6 @@ impl Register {
         self.entries.iter()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     /// Notes that were written, so far as nobody has removed them.
     pub(super) fn has_notes(&self) -> bool {
         self.entries.values().any(|entry| entry.note.is_some() && !entry.removed)
@@ -261,7 +257,7 @@ mod tests {
         let settings = settings::Vault::default();
         let open = || Register::open(home.path(), &settings).unwrap();
         let mut register = open();
-        assert!(register.is_empty() && !register.has_notes());
+        assert!(register.entries.is_empty() && !register.has_notes());
         register.put(&id("a"), entry("one.md", "1"));
         register.put_folder("/srv/web", "web");
         register.put_swept(7);

@@ -14,6 +14,7 @@ use super::bringing::{Bringing, Failed, limits};
 use super::compaction::{self, Compacted};
 use super::desk::{Desk, Note, Open, day};
 use super::place::{Error, Refused};
+use super::promotion::promote;
 use super::register::Entry;
 use super::told::Progress;
 use super::{DAY_MS, Scribe, owed};
@@ -82,6 +83,9 @@ impl Scribe {
             drop(shown);
             round.add(done);
         }
+        if round.refused.is_none() {
+            round.refused = self.promote(services).await.err();
+        }
         self.shown().refused(round.refused.clone());
         if round.written > 0 {
             tracing::info!(
@@ -93,6 +97,16 @@ impl Scribe {
             );
         }
         round
+    }
+
+    async fn promote(&self, services: &Arc<Services>) -> Result<(), Refused> {
+        let mut desk = self.desk().await?;
+        let services = services.clone();
+        let promoting = tokio::task::spawn_blocking(move || {
+            let (settings, table) = (services.settings.now(), services.table.now());
+            promote(&mut desk, &services, &settings, &table)
+        });
+        promoting.await.map_err(|_| broken())?
     }
 
     async fn stand_back(&self, services: &Arc<Services>, is_asked: bool) {
@@ -107,8 +121,13 @@ impl Scribe {
         let (table, settings, asked) = (services.table.now(), services.settings.now(), asked.clone());
         let looking = tokio::task::spawn_blocking(move || {
             let (open, _) = desk.at(&settings.vault)?;
+            match open.look(asked.by_somebody) {
+                Ok(()) => drop(open.index()?),
+                // What is owed is kept in the meantime.
+                Err(refused) if asked.by_somebody => return Err(refused),
+                Err(_) => {}
+            }
             if asked.by_somebody {
-                open.look(true)?;
                 write_again(open)?;
             }
             Ok(in_project(owed::owed(&table, &settings, &open.register), &table, asked.project.as_deref()))
@@ -269,9 +288,13 @@ impl Scribe {
         let (count, below) = (told.notes.len(), told.below);
         told.message = match (unfit.filter(|_| session.is_some()), failed) {
             (Some(why), _) => why,
-            (None, 0) if dry_run => format!("{count} notes would be compacted; {below} are below the thresholds. Nothing was changed."),
+            (None, 0) if dry_run => {
+                format!("{count} notes would be compacted; {below} are below the thresholds. Nothing was changed.")
+            }
             (None, 0) => format!("{count} notes were compacted; {below} are below the thresholds."),
-            (None, failed) => format!("{failed} of {count} notes were not compacted: their heads say why. They are tried again every day."),
+            (None, failed) => format!(
+                "{failed} of {count} notes were not compacted: their heads say why. They are tried again every day."
+            ),
         };
         told
     }
@@ -323,8 +346,7 @@ fn bring(desk: &mut Desk, services: &Services, group: &[SessionId], by_somebody:
             continue;
         }
         round.sessions += 1;
-        let bringing =
-            Bringing { services, id, row: &row, stamp: stamp.clone(), today, is_asked: by_somebody };
+        let bringing = Bringing { services, id, row: &row, stamp: stamp.clone(), today, is_asked: by_somebody };
         match bringing.carry_out(open, pending) {
             Ok(brought) => {
                 round.without_note += u64::from(brought.is_without_note);
@@ -428,9 +450,9 @@ fn check(desk: &mut Desk, services: &Services, group: &[SessionId]) -> Result<Ch
             }
         };
         if is_due && let Some(row) = table.get(id).cloned() {
-            let bringing =
-                Bringing { services, id, row: &row, stamp: entry.stamp.clone(), today, is_asked: false };
-            let compacted = match bringing.told() {
+            let bringing = Bringing { services, id, row: &row, stamp: entry.stamp.clone(), today, is_asked: false };
+            let folder = bringing.folder(open);
+            let compacted = match bringing.told(folder) {
                 Ok(mut told) => {
                     bringing.name(open, &mut told, &Note::There(path.clone()));
                     bringing.finish(open, &told, &path, &mut entry)?
@@ -488,7 +510,8 @@ fn compact_one(
     }
     let Some(row) = table.get(id).cloned() else { return unfit("it is not known any more") };
     let bringing = Bringing { services, id, row: &row, stamp: entry.stamp.clone(), today, is_asked: true };
-    let mut told = match bringing.told() {
+    let folder = bringing.folder(open);
+    let mut told = match bringing.told(folder) {
         Ok(told) => told,
         Err(Failed::Refused(refused)) => return Err(refused),
         Err(Failed::Unreadable(why)) => return unfit(&why),

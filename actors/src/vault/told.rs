@@ -78,10 +78,8 @@ impl Shown {
             path: redact(&place.vault().display().to_string()).into_owned(),
             root: vault.root.clone(),
             last_end_ms: self.last_end_ms,
-            problem: problem.map(|refused| Problem {
-                what: redact(&refused.what).into_owned(),
-                fix: refused.fix.clone(),
-            }),
+            problem: problem
+                .map(|refused| Problem { what: redact(&refused.what).into_owned(), fix: refused.fix.clone() }),
             ..self.counted.clone()
         }
     }
@@ -118,8 +116,9 @@ pub(super) fn counted(desk: &mut Desk, settings: &Settings, table: &SessionTable
         counted.behind = owed::owed(table, settings, register).len() as u64;
     }
     counted.swept_at = register.swept().map(|at| Timestamp(at).to_string());
-    let names = open.names();
-    counted.conflicts = names.conflicts();
-    counted.promoted = names.shared_count();
+    if let Some(names) = open.known_names() {
+        counted.conflicts = names.conflicts();
+        counted.promoted = names.shared_count();
+    }
     counted
 }

@@ -134,11 +134,8 @@ pub fn unverified(text: &str, today: Day) -> Merged {
 
 /// The original when it turns out to be below the thresholds after all: whatever went wrong is gone.
 pub fn active(text: &str) -> Merged {
-    let fields = vec![
-        Field::text("status", "active", When::Always),
-        Field::gone("error"),
-        Field::gone("archive_error"),
-    ];
+    let fields =
+        vec![Field::text("status", "active", When::Always), Field::gone("error"), Field::gone("archive_error")];
     set(text, fields)
 }
 

@@ -53,7 +53,10 @@ pub fn lines(text: &str, target: &str) -> Left {
         if !last_ends {
             text.truncate(text.trim_end_matches(['\r', '\n']).len());
         }
-        written.insert(format!("#{}", block.key), if content.is_empty() { "-".to_owned() } else { block::short(&content) });
+        written.insert(
+            format!("#{}", block.key),
+            if content.is_empty() { "-".to_owned() } else { block::short(&content) },
+        );
         let gap = usize::from(content.is_empty() && block.open > 0 && lines[block.open - 1].trim().is_empty());
         out.splice(block.open - gap..=block.close, [text]);
         changed = true;

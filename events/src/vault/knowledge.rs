@@ -70,7 +70,8 @@ pub(super) fn of_topic(told: &Told, topic: Topic, said: &[&Said], layout: &Layou
     let name = topic.as_str();
     let lines = said.iter().map(|said| pattern(told, said)).collect();
     let header = header_of("topic", Some(project), name, told.day(), today);
-    let sections = vec![title(name), added("patterns", "Patterns", lines), added("references", "References", Vec::new())];
+    let sections =
+        vec![title(name), added("patterns", "Patterns", lines), added("references", "References", Vec::new())];
     let path = layout.path(&Place::Topic(project.clone(), name.to_owned()));
     Wanted { path, note: Note { header, sections } }
 }
@@ -109,7 +110,11 @@ pub fn entity(text: &str) -> Option<EntityIdentity> {
     let text_of = header::texts(text);
     let field = |key: &str| text_of.get(key).cloned().unwrap_or_default();
     let name = field("entity");
-    (field("type") == "entity" && !name.is_empty()).then(|| EntityIdentity { kind: field("kind"), name, project: field("project") })
+    (field("type") == "entity" && !name.is_empty()).then(|| EntityIdentity {
+        kind: field("kind"),
+        name,
+        project: field("project"),
+    })
 }
 
 fn header_of(kind: &'static str, project: Option<&str>, title: &str, created: Day, today: Day) -> Vec<Field> {

@@ -33,12 +33,13 @@ pub fn wanted(told: &Told, path: Option<&str>, layout: &Layout, today: Day) -> V
     let lead = Line::alone(format!("- {}", layout.link(&own, project)));
     let all = Note {
         header: header_of("start", "all", told.day(), today),
-        sections: vec![title("Start"), added("projects", "Projects", vec![lead]), added("about", "About The User", Vec::new())],
+        sections: vec![
+            title("Start"),
+            added("projects", "Projects", vec![lead]),
+            added("about", "About The User", Vec::new()),
+        ],
     };
-    vec![
-        Wanted { path: layout.path(&own), note: page },
-        Wanted { path: layout.path(&Place::Start), note: all },
-    ]
+    vec![Wanted { path: layout.path(&own), note: page }, Wanted { path: layout.path(&Place::Start), note: all }]
 }
 
 /// The lines by which start pages lead to a topic of a project, and to the preferences.

@@ -205,7 +205,8 @@ impl Told {
     pub fn name_entities(&mut self, named: impl Fn(&Entity) -> Option<String>, taken: impl Fn(&str) -> bool) {
         let mut chosen: Vec<String> = Vec::new();
         for entity in &mut self.entities {
-            let fresh = || name::free(&name::safe(&entity.name), |key| taken(key) || chosen.iter().any(|name| name == key));
+            let fresh =
+                || name::free(&name::safe(&entity.name), |key| taken(key) || chosen.iter().any(|name| name == key));
             let file = named(entity).unwrap_or_else(fresh);
             chosen.push(name::key(&file));
             entity.file = file;

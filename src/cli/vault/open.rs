@@ -50,8 +50,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     }
     let is_obsidian = std::path::Path::new(&vault.path).join(".obsidian").is_dir();
     let address = format!("obsidian://open?path={}", encoded(&shown));
-    let opened = !typed.print
-        && (is_obsidian.then_some(&address).into_iter().chain([&shown])).any(|what| open(what));
+    let opened = !typed.print && (is_obsidian.then_some(&address).into_iter().chain([&shown])).any(|what| open(what));
     let output = Output::new();
     match typed.json {
         true => output.line(&serde_json::json!({ "path": shown, "opened": opened }).to_string()),
