@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::transcript::Transcript;
+use crate::transcript::{Transcript, now};
 use crate::world::{World, files_below, id, wait};
 
 /// A world in which notes are written; with more keys of `vault`.
@@ -79,6 +79,8 @@ fn worked(world: &World, project: &str, number: u32, words: &str) -> Transcript 
 
 /// The session goes on, and is over again.
 fn goes_on(world: &World, transcript: &mut Transcript, words: &str) {
+    // Later than its end, or it would belong to that.
+    transcript.set_time(now());
     transcript.prompt(words).reply("done");
     let id = transcript.path().file_stem().unwrap().to_string_lossy().into_owned();
     world.close(&id);

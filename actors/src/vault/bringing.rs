@@ -235,19 +235,10 @@ impl Bringing<'_> {
         let measure = threshold::measure(&text, &limits(&open.settings), self.today);
         let status = session::identity(&text).map(|identity| identity.status);
         let compacted = match status {
-            Some(Status::Active | Status::CompactionFailed) if measure.is_over() => {
+            // What failed is tried again, also where only a person wanted it.
+            Some(status) if status == Status::CompactionFailed || (status == Status::Active && measure.is_over()) => {
                 let reason = compaction::reason(&measure);
                 Some(compaction::carry_out(open, told, path, &measure, reason, self.today)?)
-            }
-            Some(Status::CompactionFailed) => {
-                let mut clear = |text: Option<&str>| {
-                    let merged = baton_events::vault::compaction::active(text?);
-                    merged.changed.then_some(merged.text)
-                };
-                if let Err(Error::Vault(refused)) = open.edit(path, &mut clear) {
-                    return Err(refused);
-                }
-                None
             }
             _ => None,
         };

@@ -503,8 +503,9 @@ fn compact_one(
     let status = session::identity(&text).map(|identity| identity.status);
     let measure = threshold::measure(&text, &limits(&settings.vault), today);
     match status {
-        Some(Status::Active | Status::CompactionFailed) if is_named || measure.is_over() => {}
-        Some(Status::Active | Status::CompactionFailed) => return Ok(One::Below),
+        Some(Status::CompactionFailed) => {}
+        Some(Status::Active) if is_named || measure.is_over() => {}
+        Some(Status::Active) => return Ok(One::Below),
         Some(Status::Archived) => return unfit("it is archived already"),
         Some(Status::Other(_)) | None => return unfit("its status is a person's"),
     }

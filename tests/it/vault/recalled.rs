@@ -10,8 +10,7 @@ use crate::world::{World, id, list};
 
 /// How often an entity was recorded as recalled elsewhere.
 fn recorded(world: &World) -> usize {
-    let told = world.json(&["log", "tail", "-n", "1000"]);
-    told.to_string().matches("entity_recalled").count()
+    world.ok(&["log", "tail", "-n", "1000", "--json"]).out.matches("entity_recalled").count()
 }
 
 #[test]

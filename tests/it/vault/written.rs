@@ -96,7 +96,7 @@ fn a_vault_of_one_s_own_is_named_and_everything_lies_below_its_folder() {
     // Moved by a person, it is found where it is.
     let (path, _) = {
         let all = notes(&vault.join("agents/claude"));
-        let one = all.iter().find(|path| path.contains("wombat")).unwrap().clone();
+        let one = all.iter().find(|path| path.contains("/sessions/") && path.contains("wombat")).unwrap().clone();
         (vault.join("agents/claude").join(one), ())
     };
     let moved = vault.join("agents/claude/projects/Read this.md");
