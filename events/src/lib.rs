@@ -54,4 +54,5 @@ pub mod tokens;
 pub mod transcript;
 pub mod turns;
 pub mod usage;
+pub mod vault;
 pub mod withdrawn;

@@ -3,7 +3,7 @@
 //! A checkpoint of another [`FORM`] is folded anew from the log, so these shapes need no older versions beside them:
 //! whoever changes one raises that number.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -107,11 +107,14 @@ struct HomeRowV1 {
     deleted_facts: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     model_since: Option<i64>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    recalled: BTreeMap<String, Vec<String>>,
 }
 
 /// The home's row.
 pub fn home(row: &HomeRow) -> String {
-    let home::State { roots, cleared_all, cleared, deleted_facts, model_since } = &row.state;
+    let home::State { roots, cleared_all, cleared, deleted_facts, model_since, recalled } = &row.state;
+    let prints = |prints: &BTreeSet<u64>| prints.iter().map(|print| format!("{print:x}")).collect();
     let shape = HomeRowV1 {
         version: row.version.0,
         roots: roots.iter().map(|root| (root.config_dir.clone(), root.named_by.clone())).collect(),
@@ -119,6 +122,7 @@ pub fn home(row: &HomeRow) -> String {
         cleared: cleared.iter().map(|(group, up_to)| (group.clone(), up_to.0)).collect(),
         deleted_facts: deleted_facts.iter().map(ToString::to_string).collect(),
         model_since: model_since.map(|at| at.0),
+        recalled: recalled.iter().map(|(entity, projects)| (entity.to_string(), prints(projects))).collect(),
     };
     serde_json::to_string(&shape).unwrap_or_default()
 }
@@ -127,12 +131,18 @@ impl HomeRowV1 {
     fn read(self) -> Option<HomeRow> {
         let roots = self.roots.into_iter().map(|(config_dir, named_by)| NamedRoot { config_dir, named_by }).collect();
         let facts: Option<_> = self.deleted_facts.iter().map(|fact| Uuid::try_parse(fact).ok()).collect();
+        let recalled = |(entity, prints): (&String, &Vec<String>)| {
+            let prints: Option<_> = prints.iter().map(|print| u64::from_str_radix(print, 16).ok()).collect();
+            Some((Uuid::try_parse(entity).ok()?, prints?))
+        };
+        let recalled: Option<_> = self.recalled.iter().map(recalled).collect();
         let state = home::State {
             roots,
             cleared_all: Position(self.cleared_all),
             cleared: self.cleared.into_iter().map(|(group, up_to)| (group, Position(up_to))).collect(),
             deleted_facts: facts?,
             model_since: self.model_since.map(Timestamp),
+            recalled: recalled?,
         };
         Some(HomeRow { version: SequenceNumber(self.version), state })
     }
@@ -177,6 +187,7 @@ mod tests {
             cleared: [("g".to_owned(), Position(6))].into(),
             deleted_facts: [uuid].into(),
             model_since: Some(Timestamp(7)),
+            recalled: [(uuid, [0, u64::MAX].into())].into(),
         };
         for state in [state, home::State::default()] {
             let row = HomeRow { version: SequenceNumber(1), state };
@@ -198,6 +209,7 @@ mod tests {
         let state = home::State {
             cleared: names.map(|name| (name, Position(u64::MAX))).collect(),
             deleted_facts,
+            recalled: (0..home::RECALLS_MAX as u128).map(|at| (Uuid::from_u128(at), [u64::MAX].into())).collect(),
             ..home::State::default()
         };
         assert!(home::clear(&state, &["0000".to_owned()], Position(1)).is_err(), "it is full");

@@ -1,0 +1,1 @@
+//! Notes as they are written, merged, compacted and forgotten.
