@@ -35,8 +35,6 @@ pub(super) enum Takes {
 pub(super) enum Use {
     /// It does.
     Now,
-    /// It does in a later version.
-    Later,
     /// It does not, for this reason.
     Former(&'static str),
 }
@@ -54,10 +52,6 @@ pub(super) struct Key {
 
 const fn now(name: &'static str, takes: Takes, default: &'static str) -> Key {
     Key { name, takes, default, used: Use::Now }
-}
-
-const fn later(name: &'static str, takes: Takes, default: &'static str) -> Key {
-    Key { name, takes, default, used: Use::Later }
 }
 
 const fn former(name: &'static str, why: &'static str) -> Key {
