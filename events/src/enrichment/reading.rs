@@ -44,10 +44,9 @@ impl<'a> Reading<'a> {
             return Err(Complaint::TooLong);
         }
         let text = text.trim();
-        let within = || Some(&text[text.find('{')?..=text.rfind('}')?]);
+        let within = || text.get(text.find('{')?..=text.rfind('}')?);
         let parse = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();
-        let begins = text.find('{') <= text.rfind('}');
-        let fields = parse(text).or_else(|| within().filter(|_| begins).and_then(parse));
+        let fields = parse(text).or_else(|| within().and_then(parse));
         Ok(Self { fields: fields.ok_or(Complaint::NoObject)?, lines, dropped: 0, left_out: 0 })
     }
 
@@ -68,12 +67,12 @@ impl<'a> Reading<'a> {
             left_out: 0,
         };
         (answer.dropped, answer.left_out) = (self.dropped, self.left_out);
-        let points = !(answer.work_completed.is_empty() && answer.decisions.is_empty() && answer.errors.is_empty())
-            || !(answer.unresolved.is_empty() && answer.next_steps.is_empty() && answer.external_research.is_empty());
-        match answer.objective.is_empty() && !points {
-            true => Err(Complaint::Nothing),
-            false => Ok(answer),
-        }
+        let lists = [&answer.decisions, &answer.unresolved, &answer.next_steps, &answer.external_research];
+        let says = !answer.objective.is_empty()
+            || !answer.work_completed.is_empty()
+            || !answer.errors.is_empty()
+            || lists.iter().any(|list| !list.is_empty());
+        if says { Ok(answer) } else { Err(Complaint::Nothing) }
     }
 
     fn paragraph(&self, key: &str, max_chars: usize) -> Result<String, Complaint> {

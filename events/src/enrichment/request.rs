@@ -158,12 +158,12 @@ fn overhead_tokens() -> u64 {
 /// Tokens of conversation that one request holds.
 fn room(limits: &Limits) -> u64 {
     let usable = limits.context_tokens.saturating_mul(FILL_PERCENT) / 100;
-    usable.saturating_sub(limits.max_output_tokens + overhead_tokens()).max(MIN_ROOM_TOKENS)
+    usable.saturating_sub(limits.max_output_tokens.saturating_add(overhead_tokens())).max(MIN_ROOM_TOKENS)
 }
 
 /// As many as their answers fit into one request.
 fn max_parts(room: u64, limits: &Limits) -> usize {
-    let fit = room / (limits.max_output_tokens + FRAME_TOKENS);
+    let fit = room / limits.max_output_tokens.saturating_add(FRAME_TOKENS);
     usize::try_from(fit).unwrap_or(MAX_PARTS).clamp(2, MAX_PARTS)
 }
 
