@@ -115,7 +115,7 @@ pub fn failed(text: &str, error: &str, today: Day) -> Merged {
         vec![
             Field::text("status", "compaction_failed", When::Always),
             Field::text("updated", today.to_string(), When::Touched),
-            Field::text("error", markdown::plain(error, ERROR_CHARS), When::Always),
+            Field::text("error", markdown::property(error, ERROR_CHARS), When::Always),
         ],
     )
 }
@@ -134,11 +134,8 @@ pub fn unverified(text: &str, today: Day) -> Merged {
 
 /// The original when it turns out to be below the thresholds after all: whatever went wrong is gone.
 pub fn active(text: &str) -> Merged {
-    let fields = vec![
-        Field::text("status", "active", When::Always),
-        Field::gone("error"),
-        Field::gone("archive_error"),
-    ];
+    let fields =
+        vec![Field::text("status", "active", When::Always), Field::gone("error"), Field::gone("archive_error")];
     set(text, fields)
 }
 

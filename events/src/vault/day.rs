@@ -27,7 +27,9 @@ impl Day {
         let mut parts = date.split('-');
         let mut digits = |width: usize| {
             let part = parts.next()?;
-            (part.len() == width && part.bytes().all(|b| b.is_ascii_digit())).then(|| part.parse::<u16>().ok()).flatten()
+            (part.len() == width && part.bytes().all(|b| b.is_ascii_digit()))
+                .then(|| part.parse::<u16>().ok())
+                .flatten()
         };
         let (year, month, day) = (digits(4)?, digits(2)?, digits(2)?);
         let month = Month::try_from(u8::try_from(month).ok()?).ok()?;

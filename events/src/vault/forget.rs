@@ -25,7 +25,7 @@ const ABOUT_HEADING: &str = "About The User";
 
 /// The session's own note, and its copies in the archive: every block, every key and every heading that is Baton's goes.
 pub fn own(text: &str) -> Left {
-    let rest = without_own(text, &|_| true);
+    let rest = without_own(text);
     match rest.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty() {
         true => Left::Nothing,
         false if rest == text => Left::Unchanged,
@@ -53,7 +53,10 @@ pub fn lines(text: &str, target: &str) -> Left {
         if !last_ends {
             text.truncate(text.trim_end_matches(['\r', '\n']).len());
         }
-        written.insert(format!("#{}", block.key), if content.is_empty() { "-".to_owned() } else { block::short(&content) });
+        written.insert(
+            format!("#{}", block.key),
+            if content.is_empty() { "-".to_owned() } else { block::short(&content) },
+        );
         let gap = usize::from(content.is_empty() && block.open > 0 && lines[block.open - 1].trim().is_empty());
         out.splice(block.open - gap..=block.close, [text]);
         changed = true;
@@ -77,7 +80,7 @@ pub fn is_empty(text: &str) -> bool {
     if Blocks::of(&lines).found.iter().any(says) {
         return false;
     }
-    without_own(text, &|_| true).trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty()
+    without_own(text).trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty()
 }
 
 /// The lines of a block without those of a target; `None` if it has none.
@@ -115,8 +118,8 @@ fn with_note_marker(rest: &str, written: &BTreeMap<String, String>, eol: &str) -
     lines.concat()
 }
 
-/// The text without intact blocks that are to go, without markers, own keys, and own headings under which nothing stands.
-fn without_own(text: &str, goes: &dyn Fn(&Block) -> bool) -> String {
+/// The text without intact blocks, without markers, own keys, and own headings under which nothing stands.
+fn without_own(text: &str) -> String {
     let document = Document::of(text);
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
     let blocks = Blocks::of(&lines);
@@ -125,8 +128,10 @@ fn without_own(text: &str, goes: &dyn Fn(&Block) -> bool) -> String {
     for block in &blocks.found {
         gone[block.open] = true;
         gone[block.close] = true;
-        if block.is_intact && goes(block) {
-            gone[block.open..=block.close].fill(true);
+        if block.is_intact {
+            // With the empty line before it.
+            let gap = usize::from(block.open > 0 && lines[block.open - 1].trim().is_empty());
+            gone[block.open - gap..=block.close].fill(true);
         }
     }
     blocks.stray.iter().for_each(|(at, _)| gone[*at] = true);

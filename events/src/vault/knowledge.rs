@@ -42,6 +42,13 @@ pub struct EntityIdentity {
     pub project: String,
 }
 
+impl EntityIdentity {
+    /// Whether it is this entity of its project: names are noted bounded and without what would do something.
+    pub fn is(&self, entity: &Entity) -> bool {
+        self.kind == entity.label.as_str() && self.name == markdown::property(&entity.name, NAME_CHARS)
+    }
+}
+
 /// The notes of a session's entities, as every end of the session brings them about: made where they are missing, so that
 /// every link to them leads somewhere, with one line on the session.
 pub fn mentioned(told: &Told, layout: &Layout, today: Day) -> Vec<Wanted> {
@@ -57,7 +64,7 @@ pub(super) fn of_entity(told: &Told, entity: &Entity, lines: Lines, layout: &Lay
     let place = Place::Entity(project.clone(), entity.file.clone());
     let mut header = header_of("entity", Some(project), &entity.name, told.day(), today);
     header.push(Field::text("kind", entity.label.as_str(), When::Once));
-    header.push(Field::text("entity", markdown::plain(&entity.name, NAME_CHARS), When::Once));
+    header.push(Field::text("entity", markdown::property(&entity.name, NAME_CHARS), When::Once));
     let bodies = [lines.decisions, lines.gotchas, lines.changes, lines.references];
     let sections = ENTITY_SECTIONS.iter().zip(bodies).map(|((key, heading), lines)| added(key, heading, lines));
     let sections = std::iter::once(title(&entity.name)).chain(sections).collect();
@@ -70,7 +77,8 @@ pub(super) fn of_topic(told: &Told, topic: Topic, said: &[&Said], layout: &Layou
     let name = topic.as_str();
     let lines = said.iter().map(|said| pattern(told, said)).collect();
     let header = header_of("topic", Some(project), name, told.day(), today);
-    let sections = vec![title(name), added("patterns", "Patterns", lines), added("references", "References", Vec::new())];
+    let sections =
+        vec![title(name), added("patterns", "Patterns", lines), added("references", "References", Vec::new())];
     let path = layout.path(&Place::Topic(project.clone(), name.to_owned()));
     Wanted { path, note: Note { header, sections } }
 }
@@ -89,7 +97,7 @@ pub fn promoted(own: &Place, entity: &EntityIdentity, shared: &str, layout: &Lay
     let place = Place::Shared(shared.to_owned());
     let mut header = header_of("entity", None, &entity.name, today, today);
     header.push(Field::text("kind", entity.kind.clone(), When::Once));
-    header.push(Field::text("entity", markdown::plain(&entity.name, NAME_CHARS), When::Once));
+    header.push(Field::text("entity", markdown::property(&entity.name, NAME_CHARS), When::Once));
     let to_own = Line::alone(format!("- {}", layout.link(own, &entity.project)));
     let sections = vec![title(&entity.name), added("projects", "Projects", vec![to_own])];
     let to_shared = Line::alone(format!("- {} - Shared between projects", layout.link(&place, &entity.name)));
@@ -109,7 +117,11 @@ pub fn entity(text: &str) -> Option<EntityIdentity> {
     let text_of = header::texts(text);
     let field = |key: &str| text_of.get(key).cloned().unwrap_or_default();
     let name = field("entity");
-    (field("type") == "entity" && !name.is_empty()).then(|| EntityIdentity { kind: field("kind"), name, project: field("project") })
+    (field("type") == "entity" && !name.is_empty()).then(|| EntityIdentity {
+        kind: field("kind"),
+        name,
+        project: field("project"),
+    })
 }
 
 fn header_of(kind: &'static str, project: Option<&str>, title: &str, created: Day, today: Day) -> Vec<Field> {
@@ -120,7 +132,7 @@ fn header_of(kind: &'static str, project: Option<&str>, title: &str, created: Da
         Field::text("created", created.to_string(), When::Once),
         Field::text("updated", today.to_string(), When::Touched),
         Field::text("claude_last_accessed", today.to_string(), When::Touched),
-        Field::text("title", markdown::plain(title, NAME_CHARS), When::Once),
+        Field::text("title", markdown::property(title, NAME_CHARS), When::Once),
         Field::list("tags", tags(kind, project.unwrap_or("all")), When::Once),
     ]);
     fields

@@ -15,8 +15,13 @@ pub fn line(text: &str, chars: usize) -> String {
     escaped(&plain(text, chars))
 }
 
-/// The same words without escapes: for frontmatter, which has quotes of its own.
-pub fn plain(text: &str, chars: usize) -> String {
+/// The same words for frontmatter, which has quotes of its own; Obsidian follows links there too.
+pub fn property(text: &str, chars: usize) -> String {
+    plain(text, chars).replace("[[", "[ [").replace("]]", "] ]")
+}
+
+/// The same words without escapes.
+fn plain(text: &str, chars: usize) -> String {
     let seen = text.replace(is_unseen, "");
     sentences_within(&redact(&without_colours(&seen)), chars)
 }

@@ -36,7 +36,8 @@ pub fn safe(text: &str) -> String {
     let mut out = String::new();
     let mut between: Option<char> = None;
     for c in composed(&redact(text)).chars() {
-        let keeps = c.is_alphanumeric() || is_mark(c) || matches!(c, '.' | '_' | '+' | '@' | ',' | '(' | ')' | '=' | '\'');
+        let keeps =
+            c.is_alphanumeric() || is_mark(c) || matches!(c, '.' | '_' | '+' | '@' | ',' | '(' | ')' | '=' | '\'');
         match (keeps, c) {
             (true, c) => {
                 out.extend(between.take().filter(|_| !out.is_empty()));
@@ -101,7 +102,9 @@ pub fn key(name: &str) -> String {
 
 /// Whether a name (one part of a path, with or without extension) is safe as it is.
 pub fn is_safe(name: &str) -> bool {
-    let barred = |c: char| c.is_control() || matches!(c, '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*' | '#' | '^' | '[' | ']');
+    let barred = |c: char| {
+        c.is_control() || matches!(c, '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*' | '#' | '^' | '[' | ']')
+    };
     !name.is_empty()
         && name.len() <= 255
         && !name.contains(barred)
@@ -173,11 +176,16 @@ fn is_mark(c: char) -> bool {
 
 /// Characters that some systems write as a letter and an accent.
 fn is_accented(c: char) -> bool {
-    let latin = matches!(c, '\u{c0}'..='\u{17f}' | '\u{1cd}'..='\u{233}' | '\u{1e00}'..='\u{1eff}') && !matches!(c, 'æ' | 'ð' | 'ø' | 'þ' | 'ß' | 'đ' | 'ħ' | 'ı' | 'ł' | 'ŋ' | 'œ' | 'ŧ');
+    let latin = matches!(c, '\u{c0}'..='\u{17f}' | '\u{1cd}'..='\u{233}' | '\u{1e00}'..='\u{1eff}')
+        && !matches!(c, 'æ' | 'ð' | 'ø' | 'þ' | 'ß' | 'đ' | 'ħ' | 'ı' | 'ł' | 'ŋ' | 'œ' | 'ŧ');
     let greek = matches!(c, '\u{385}'..='\u{390}' | '\u{3aa}'..='\u{3b0}' | '\u{3ca}'..='\u{3ce}' | '\u{3d3}'..='\u{3d4}' | '\u{1f00}'..='\u{1fff}');
     let cyrillic = matches!(c, 'й' | 'ё' | 'ї' | 'ў' | 'ѓ' | 'ќ' | 'ѐ' | 'ѝ' | '\u{476}'..='\u{477}' | '\u{4c1}'..='\u{4c2}' | '\u{4d0}'..='\u{4f9}');
     let kana = "がぎぐげござじずぜぞだぢづでどばびぶべぼぱぴぷぺぽゔゞガギグゲゴザジズゼゾダヂヅデドバビブベボパピプペポヴヷヸヹヺヾ";
-    latin || greek || cyrillic || kana.contains(c) || matches!(c, '\u{958}'..='\u{95f}' | '\u{9dc}'..='\u{9df}' | '\u{f900}'..='\u{faff}' | '\u{2f800}'..='\u{2fa1f}')
+    latin
+        || greek
+        || cyrillic
+        || kana.contains(c)
+        || matches!(c, '\u{958}'..='\u{95f}' | '\u{9dc}'..='\u{9df}' | '\u{f900}'..='\u{faff}' | '\u{2f800}'..='\u{2fa1f}')
 }
 
 /// A syllable of Hangul as the letters that it is made of; anything else as it is.

@@ -20,7 +20,7 @@ pub fn wanted(told: &Told, path: Option<&str>, layout: &Layout, today: Day) -> V
     });
     let mut header = header_of("project", project, told.day(), today);
     header.push(Field::text("project", project.clone(), When::Once));
-    header.extend(path.map(|path| Field::text("path", markdown::plain(path, PATH_CHARS), When::Once)));
+    header.extend(path.map(|path| Field::text("path", markdown::property(path, PATH_CHARS), When::Once)));
     let page = Note {
         header,
         sections: vec![
@@ -33,12 +33,13 @@ pub fn wanted(told: &Told, path: Option<&str>, layout: &Layout, today: Day) -> V
     let lead = Line::alone(format!("- {}", layout.link(&own, project)));
     let all = Note {
         header: header_of("start", "all", told.day(), today),
-        sections: vec![title("Start"), added("projects", "Projects", vec![lead]), added("about", "About The User", Vec::new())],
+        sections: vec![
+            title("Start"),
+            added("projects", "Projects", vec![lead]),
+            added("about", "About The User", Vec::new()),
+        ],
     };
-    vec![
-        Wanted { path: layout.path(&own), note: page },
-        Wanted { path: layout.path(&Place::Start), note: all },
-    ]
+    vec![Wanted { path: layout.path(&own), note: page }, Wanted { path: layout.path(&Place::Start), note: all }]
 }
 
 /// The lines by which start pages lead to a topic of a project, and to the preferences.

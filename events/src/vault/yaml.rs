@@ -52,7 +52,8 @@ fn is_date(text: &str) -> bool {
 /// text or a list of texts.
 pub(super) fn read(inline: &str, below: &[&str]) -> Option<Value> {
     let inline = inline.trim();
-    let below: Vec<&str> = below.iter().map(|line| line.trim()).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    let below: Vec<&str> =
+        below.iter().map(|line| line.trim()).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
     if !inline.is_empty() && !inline.starts_with('#') {
         return if !below.is_empty() {
             None
@@ -160,6 +161,7 @@ fn escape(chars: &mut std::str::CharIndices<'_>) -> Option<char> {
 }
 
 fn hex(chars: &mut std::str::CharIndices<'_>, digits: usize) -> Option<char> {
-    let code = (0..digits).try_fold(0_u32, |code, _| code.checked_mul(16)?.checked_add(chars.next()?.1.to_digit(16)?))?;
+    let code =
+        (0..digits).try_fold(0_u32, |code, _| code.checked_mul(16)?.checked_add(chars.next()?.1.to_digit(16)?))?;
     char::from_u32(code)
 }

@@ -83,7 +83,7 @@ impl Text {
             }
             return;
         }
-        if section.heading.is_empty() && known.is_none() && has_title(&lines, &blocks) {
+        if section.heading.is_empty() && has_title(&lines, &blocks) {
             written.insert(name, HEADING_ONLY.to_owned());
             return;
         }
@@ -122,7 +122,7 @@ impl Text {
     /// The line of a heading, which is written at the end if there is none.
     fn heading(&mut self, heading: &str) -> usize {
         let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
-        let is_it = |line: &str| line.trim_start_matches('#').trim().trim_end_matches('#').trim().eq_ignore_ascii_case(heading);
+        let is_it = |line: &str| line.trim().trim_matches('#').trim().eq_ignore_ascii_case(heading);
         if let Some((at, _)) = headings(&lines).into_iter().find(|(at, level)| *level == 2 && is_it(lines[*at])) {
             return at;
         }
@@ -158,11 +158,6 @@ impl Text {
     }
 }
 
-/// What a person has changed in blocks, as the text stands now.
-pub(super) fn conflicts(text: &Text) -> usize {
-    Blocks::of(&text.lines.iter().map(String::as_str).collect::<Vec<_>>()).conflicts()
-}
-
 /// Entries that replace those that are there, without those that a person has taken over.
 fn whole(lines: &[&str], entries: &[String], own: Option<&Block>, taken: &[Block], stray: Option<usize>) -> Wish {
     let all = entries.join("\n");
@@ -187,7 +182,9 @@ fn added(lines: &[&str], new: &[Line], own: Option<&Block>) -> Wish {
     mine.iter().skip(1).take(mine.len().saturating_sub(2)).map(read).for_each(&mut put);
     let told: BTreeSet<String> = match new.is_empty() {
         true => BTreeSet::new(),
-        false => theirs.iter().filter(|at| lines[**at].trim_start().starts_with("- ")).map(|at| read(at).text).collect(),
+        false => {
+            theirs.iter().filter(|at| lines[**at].trim_start().starts_with("- ")).map(|at| read(at).text).collect()
+        }
     };
     new.iter().filter(|line| !told.contains(&line.text)).cloned().for_each(&mut put);
     let content: Vec<String> = all.values().map(Line::written).collect();
@@ -197,7 +194,13 @@ fn added(lines: &[&str], new: &[Line], own: Option<&Block>) -> Wish {
 }
 
 /// Entries in order of time, and those with headings of their own that are there.
-fn log(lines: &[&str], entries: &[(Timestamp, String)], own: Option<&Block>, taken: &[Block], stray: Option<usize>) -> Wish {
+fn log(
+    lines: &[&str],
+    entries: &[(Timestamp, String)],
+    own: Option<&Block>,
+    taken: &[Block],
+    stray: Option<usize>,
+) -> Wish {
     let wanted: Vec<String> = entries.iter().map(|(_, entry)| entry.trim_end().to_owned()).collect();
     let recorded = Some(block::short(&wanted.join("\n")));
     let told = taken_lines(lines, taken, stray);
