@@ -237,8 +237,6 @@ fn everything_again_changes_nothing() {
 fn a_forgotten_session_leaves_nothing_and_takes_nothing_of_others() {
     let (mut vault, told) = whole();
     for gone in &told {
-        let others: Vec<&Told> = told.iter().filter(|other| other.about.note > gone.about.note).collect();
-        let _ = others;
         let mut left: Vec<String> = vec![gone.about.note.clone()];
         while let Some(target) = left.pop() {
             let mut after = BTreeMap::new();

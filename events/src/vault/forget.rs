@@ -72,11 +72,13 @@ pub fn lines(text: &str, target: &str) -> Left {
     }
 }
 
-/// Whether a note has nothing left that anybody wrote, and no line of any session.
+/// Whether a note has nothing left that anybody wrote, and no line of any session: that it is shared is none.
 pub fn is_empty(text: &str) -> bool {
     let document = Document::of(text);
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
-    let says = |block: &Block| block.key != "title" && block.close > block.open + 1;
+    let is_news = |line: &str| !bare(line).ends_with(knowledge::SHARED);
+    let says =
+        |block: &Block| block.key != "title" && lines[block.open + 1..block.close].iter().any(|line| is_news(line));
     if Blocks::of(&lines).found.iter().any(says) {
         return false;
     }
@@ -158,7 +160,7 @@ fn empty_headings(lines: &[&str], gone: &mut [bool]) {
         if gone[at] || !own.iter().any(|heading| heading == bare(lines[at])) {
             continue;
         }
-        let below = (at + 1..lines.len()).filter(|line| !gone[*line] && !lines[*line].trim().is_empty()).next();
+        let below = (at + 1..lines.len()).find(|line| !gone[*line] && !lines[*line].trim().is_empty());
         if below.is_none_or(|line| own.iter().any(|heading| heading == bare(lines[line]))) {
             gone[at..below.unwrap_or(lines.len())].fill(true);
         }

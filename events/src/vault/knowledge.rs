@@ -22,6 +22,9 @@ pub const ENTITY_SECTIONS: [(&str, &str); 4] = [
     ("references", "References"),
 ];
 
+/// How a line ends that leads from an entity to its shared note.
+pub(super) const SHARED: &str = " - Shared between projects";
+
 /// What is added to the note of an entity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lines {
@@ -100,7 +103,7 @@ pub fn promoted(own: &Place, entity: &EntityIdentity, shared: &str, layout: &Lay
     header.push(Field::text("entity", markdown::property(&entity.name, NAME_CHARS), When::Once));
     let to_own = Line::alone(format!("- {}", layout.link(own, &entity.project)));
     let sections = vec![title(&entity.name), added("projects", "Projects", vec![to_own])];
-    let to_shared = Line::alone(format!("- {} - Shared between projects", layout.link(&place, &entity.name)));
+    let to_shared = Line::alone(format!("- {}{SHARED}", layout.link(&place, &entity.name)));
     let (key, heading) = ENTITY_SECTIONS[3];
     let back = Note {
         header: vec![Field::text("updated", today.to_string(), When::Touched)],

@@ -40,7 +40,7 @@ pub fn alias(text: &str, chars: usize) -> String {
 
 /// One line of words, escaped.
 fn escaped(text: &str) -> String {
-    let code_is_whole = !text.contains("``") && text.matches('`').count() % 2 == 0 && !text.contains("[[");
+    let code_is_whole = !text.contains("``") && text.matches('`').count().is_multiple_of(2) && !text.contains("[[");
     let mut out = String::with_capacity(text.len() + 8);
     let mut in_code = false;
     let mut before = ' ';

@@ -17,6 +17,8 @@ pub(super) struct Text {
     eol: &'static str,
     changed: bool,
     missed: usize,
+    /// As they are until something changes: finding them looks at every byte.
+    blocks: Option<Blocks>,
 }
 
 /// What is to stand in a block.
@@ -30,7 +32,7 @@ struct Wish {
 impl Text {
     pub(super) fn of(text: &str, eol: &'static str) -> Self {
         let lines = text.split_inclusive('\n').map(str::to_owned).collect();
-        Self { lines, eol, changed: false, missed: 0 }
+        Self { lines, eol, changed: false, missed: 0, blocks: None }
     }
 
     pub(super) fn is_changed(&self) -> bool {
@@ -51,7 +53,7 @@ impl Text {
         let name = format!("#{}", section.key);
         let known = written.get(&name).cloned();
         let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
-        let blocks = Blocks::of(&lines);
+        let blocks = self.blocks.take().unwrap_or_else(|| Blocks::of(&lines));
         let own = blocks.own(section.key).cloned();
         let taken: Vec<Block> = blocks.taken(section.key).cloned().collect();
         let strays = blocks.stray.iter().filter(|(_, key)| key == section.key);
@@ -66,6 +68,7 @@ impl Text {
         let was_there = known.as_deref().is_some_and(|known| known != HEADING_ONLY);
         if let Some(own) = own {
             let now = content(&lines[own.open + 1..own.close]);
+            self.blocks = Some(blocks);
             if let Some(new) = wish.content.filter(|new| *new != now) {
                 self.replace(own.open, own.close, &block::block(section.key, &new));
             }
@@ -139,7 +142,7 @@ impl Text {
             *last = bare(last).to_owned();
         }
         self.lines.splice(from..=to, new);
-        self.changed = true;
+        (self.changed, self.blocks) = (true, None);
     }
 
     fn insert(&mut self, at: usize, text: &str) {
@@ -150,7 +153,7 @@ impl Text {
         }
         let new = self.in_lines(text);
         self.lines.splice(at..at, new);
-        self.changed = true;
+        (self.changed, self.blocks) = (true, None);
     }
 
     fn in_lines(&self, text: &str) -> Vec<String> {

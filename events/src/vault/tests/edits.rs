@@ -65,7 +65,7 @@ fn edited(text: &str, edits: &[Edit]) -> String {
             }
             Edit::Double(place) if len > 0 => lines.insert(at(*place, len), lines[at(*place, len)].clone()),
             Edit::Carriage => {
-                lines.iter_mut().for_each(|line| *line = line.replace("\r\n", "\n").replace('\n', "\r\n"))
+                lines.iter_mut().for_each(|line| *line = line.replace("\r\n", "\n").replace('\n', "\r\n"));
             }
             Edit::Bare => {
                 if let Some(last) = lines.last_mut() {

@@ -60,3 +60,24 @@ fn pages_lose_what_is_gone() {
     let Left::Text(left) = forget::lines(&text, "claude/projects/shop/entities/src-auth.rs") else { panic!("{text}") };
     assert!(!left.contains("src-auth.rs") && left.contains("entities/shop|"), "{left}");
 }
+
+#[test]
+fn a_shared_entity_goes_with_the_last_of_its_projects() {
+    let (told, today) = (told(), day("2026-03-20"));
+    let wanted = knowledge::mentioned(&told, &layout(), today).pop().unwrap();
+    let own = merge(None, &wanted.note).text;
+    let place = layout().place(&wanted.path).unwrap();
+    let promoted = knowledge::promoted(&place, &knowledge::entity(&own).unwrap(), "src-auth.rs", &layout(), today);
+    assert_eq!(promoted[0].path, "claude/shared/entities/src-auth.rs.md");
+    assert_eq!(promoted[1].path, wanted.path);
+    let shared = merge(None, &promoted[0].note).text;
+    let own = merge(Some(&own), &promoted[1].note).text;
+    assert!(shared.contains("\n- [[claude/projects/shop/entities/src-auth.rs|shop]]\n"), "{shared}");
+    assert!(
+        own.contains("\n- [[claude/shared/entities/src-auth.rs|src/auth.rs]] - Shared between projects\n"),
+        "{own}"
+    );
+    assert!(!merge(Some(&own), &promoted[1].note).changed, "once");
+    assert_eq!(forget::lines(&own, "2026-03-14-refresh-tokens"), Left::Nothing);
+    assert_eq!(forget::lines(&shared, &layout().target(&place)), Left::Nothing);
+}

@@ -39,7 +39,7 @@ fn what_is_wrong_is_told_with_its_line() {
     }
     // Links are looked at where Baton wrote them, and nowhere else.
     let text = block("- deploy it\n");
-    let missing = found(&["claude/a.md"], "claude/a.md", &(text.clone() + "\n[[not yet written]]\n"));
+    let missing = found(&["claude/a.md"], "claude/a.md", &(text + "\n[[not yet written]]\n"));
     assert_eq!(missing.len(), 3, "{missing:?}");
     assert!(missing.iter().all(|finding| finding.contains("src-auth.rs\" leads nowhere")), "{missing:?}");
     let collide = found(&["claude/Auth.md", "claude/auth.md"], "claude/a.md", "");
