@@ -11,7 +11,7 @@ use std::fmt;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use crate::record::Position;
+use crate::record::{Position, Timestamp};
 
 /// Roots that clients may name: their agents' settings are not ours to trust without a bound.
 pub const ROOTS_MAX: usize = 8;
@@ -60,6 +60,13 @@ pub enum Event {
         /// The directory of the project in which it was asked for.
         project: String,
     },
+    /// A model is enabled: sessions that end from now on are enriched by it.
+    ModelEnabled {
+        /// When.
+        at: Timestamp,
+    },
+    /// No model is enabled any more.
+    ModelDisabled,
 }
 
 /// A directory that a client named.
@@ -89,6 +96,8 @@ impl fmt::Display for Event {
             Self::FactDeleted { fact } => write!(f, "fact {fact} deleted"),
             Self::FactRestored { fact } => write!(f, "fact {fact} told anew"),
             Self::EntityRecalled { entity, project } => write!(f, "entity {entity} recalled in {project}"),
+            Self::ModelEnabled { .. } => f.write_str("a model is enabled: what ends from now on is enriched by it"),
+            Self::ModelDisabled => f.write_str("no model is enabled any more"),
         }
     }
 }
@@ -106,6 +115,8 @@ pub struct State {
     pub deleted_facts: BTreeSet<Uuid>,
     /// In which other projects than their own entities were recalled, by [`project_print`].
     pub recalled: BTreeMap<Uuid, BTreeSet<u64>>,
+    /// Since when a model is enabled, if one is.
+    pub model_since: Option<Timestamp>,
 }
 
 /// Why something was not recorded.
@@ -197,6 +208,15 @@ pub fn project_print(project: &str) -> u64 {
     u64::from_be_bytes(print)
 }
 
+/// What follows when a model is found to be enabled, or not to be; nothing where that is known.
+pub fn switch_model(state: &State, is_enabled: bool, now: Timestamp) -> Vec<Event> {
+    match (is_enabled, state.model_since) {
+        (true, None) => vec![Event::ModelEnabled { at: now }],
+        (false, Some(_)) => vec![Event::ModelDisabled],
+        _ => Vec::new(),
+    }
+}
+
 impl State {
     /// In how many projects besides its own an entity was recalled.
     pub fn recalled_in(&self, entity: Uuid) -> usize {
@@ -246,6 +266,8 @@ pub fn evolve(mut state: State, event: Event) -> State {
                 known.insert(project_print(&project));
             }
         }
+        Event::ModelEnabled { at } => state.model_since = Some(at),
+        Event::ModelDisabled => state.model_since = None,
     }
     state
 }
@@ -256,6 +278,23 @@ mod tests {
 
     fn root(number: usize) -> NamedRoot {
         NamedRoot { config_dir: format!("/home/u/.claude-{number}"), named_by: "mcp".to_owned() }
+    }
+
+    #[test]
+    fn a_model_is_switched_on_and_off_once() {
+        let mut state = State::default();
+        for (enabled, now, expected, since) in [
+            (false, 1, vec![], None),
+            (true, 2, vec![Event::ModelEnabled { at: Timestamp(2) }], Some(2)),
+            (true, 3, vec![], Some(2)),
+            (false, 4, vec![Event::ModelDisabled], None),
+            (true, 5, vec![Event::ModelEnabled { at: Timestamp(5) }], Some(5)),
+        ] {
+            let events = switch_model(&state, enabled, Timestamp(now));
+            assert_eq!(events, expected, "{now}");
+            state = events.into_iter().fold(state, evolve);
+            assert_eq!(state.model_since, since.map(Timestamp), "{now}");
+        }
     }
 
     #[test]

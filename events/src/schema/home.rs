@@ -6,16 +6,18 @@ use uuid::Uuid;
 use super::session::shape::{Oldest, Shape, read};
 use super::session::{Encoded, Error};
 use crate::home::{Event, NamedRoot};
-use crate::record::Position;
+use crate::record::{Position, Timestamp};
 
 /// Every event type of the home.
-pub const KINDS: [&str; 6] = [
+pub const KINDS: [&str; 8] = [
     RootAddedV1::KIND,
     GroupClearedV1::KIND,
     GroupRestoredV1::KIND,
     FactDeletedV1::KIND,
     FactRestoredV1::KIND,
     EntityRecalledV1::KIND,
+    ModelEnabledV1::KIND,
+    ModelDisabledV1::KIND,
 ];
 
 #[derive(Serialize, Deserialize)]
@@ -53,6 +55,14 @@ struct EntityRecalledV1 {
     project: String,
 }
 
+#[derive(Serialize, Deserialize)]
+struct ModelEnabledV1 {
+    at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ModelDisabledV1 {}
+
 macro_rules! first_versions {
     ($($shape:ident = $kind:literal,)+) => {$(
         impl Shape for $shape {
@@ -76,6 +86,8 @@ first_versions! {
     FactDeletedV1 = "fact_deleted",
     FactRestoredV1 = "fact_restored",
     EntityRecalledV1 = "entity_recalled",
+    ModelEnabledV1 = "model_enabled",
+    ModelDisabledV1 = "model_disabled",
 }
 
 /// Writes an event in the newest shape of its type.
@@ -91,6 +103,8 @@ pub fn encode(event: &Event) -> Encoded {
         Event::EntityRecalled { entity, project } => {
             written(&EntityRecalledV1 { entity: entity.to_string(), project: project.clone() })
         }
+        Event::ModelEnabled { at } => written(&ModelEnabledV1 { at: at.0 }),
+        Event::ModelDisabled => written(&ModelDisabledV1 {}),
     }
 }
 
@@ -126,6 +140,11 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
             let EntityRecalledV1 { entity, project } = read(v, data)?;
             Ok(Event::EntityRecalled { entity: uuid::<EntityRecalledV1>(v, "entity", &entity)?, project })
         }
+        ModelEnabledV1::KIND => {
+            let ModelEnabledV1 { at } = read(v, data)?;
+            Ok(Event::ModelEnabled { at: Timestamp(at) })
+        }
+        ModelDisabledV1::KIND => read::<ModelDisabledV1>(v, data).map(|_| Event::ModelDisabled),
         other => Err(Error::UnknownType { kind: other.to_owned() }),
     }
 }

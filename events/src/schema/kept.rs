@@ -16,7 +16,7 @@ use crate::projection::table::{HomeRow, MemoRow, Row};
 use crate::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
 
 /// The form of the rows; see the module.
-pub const FORM: u32 = 4;
+pub const FORM: u32 = 5;
 
 /// A row with whose it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,11 +107,13 @@ struct HomeRowV1 {
     deleted_facts: Vec<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     recalled: BTreeMap<String, Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model_since: Option<i64>,
 }
 
 /// The home's row.
 pub fn home(row: &HomeRow) -> String {
-    let home::State { roots, cleared_all, cleared, deleted_facts, recalled } = &row.state;
+    let home::State { roots, cleared_all, cleared, deleted_facts, recalled, model_since } = &row.state;
     let prints = |prints: &BTreeSet<u64>| prints.iter().map(|print| format!("{print:x}")).collect();
     let shape = HomeRowV1 {
         version: row.version.0,
@@ -120,6 +122,7 @@ pub fn home(row: &HomeRow) -> String {
         cleared: cleared.iter().map(|(group, up_to)| (group.clone(), up_to.0)).collect(),
         deleted_facts: deleted_facts.iter().map(ToString::to_string).collect(),
         recalled: recalled.iter().map(|(entity, projects)| (entity.to_string(), prints(projects))).collect(),
+        model_since: model_since.map(|at| at.0),
     };
     serde_json::to_string(&shape).unwrap_or_default()
 }
@@ -139,6 +142,7 @@ impl HomeRowV1 {
             cleared: self.cleared.into_iter().map(|(group, up_to)| (group, Position(up_to))).collect(),
             deleted_facts: facts?,
             recalled: recalled?,
+            model_since: self.model_since.map(Timestamp),
         };
         Some(HomeRow { version: SequenceNumber(self.version), state })
     }
@@ -183,6 +187,7 @@ mod tests {
             cleared: [("g".to_owned(), Position(6))].into(),
             deleted_facts: [uuid].into(),
             recalled: [(uuid, [0, u64::MAX].into())].into(),
+            model_since: Some(Timestamp(7)),
         };
         for state in [state, home::State::default()] {
             let row = HomeRow { version: SequenceNumber(1), state };
