@@ -250,7 +250,7 @@ impl Memos {
             let kind = schema::home::encode(event).kind;
             match event {
                 home::Event::EntityRecalled { entity, .. } => {
-                    tracing::info!(%entity, kind, "recalled in another project")
+                    tracing::info!(%entity, kind, "recalled in another project");
                 }
                 _ => tracing::info!(reason = "asked for", kind, "something deleted, or told anew"),
             }

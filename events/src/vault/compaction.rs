@@ -115,7 +115,7 @@ pub fn failed(text: &str, error: &str, today: Day) -> Merged {
         vec![
             Field::text("status", "compaction_failed", When::Always),
             Field::text("updated", today.to_string(), When::Touched),
-            Field::text("error", markdown::plain(error, ERROR_CHARS), When::Always),
+            Field::text("error", markdown::property(error, ERROR_CHARS), When::Always),
         ],
     )
 }

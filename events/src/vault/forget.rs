@@ -25,7 +25,7 @@ const ABOUT_HEADING: &str = "About The User";
 
 /// The session's own note, and its copies in the archive: every block, every key and every heading that is Baton's goes.
 pub fn own(text: &str) -> Left {
-    let rest = without_own(text, &|_| true);
+    let rest = without_own(text);
     match rest.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty() {
         true => Left::Nothing,
         false if rest == text => Left::Unchanged,
@@ -72,15 +72,17 @@ pub fn lines(text: &str, target: &str) -> Left {
     }
 }
 
-/// Whether a note has nothing left that anybody wrote, and no line of any session.
+/// Whether a note has nothing left that anybody wrote, and no line of any session: that it is shared is none.
 pub fn is_empty(text: &str) -> bool {
     let document = Document::of(text);
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
-    let says = |block: &Block| block.key != "title" && block.close > block.open + 1;
+    let is_news = |line: &str| !bare(line).ends_with(knowledge::SHARED);
+    let says =
+        |block: &Block| block.key != "title" && lines[block.open + 1..block.close].iter().any(|line| is_news(line));
     if Blocks::of(&lines).found.iter().any(says) {
         return false;
     }
-    without_own(text, &|_| true).trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty()
+    without_own(text).trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty()
 }
 
 /// The lines of a block without those of a target; `None` if it has none.
@@ -118,8 +120,8 @@ fn with_note_marker(rest: &str, written: &BTreeMap<String, String>, eol: &str) -
     lines.concat()
 }
 
-/// The text without intact blocks that are to go, without markers, own keys, and own headings under which nothing stands.
-fn without_own(text: &str, goes: &dyn Fn(&Block) -> bool) -> String {
+/// The text without intact blocks, without markers, own keys, and own headings under which nothing stands.
+fn without_own(text: &str) -> String {
     let document = Document::of(text);
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
     let blocks = Blocks::of(&lines);
@@ -128,8 +130,10 @@ fn without_own(text: &str, goes: &dyn Fn(&Block) -> bool) -> String {
     for block in &blocks.found {
         gone[block.open] = true;
         gone[block.close] = true;
-        if block.is_intact && goes(block) {
-            gone[block.open..=block.close].fill(true);
+        if block.is_intact {
+            // With the empty line before it.
+            let gap = usize::from(block.open > 0 && lines[block.open - 1].trim().is_empty());
+            gone[block.open - gap..=block.close].fill(true);
         }
     }
     blocks.stray.iter().for_each(|(at, _)| gone[*at] = true);
@@ -156,7 +160,7 @@ fn empty_headings(lines: &[&str], gone: &mut [bool]) {
         if gone[at] || !own.iter().any(|heading| heading == bare(lines[at])) {
             continue;
         }
-        let below = (at + 1..lines.len()).filter(|line| !gone[*line] && !lines[*line].trim().is_empty()).next();
+        let below = (at + 1..lines.len()).find(|line| !gone[*line] && !lines[*line].trim().is_empty());
         if below.is_none_or(|line| own.iter().any(|heading| heading == bare(lines[line]))) {
             gone[at..below.unwrap_or(lines.len())].fill(true);
         }

@@ -135,33 +135,25 @@ fn print(value: &Value) -> String {
     }
 }
 
-/// What became of a frontmatter.
-pub(super) struct Outcome {
-    /// The new one, fences and all; `None` where it stays.
-    pub(super) text: Option<String>,
-    /// Keys that a person has changed.
-    pub(super) conflicts: usize,
-}
-
-/// Brings wanted keys in. `written` is what Baton wrote last; it is brought up to date. `touched` tells whether the note has
-/// changed otherwise.
+/// Brings wanted keys in, and gives the new frontmatter, fences and all, where it changes. `written` is what Baton wrote last;
+/// it is brought up to date. `touched` tells whether the note has changed otherwise.
 pub(super) fn bring_in(
     head: &Head<'_>,
     wanted: &[Field],
     written: &mut BTreeMap<String, String>,
     touched: bool,
     eol: &str,
-) -> Outcome {
+) -> Option<String> {
     let none = (eol_line("---", eol), Vec::new(), eol_line("---", eol));
     let (open, mut entries, close) = match head {
-        Head::Odd(..) => return Outcome { text: None, conflicts: usize::from(!wanted.is_empty()) },
+        Head::Odd(..) => return None,
         Head::None => none,
         Head::Read { open, entries, close } => {
             let own = entries.iter().map(|entry| (entry.key.to_owned(), entry.lines.concat(), Some(entry)));
             ((*open).to_owned(), own.collect(), (*close).to_owned())
         }
     };
-    let (mut changed, mut conflicts) = (false, 0);
+    let mut changed = false;
     let in_order = wanted.iter().filter(|field| field.when != When::Touched);
     for (field, is_touch) in in_order.map(|field| (field, false)).chain(touches(wanted)) {
         let places: Vec<usize> = (0..entries.len()).filter(|at| entries[*at].0 == field.key).collect();
@@ -175,10 +167,7 @@ pub(super) fn bring_in(
             (_, When::Once) => Step::Leave,
             _ if places.len() == 1 && there == want => Step::Record,
             _ if is_own => Step::Write,
-            _ => {
-                conflicts += usize::from(known.is_some() && field.value.is_some());
-                Step::Leave
-            }
+            _ => Step::Leave,
         };
         // A date of change alone is no change.
         let step = if is_touch && !(touched || changed) && step == Step::Write { Step::Leave } else { step };
@@ -206,11 +195,10 @@ pub(super) fn bring_in(
             }
         }
     }
-    let text = changed.then(|| {
+    changed.then(|| {
         let lines: String = entries.iter().map(|(_, lines, _)| lines.as_str()).collect();
         format!("{open}{lines}{close}")
-    });
-    Outcome { text, conflicts }
+    })
 }
 
 /// Keys that follow other changes come last.

@@ -22,6 +22,9 @@ pub const ENTITY_SECTIONS: [(&str, &str); 4] = [
     ("references", "References"),
 ];
 
+/// How a line ends that leads from an entity to its shared note.
+pub(super) const SHARED: &str = " - Shared between projects";
+
 /// What is added to the note of an entity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lines {
@@ -42,6 +45,13 @@ pub struct EntityIdentity {
     pub project: String,
 }
 
+impl EntityIdentity {
+    /// Whether it is this entity of its project: names are noted bounded and without what would do something.
+    pub fn is(&self, entity: &Entity) -> bool {
+        self.kind == entity.label.as_str() && self.name == markdown::property(&entity.name, NAME_CHARS)
+    }
+}
+
 /// The notes of a session's entities, as every end of the session brings them about: made where they are missing, so that
 /// every link to them leads somewhere, with one line on the session.
 pub fn mentioned(told: &Told, layout: &Layout, today: Day) -> Vec<Wanted> {
@@ -57,7 +67,7 @@ pub(super) fn of_entity(told: &Told, entity: &Entity, lines: Lines, layout: &Lay
     let place = Place::Entity(project.clone(), entity.file.clone());
     let mut header = header_of("entity", Some(project), &entity.name, told.day(), today);
     header.push(Field::text("kind", entity.label.as_str(), When::Once));
-    header.push(Field::text("entity", markdown::plain(&entity.name, NAME_CHARS), When::Once));
+    header.push(Field::text("entity", markdown::property(&entity.name, NAME_CHARS), When::Once));
     let bodies = [lines.decisions, lines.gotchas, lines.changes, lines.references];
     let sections = ENTITY_SECTIONS.iter().zip(bodies).map(|((key, heading), lines)| added(key, heading, lines));
     let sections = std::iter::once(title(&entity.name)).chain(sections).collect();
@@ -90,10 +100,10 @@ pub fn promoted(own: &Place, entity: &EntityIdentity, shared: &str, layout: &Lay
     let place = Place::Shared(shared.to_owned());
     let mut header = header_of("entity", None, &entity.name, today, today);
     header.push(Field::text("kind", entity.kind.clone(), When::Once));
-    header.push(Field::text("entity", markdown::plain(&entity.name, NAME_CHARS), When::Once));
+    header.push(Field::text("entity", markdown::property(&entity.name, NAME_CHARS), When::Once));
     let to_own = Line::alone(format!("- {}", layout.link(own, &entity.project)));
     let sections = vec![title(&entity.name), added("projects", "Projects", vec![to_own])];
-    let to_shared = Line::alone(format!("- {} - Shared between projects", layout.link(&place, &entity.name)));
+    let to_shared = Line::alone(format!("- {}{SHARED}", layout.link(&place, &entity.name)));
     let (key, heading) = ENTITY_SECTIONS[3];
     let back = Note {
         header: vec![Field::text("updated", today.to_string(), When::Touched)],
@@ -125,7 +135,7 @@ fn header_of(kind: &'static str, project: Option<&str>, title: &str, created: Da
         Field::text("created", created.to_string(), When::Once),
         Field::text("updated", today.to_string(), When::Touched),
         Field::text("claude_last_accessed", today.to_string(), When::Touched),
-        Field::text("title", markdown::plain(title, NAME_CHARS), When::Once),
+        Field::text("title", markdown::property(title, NAME_CHARS), When::Once),
         Field::list("tags", tags(kind, project.unwrap_or("all")), When::Once),
     ]);
     fields

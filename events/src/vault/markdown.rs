@@ -15,8 +15,13 @@ pub fn line(text: &str, chars: usize) -> String {
     escaped(&plain(text, chars))
 }
 
-/// The same words without escapes: for frontmatter, which has quotes of its own.
-pub fn plain(text: &str, chars: usize) -> String {
+/// The same words for frontmatter, which has quotes of its own; Obsidian follows links there too.
+pub fn property(text: &str, chars: usize) -> String {
+    plain(text, chars).replace("[[", "[ [").replace("]]", "] ]")
+}
+
+/// The same words without escapes.
+fn plain(text: &str, chars: usize) -> String {
     let seen = text.replace(is_unseen, "");
     sentences_within(&redact(&without_colours(&seen)), chars)
 }
@@ -35,7 +40,7 @@ pub fn alias(text: &str, chars: usize) -> String {
 
 /// One line of words, escaped.
 fn escaped(text: &str) -> String {
-    let code_is_whole = !text.contains("``") && text.matches('`').count() % 2 == 0 && !text.contains("[[");
+    let code_is_whole = !text.contains("``") && text.matches('`').count().is_multiple_of(2) && !text.contains("[[");
     let mut out = String::with_capacity(text.len() + 8);
     let mut in_code = false;
     let mut before = ' ';

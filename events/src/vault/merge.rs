@@ -38,12 +38,12 @@ pub fn merge(existing: Option<&str>, wanted: &Note) -> Merged {
     }
     let touched = existing.is_none() || body.is_changed();
     let head = header::bring_in(&document.head, &wanted.header, &mut written, touched, eol);
-    let conflicts = head.conflicts + section::conflicts(&body) + body.missed();
     if written != before || (!was_known && !written.is_empty()) {
         body.note(&written);
     }
-    let head = head.text.unwrap_or_else(|| document.head_text());
+    let head = head.unwrap_or_else(|| document.head_text());
     let merged = format!("{}{head}{}", document.bom, body.finished());
+    let conflicts = conflicts(&merged) + body.missed();
     Merged { changed: existing != Some(merged.as_str()), text: merged, conflicts }
 }
 
@@ -51,11 +51,15 @@ pub fn merge(existing: Option<&str>, wanted: &Note) -> Merged {
 pub fn conflicts(text: &str) -> usize {
     let document = Document::of(text);
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
-    let written = block::written(&lines).map(|(_, written)| written).unwrap_or_default();
-    block::Blocks::of(&lines).conflicts() + taken_keys(&document, &written)
+    let written = block::written(&lines).map(|(_, written)| written);
+    block::Blocks::of(&lines).conflicts() + written.map_or(0, |written| taken_keys(&document, &written))
 }
 
 fn taken_keys(document: &Document<'_>, written: &BTreeMap<String, String>) -> usize {
-    let header::Head::Read { entries, .. } = &document.head else { return 0 };
+    let entries = match &document.head {
+        header::Head::None => return 0,
+        header::Head::Odd(..) => return 1,
+        header::Head::Read { entries, .. } => entries,
+    };
     entries.iter().filter(|entry| written.contains_key(entry.key) && !header::is_own(entry, written)).count()
 }

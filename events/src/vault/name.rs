@@ -142,7 +142,7 @@ fn cut(name: &mut String, max_bytes: usize) {
         return;
     }
     let mut end = max_bytes;
-    while !name.is_char_boundary(end) || name[end..].starts_with(is_mark) {
+    while end > 0 && (!name.is_char_boundary(end) || name[end..].starts_with(is_mark)) {
         end -= 1;
     }
     name.truncate(end);

@@ -88,8 +88,8 @@ fn note(told: &Told, layout: &Layout, today: Day) -> Note {
 
 fn header_of(told: &Told, today: Day) -> Vec<Field> {
     let about = &told.about;
-    let ids = about.others.iter().chain([&about.session]).map(|id| markdown::plain(id.as_str(), 200)).collect();
-    let title = markdown::plain(&told.title, TITLE_CHARS);
+    let ids = about.others.iter().chain([&about.session]).map(|id| markdown::property(id.as_str(), 200)).collect();
+    let title = markdown::property(&told.title, TITLE_CHARS);
     let mut fields = vec![
         Field::text("type", "session", When::Once),
         Field::text("project", about.project.clone(), When::Always),

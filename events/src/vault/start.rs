@@ -20,7 +20,7 @@ pub fn wanted(told: &Told, path: Option<&str>, layout: &Layout, today: Day) -> V
     });
     let mut header = header_of("project", project, told.day(), today);
     header.push(Field::text("project", project.clone(), When::Once));
-    header.extend(path.map(|path| Field::text("path", markdown::plain(path, PATH_CHARS), When::Once)));
+    header.extend(path.map(|path| Field::text("path", markdown::property(path, PATH_CHARS), When::Once)));
     let page = Note {
         header,
         sections: vec![

@@ -14,6 +14,8 @@ use crate::record::{SessionId, Timestamp};
 pub const MAX_ENTITIES: usize = 12;
 /// Most entries of any section of a session's note.
 pub const MAX_ENTRIES: usize = 200;
+/// How the digest marks what a person said.
+const PERSON: &str = "User: ";
 
 /// Which session it is, as the shell knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,7 +113,7 @@ pub struct Entity {
 pub enum Topic {
     /// What was tried and did not work.
     FailedApproaches,
-    /// Rules that somebody laid down.
+    /// Rules that the person laid down.
     Conventions,
 }
 
@@ -160,7 +162,8 @@ impl Told {
             Some(Said { text: error.text.clone(), resolution: Some(resolution.text.clone()), at: error.at, about })
         });
         let decisions = said(&episode.decisions, &|decision| bears.on_decision(decision));
-        let laid_down = decisions.iter().filter(|said| crate::digest::is_laid_down(&said.text));
+        let rule = |said: &&Said| said.text.strip_prefix(PERSON).is_some_and(crate::digest::is_laid_down);
+        let laid_down = decisions.iter().filter(rule);
         let failed = alone(&episode.setbacks).into_iter().map(|said| (Topic::FailedApproaches, said));
         let patterns = failed.chain(laid_down.map(|said| (Topic::Conventions, said.clone()))).collect();
         Self {

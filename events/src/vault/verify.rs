@@ -87,8 +87,8 @@ impl Known {
             say(head_lines + at + 1, format!("a marker of the block {key} has no counterpart"));
         }
         for block in blocks.found.iter().filter(|block| block.is_intact) {
-            for at in block.open + 1..block.close {
-                for target in links(bare(lines[at])).filter(|target| !self.leads(target)) {
+            for (at, line) in lines.iter().enumerate().take(block.close).skip(block.open + 1) {
+                for target in links(bare(line)).filter(|target| !self.leads(target)) {
                     say(head_lines + at + 1, format!("the link to {target:?} leads nowhere"));
                 }
             }

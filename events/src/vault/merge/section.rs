@@ -17,6 +17,8 @@ pub(super) struct Text {
     eol: &'static str,
     changed: bool,
     missed: usize,
+    /// As they are until something changes: finding them looks at every byte.
+    blocks: Option<Blocks>,
 }
 
 /// What is to stand in a block.
@@ -30,7 +32,7 @@ struct Wish {
 impl Text {
     pub(super) fn of(text: &str, eol: &'static str) -> Self {
         let lines = text.split_inclusive('\n').map(str::to_owned).collect();
-        Self { lines, eol, changed: false, missed: 0 }
+        Self { lines, eol, changed: false, missed: 0, blocks: None }
     }
 
     pub(super) fn is_changed(&self) -> bool {
@@ -51,7 +53,7 @@ impl Text {
         let name = format!("#{}", section.key);
         let known = written.get(&name).cloned();
         let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
-        let blocks = Blocks::of(&lines);
+        let blocks = self.blocks.take().unwrap_or_else(|| Blocks::of(&lines));
         let own = blocks.own(section.key).cloned();
         let taken: Vec<Block> = blocks.taken(section.key).cloned().collect();
         let strays = blocks.stray.iter().filter(|(_, key)| key == section.key);
@@ -66,6 +68,7 @@ impl Text {
         let was_there = known.as_deref().is_some_and(|known| known != HEADING_ONLY);
         if let Some(own) = own {
             let now = content(&lines[own.open + 1..own.close]);
+            self.blocks = Some(blocks);
             if let Some(new) = wish.content.filter(|new| *new != now) {
                 self.replace(own.open, own.close, &block::block(section.key, &new));
             }
@@ -83,7 +86,7 @@ impl Text {
             }
             return;
         }
-        if section.heading.is_empty() && known.is_none() && has_title(&lines, &blocks) {
+        if section.heading.is_empty() && has_title(&lines, &blocks) {
             written.insert(name, HEADING_ONLY.to_owned());
             return;
         }
@@ -122,8 +125,7 @@ impl Text {
     /// The line of a heading, which is written at the end if there is none.
     fn heading(&mut self, heading: &str) -> usize {
         let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
-        let is_it =
-            |line: &str| line.trim_start_matches('#').trim().trim_end_matches('#').trim().eq_ignore_ascii_case(heading);
+        let is_it = |line: &str| line.trim().trim_matches('#').trim().eq_ignore_ascii_case(heading);
         if let Some((at, _)) = headings(&lines).into_iter().find(|(at, level)| *level == 2 && is_it(lines[*at])) {
             return at;
         }
@@ -140,7 +142,7 @@ impl Text {
             *last = bare(last).to_owned();
         }
         self.lines.splice(from..=to, new);
-        self.changed = true;
+        (self.changed, self.blocks) = (true, None);
     }
 
     fn insert(&mut self, at: usize, text: &str) {
@@ -151,17 +153,12 @@ impl Text {
         }
         let new = self.in_lines(text);
         self.lines.splice(at..at, new);
-        self.changed = true;
+        (self.changed, self.blocks) = (true, None);
     }
 
     fn in_lines(&self, text: &str) -> Vec<String> {
         text.split_inclusive('\n').map(|line| line.replace('\n', self.eol)).collect()
     }
-}
-
-/// What a person has changed in blocks, as the text stands now.
-pub(super) fn conflicts(text: &Text) -> usize {
-    Blocks::of(&text.lines.iter().map(String::as_str).collect::<Vec<_>>()).conflicts()
 }
 
 /// Entries that replace those that are there, without those that a person has taken over.

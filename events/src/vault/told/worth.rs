@@ -7,8 +7,10 @@ use uuid::Uuid;
 use super::{Entity, MAX_ENTITIES, MAX_ENTRIES, Said};
 use crate::graph::{Graph, Label, Relation, node_uuid};
 
-/// Longest name of a topic that gets a note, in characters: a longer one is a sentence.
-const TOPIC_CHARS: usize = 60;
+/// Longest name of a topic that gets a note, in words: a longer one is a sentence.
+const TOPIC_WORDS: usize = 5;
+/// The same in bytes: some scripts have no spaces between words.
+const TOPIC_BYTES: usize = 40;
 /// Most entities of one kind, so that many changed files leave room for what was decided.
 const MOST_OF_A_KIND: usize = 6;
 
@@ -62,7 +64,10 @@ fn deeds(graph: &Graph) -> BTreeMap<Uuid, (u8, &'static str)> {
 
 fn is_worth(label: Label, name: &str) -> bool {
     match label {
-        Label::Topic => name.chars().count() <= TOPIC_CHARS && !name.ends_with('…'),
+        Label::Topic => {
+            let is_short = name.len() <= TOPIC_BYTES && name.split_whitespace().count() <= TOPIC_WORDS;
+            is_short && !name.contains([',', '…', '?', '、', '，', '。'])
+        }
         Label::File | Label::Package | Label::Command => true,
         _ => false,
     }
