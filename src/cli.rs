@@ -39,6 +39,7 @@ mod sync;
 mod timeline;
 mod unindexed;
 mod uninstall;
+mod vault;
 mod worded;
 
 use std::ffi::OsString;
@@ -111,6 +112,8 @@ enum Command {
     How(how::Typed),
     /// Show what is done again and again, what mostly fails, what is retried
     Patterns(patterns::Typed),
+    /// Look after the notes for people that sessions become
+    Vault(vault::Typed),
     /// Forget sessions: delete what is stored of them, and never read them again
     Forget(forget::Typed),
     /// Make what is stored anew, by today's filter and rules of redaction
@@ -277,6 +280,7 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Sessions(typed) => sessions::run(&environment, &typed),
         Command::Unindexed(typed) => unindexed::run(&environment, &typed),
         Command::Sync(typed) => sync::run(&environment, &typed),
+        Command::Vault(typed) => vault::run(&environment, &typed),
         Command::Forget(typed) => forget::run(&environment, &typed),
         Command::Reindex(typed) => reindex::run(&environment, &typed),
         Command::Enrich(typed) => enrich::run(&environment, &typed),

@@ -37,8 +37,8 @@ use crate::supervisor;
 use crate::table::TableReader;
 use hits::Hits;
 use owed::Owing;
-use purse::Purse;
 pub use purse::Allowance;
+use purse::Purse;
 use rooms::Rooms;
 pub(crate) use work::{By, Done, Outcome};
 
@@ -151,8 +151,7 @@ impl Enricher {
 
     /// How it stands.
     pub fn shown(&self) -> Shown {
-        let (table, settings, now) =
-            (self.around.table.now(), self.around.settings.now(), self.around.clock.now());
+        let (table, settings, now) = (self.around.table.now(), self.around.settings.now(), self.around.clock.now());
         let mut shown = Shown { spent_today_nanos: self.purse.today(&table, now), ..Shown::default() };
         let known = self.known();
         for (id, row) in table.iter() {

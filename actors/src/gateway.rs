@@ -8,7 +8,7 @@ mod account;
 mod answers;
 mod calls;
 mod connection;
-mod conversation;
+pub(crate) mod conversation;
 mod digests;
 mod family;
 mod glance;
@@ -21,7 +21,7 @@ mod memo;
 mod narrowing;
 mod page;
 mod rate;
-mod resolve;
+pub(crate) mod resolve;
 mod shown;
 mod socket;
 mod titles;
@@ -59,6 +59,7 @@ use crate::storage::{Measured, Scale};
 use crate::supervisor::{self, Degraded, Progress};
 use crate::table::TableReader;
 use crate::trouble::Trouble;
+use crate::vault::Scribe;
 use crate::watcher;
 
 use guests::Guests;
@@ -131,6 +132,8 @@ pub struct Services {
     pub digests: Arc<Digests>,
     /// What is ready to be handed over.
     pub handoffs: Arc<handoff::Handoffs>,
+    /// Writes notes for people.
+    pub scribe: Arc<Scribe>,
     /// Set to `true` to stop the daemon.
     pub stop: watch::Sender<bool>,
 }

@@ -45,6 +45,7 @@ pub mod table;
 mod tombstones;
 pub mod trouble;
 pub mod upkeep;
+pub mod vault;
 pub mod verify;
 pub mod watcher;
 

@@ -236,6 +236,11 @@ impl Memos {
         self.home(None, |state, _| Ok(home::switch_model(state, is_enabled, now))).await
     }
 
+    /// Remembers that an entity was recalled in a project that is not its own; the first time is an event.
+    pub async fn recalled(&self, entity: Uuid, project: &str) -> Result<Position, Error> {
+        self.home(None, |state, _| home::recall(state, entity, project)).await
+    }
+
     async fn home(
         &self,
         cause: Option<CommandId>,
@@ -248,7 +253,13 @@ impl Memos {
             return Ok(table.position());
         }
         for event in &events {
-            tracing::info!(reason = "asked for", kind = schema::home::encode(event).kind, "home changed");
+            let kind = schema::home::encode(event).kind;
+            match event {
+                home::Event::EntityRecalled { entity, .. } => {
+                    tracing::info!(%entity, kind, "recalled in another project");
+                }
+                _ => tracing::info!(reason = "asked for", kind, "home changed"),
+            }
         }
         self.append(StreamId::home(), events.iter().map(schema::home::encode).collect(), cause).await
     }

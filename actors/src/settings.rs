@@ -44,6 +44,8 @@ pub struct Settings {
     pub embedding: Option<Embedding>,
     /// The model that enriches episodes; `None`: none does, and nothing is connected to.
     pub llm: Option<Llm>,
+    /// Notes for people.
+    pub vault: Vault,
     /// Which sessions came from another home.
     pub imported: Imported,
     /// The home, without links: what works in there is Baton's own doing, and no session.
@@ -89,6 +91,30 @@ pub struct Hooks {
     pub timeout_ms: Option<u64>,
 }
 
+/// Notes for people, in an Obsidian vault or a folder like one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vault {
+    /// Whether any are written.
+    pub enabled: bool,
+    /// The vault; `None`: the home's own.
+    pub path: Option<PathBuf>,
+    /// The folder in it below which all notes lie.
+    pub root: String,
+    /// Lines from which a note is compacted.
+    pub compact_lines: u64,
+    /// Days after which it is.
+    pub compact_days: u64,
+    /// Projects that must have recalled an entity of another one until all share its note.
+    pub promote_recalls: u64,
+}
+
+impl Default for Vault {
+    fn default() -> Self {
+        let root = "claude".to_owned();
+        Self { enabled: false, path: None, root, compact_lines: 500, compact_days: 3, promote_recalls: 3 }
+    }
+}
+
 impl Default for Hooks {
     fn default() -> Self {
         Self { enabled: true, socket_path: None, timeout_ms: None }
@@ -108,6 +134,7 @@ impl Default for Settings {
             prices: Prices::default(),
             embedding: None,
             llm: None,
+            vault: Vault::default(),
             imported: Imported::default(),
             home: None,
         }

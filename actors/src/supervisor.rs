@@ -27,7 +27,9 @@ use tokio::sync::watch;
 use crate::files::FileSeen;
 use crate::limits;
 use crate::restart::RestartBudget;
-use crate::session::{self, Asked, Asking, CloseCall, Closed, HandOver, SessionActor, SignalCall, Signalled, Switch, Switched};
+use crate::session::{
+    self, Asked, Asking, CloseCall, Closed, HandOver, SessionActor, SignalCall, Signalled, Switch, Switched,
+};
 use crate::slot::{CallError, Slot};
 use crate::table::TableReader;
 

@@ -35,6 +35,7 @@ use crate::table::{TableFold, TableReader};
 use crate::tombstones;
 use crate::trouble::Trouble;
 use crate::upkeep::Upkeep;
+use crate::vault::Scribe;
 use crate::watcher::{self, Root};
 
 /// What a daemon is started with.
@@ -214,6 +215,7 @@ impl System {
             remains: remains.clone(),
             digests: Arc::default(),
             handoffs: Arc::default(),
+            scribe: Arc::new(Scribe::new(&home)),
             stop,
         };
         let sessions = session::Options {
@@ -275,6 +277,7 @@ impl System {
             stop: services.stop.subscribe(),
         });
         let enriching = enricher.start();
+        services.scribe.start(Arc::new(services.clone()));
         let exporter = Exporter::start(Arc::new(services.clone()));
         tokio::spawn(gateway::handoff::prepare(Arc::new(services.clone())));
         let upkeep = Upkeep::start(services.clone());

@@ -13,6 +13,7 @@ mod tests;
 mod text;
 
 pub use change::{Changed, Stat, changed};
+pub(crate) use quote::is_unseen;
 pub use relevance::is_relevant;
 
 use uuid::Uuid;

@@ -1,5 +1,5 @@
-//! What concerns the whole home and no session: the directories that clients have named, and what was deleted of
-//! everything.
+//! What concerns the whole home and no session: the directories that clients have named, what was deleted of
+//! everything, and what was recalled in other projects than its own.
 //!
 //! Decided and folded like a session, only smaller. Whether a directory may be read is for the shell to find out first;
 //! here it is only told once, and counted. Nothing that was deleted is ever dropped to make room: at a bound the next
@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::record::{Position, Timestamp};
@@ -20,6 +21,10 @@ pub const CLEARED_MAX: usize = 256;
 pub const CLEARED_MAX_BYTES: usize = 16 * 1024;
 /// Facts that may be deleted one by one.
 pub const DELETED_FACTS_MAX: usize = 2_000;
+/// Recalls of entities in other projects than their own that are remembered, each pair once.
+pub const RECALLS_MAX: usize = 1_000;
+/// Projects of which one entity remembers that it was recalled there: more change nothing.
+pub const RECALLED_IN_MAX: usize = 8;
 
 /// Something that happened to the home.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +52,13 @@ pub enum Event {
     FactRestored {
         /// Which.
         fact: Uuid,
+    },
+    /// An entity was recalled for the first time in a project that is not its own.
+    EntityRecalled {
+        /// Which, by its uuid in its own project.
+        entity: Uuid,
+        /// The directory of the project in which it was asked for.
+        project: String,
     },
     /// A model is enabled: sessions that end from now on are enriched by it.
     ModelEnabled {
@@ -83,6 +95,7 @@ impl fmt::Display for Event {
             Self::GroupRestored { group: None } => f.write_str("all groups are found again"),
             Self::FactDeleted { fact } => write!(f, "fact {fact} deleted"),
             Self::FactRestored { fact } => write!(f, "fact {fact} told anew"),
+            Self::EntityRecalled { entity, project } => write!(f, "entity {entity} recalled in {project}"),
             Self::ModelEnabled { .. } => f.write_str("a model is enabled: what ends from now on is enriched by it"),
             Self::ModelDisabled => f.write_str("no model is enabled any more"),
         }
@@ -100,6 +113,8 @@ pub struct State {
     pub cleared: BTreeMap<String, Position>,
     /// Facts that are found no more.
     pub deleted_facts: BTreeSet<Uuid>,
+    /// In which other projects than their own entities were recalled, by [`project_print`].
+    pub recalled: BTreeMap<Uuid, BTreeSet<u64>>,
     /// Since when a model is enabled, if one is.
     pub model_since: Option<Timestamp>,
 }
@@ -121,6 +136,9 @@ pub enum Rejection {
         "{DELETED_FACTS_MAX} facts are the most that can be deleted one by one; delete the episodes that support them"
     )]
     TooManyFacts,
+    /// There are [`RECALLS_MAX`] already.
+    #[error("{RECALLS_MAX} recalls in other projects are the most that are remembered; no more entities are promoted")]
+    TooManyRecalls,
 }
 
 /// What follows when a client names a directory; nothing when it is known.
@@ -172,6 +190,24 @@ pub fn restore_fact(state: &State, fact: Uuid) -> Vec<Event> {
     state.deleted_facts.contains(&fact).then_some(Event::FactRestored { fact }).into_iter().collect()
 }
 
+/// What follows when an entity is recalled in a project that is not its own; nothing unless it is the first time.
+pub fn recall(state: &State, entity: Uuid, project: &str) -> Result<Vec<Event>, Rejection> {
+    let known = state.recalled.get(&entity);
+    let is_known = known.is_some_and(|known| known.contains(&project_print(project)) || known.len() >= RECALLED_IN_MAX);
+    match (is_known, state.recalled.values().map(BTreeSet::len).sum::<usize>() < RECALLS_MAX) {
+        (true, _) => Ok(Vec::new()),
+        (false, true) => Ok(vec![Event::EntityRecalled { entity, project: project.to_owned() }]),
+        (false, false) => Err(Rejection::TooManyRecalls),
+    }
+}
+
+/// By what a project is told from others where its directory would take too much room.
+pub fn project_print(project: &str) -> u64 {
+    let mut print = [0; 8];
+    print.iter_mut().zip(Sha256::digest(project.as_bytes())).for_each(|(to, from)| *to = from);
+    u64::from_be_bytes(print)
+}
+
 /// What follows when a model is found to be enabled, or not to be; nothing where that is known.
 pub fn switch_model(state: &State, is_enabled: bool, now: Timestamp) -> Vec<Event> {
     match (is_enabled, state.model_since) {
@@ -182,6 +218,11 @@ pub fn switch_model(state: &State, is_enabled: bool, now: Timestamp) -> Vec<Even
 }
 
 impl State {
+    /// In how many projects besides its own an entity was recalled.
+    pub fn recalled_in(&self, entity: Uuid) -> usize {
+        self.recalled.get(&entity).map_or(0, BTreeSet::len)
+    }
+
     /// Whether what came into a group at a position was cleared since. Something of no group is of all.
     pub fn clears(&self, group: Option<&str>, since: Position) -> bool {
         let of_group = group.and_then(|group| self.cleared.get(group));
@@ -219,6 +260,12 @@ pub fn evolve(mut state: State, event: Event) -> State {
         }
         Event::FactDeleted { fact } => drop(state.deleted_facts.insert(fact)),
         Event::FactRestored { fact } => drop(state.deleted_facts.remove(&fact)),
+        Event::EntityRecalled { entity, project } => {
+            let known = state.recalled.entry(entity).or_default();
+            if known.len() < RECALLED_IN_MAX {
+                known.insert(project_print(&project));
+            }
+        }
         Event::ModelEnabled { at } => state.model_since = Some(at),
         Event::ModelDisabled => state.model_since = None,
     }
@@ -326,5 +373,28 @@ mod tests {
         let events = restore_fact(&state, fact);
         assert_eq!(events, [Event::FactRestored { fact }]);
         assert_eq!(told(state, Ok(events)), State::default());
+    }
+
+    #[test]
+    fn only_the_first_recall_in_another_project_is_an_event() {
+        let (entity, mut state) = (Uuid::from_u128(7), State::default());
+        for project in ["/a", "/b", "/a", "/c", "/b"] {
+            state = told(state.clone(), recall(&state, entity, project));
+        }
+        assert_eq!((state.recalled_in(entity), state.recalled_in(Uuid::max())), (3, 0));
+        assert_eq!(recall(&state, entity, "/c"), Ok(Vec::new()));
+        for number in 0..2 * RECALLED_IN_MAX {
+            state = told(state.clone(), recall(&state, entity, &format!("/more/{number}")));
+        }
+        assert_eq!(state.recalled_in(entity), RECALLED_IN_MAX, "more change nothing");
+        assert!(!state.deletes(), "nothing is deleted");
+    }
+
+    #[test]
+    fn recalls_are_remembered_up_to_a_bound() {
+        let recalled = (0..RECALLS_MAX as u128).map(|at| (Uuid::from_u128(at), [1].into())).collect();
+        let state = State { recalled, ..State::default() };
+        assert_eq!(recall(&state, Uuid::max(), "/a"), Err(Rejection::TooManyRecalls));
+        assert_eq!(recall(&state, Uuid::from_u128(3), "/a"), Err(Rejection::TooManyRecalls));
     }
 }

@@ -24,6 +24,7 @@
 //! | assertion, fact | a fact as one session supports it; the group of its assertions |
 //! | memo, words | what an agent told the memory itself, in no session; what it says, which lies outside of the log ([`memo`]) |
 //! | generation | how often a transcript file was begun anew |
+//! | vault, note, block | Markdown for people; one file of it; the part of a note that Baton writes ([`vault`]) |
 
 pub mod branches;
 pub mod conversation;
@@ -54,4 +55,5 @@ pub mod tokens;
 pub mod transcript;
 pub mod turns;
 pub mod usage;
+pub mod vault;
 pub mod withdrawn;

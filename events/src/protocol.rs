@@ -13,6 +13,7 @@ mod recall;
 mod search;
 mod shown;
 pub mod tool;
+mod vault;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -28,6 +29,7 @@ pub use memory::{AddMemoryParams, AddTripletParams, ClearGraphParams, EpisodeEnt
 pub use recall::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, TimelineParams};
 pub use search::SearchParams;
 pub use shown::{ExplainParams, MessagesParams, PassageParams, ShowParams};
+pub use vault::{VaultCompactParams, VaultReadParams, VaultSyncParams};
 
 /// Version of everything but `hello` and `stop`. Written here and nowhere else.
 pub const VERSION: u32 = 1;
@@ -110,6 +112,16 @@ pub mod method {
     pub const BLAME: &str = "blame";
     /// What is done again and again.
     pub const PATTERNS: &str = "patterns";
+    /// How the notes for people are.
+    pub const VAULT_STATUS: &str = "vault/status";
+    /// Every end of a session, brought into its note now.
+    pub const VAULT_SYNC: &str = "vault/sync";
+    /// Notes that are over a threshold, compacted now or counted.
+    pub const VAULT_COMPACT: &str = "vault/compact";
+    /// Every note, read and checked.
+    pub const VAULT_VERIFY: &str = "vault/verify";
+    /// One note.
+    pub const VAULT_READ: &str = "vault/read";
     /// Calls a tool as MCP does.
     pub const TOOL: &str = "tools/call";
     /// Sent by the daemon while a call takes long; carries no id.

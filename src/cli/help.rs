@@ -8,7 +8,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Use", &["search", "recall", "blame", "fix", "how", "patterns", "show", "close", "handoff", "mcp", "hook"]),
     ("Look", &["timeline", "sessions", "explain", "unindexed", "costs", "status", "doctor", "hook-stats", "logs"]),
     ("Configure", &["install", "uninstall", "service", "config", "session-tracking", "completions"]),
-    ("Maintain", &["sync", "forget", "reindex", "enrich", "log", "replay", "daemon", "stop", "bench"]),
+    ("Maintain", &["sync", "enrich", "vault", "forget", "reindex", "log", "replay", "daemon", "stop", "bench"]),
 ];
 
 const TOP: &str = "\

@@ -90,6 +90,10 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     if let Some(told) = enrichment(&status.enrichment) {
         fact("model", told);
     }
+    if let Some(vault) = &status.vault {
+        let waiting = if vault.pending > 0 { format!(", {} waiting", vault.pending) } else { String::new() };
+        fact("vault", format!("{}: {} notes in {}/{}{waiting}", vault.state, vault.notes, vault.path, vault.root));
+    }
     if let Some(storage) = &status.storage {
         let parts = [
             ("segments", storage.segments),

@@ -65,6 +65,7 @@ mod tracking;
 mod transcript;
 mod unreadable;
 mod usage;
+mod vault;
 mod vectors;
 mod verify;
 mod world;

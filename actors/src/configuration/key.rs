@@ -18,6 +18,8 @@ pub(super) enum Takes {
     Variable,
     /// An absolute path, or one that begins with `~/`.
     File,
+    /// The name of a folder below another one.
+    Below,
     /// A list of directories.
     Directories,
     /// A list of globs.
@@ -33,8 +35,6 @@ pub(super) enum Takes {
 pub(super) enum Use {
     /// It does.
     Now,
-    /// It does in a later version.
-    Later,
     /// It does not, for this reason.
     Former(&'static str),
 }
@@ -52,10 +52,6 @@ pub(super) struct Key {
 
 const fn now(name: &'static str, takes: Takes, default: &'static str) -> Key {
     Key { name, takes, default, used: Use::Now }
-}
-
-const fn later(name: &'static str, takes: Takes, default: &'static str) -> Key {
-    Key { name, takes, default, used: Use::Later }
 }
 
 const fn former(name: &'static str, why: &'static str) -> Key {
@@ -120,12 +116,12 @@ pub(super) const KEYS: &[Key] = &[
     now("llm.session_budget_usd", Takes::Amount { most: 1e6, unit: "US dollars" }, "0.50"),
     now("llm.daily_budget_usd", Takes::Amount { most: 1e6, unit: "US dollars" }, "5.00"),
     now("llm.prices", Takes::Prices, "null"),
-    later("vault.enabled", Takes::Switch, "false"),
-    later("vault.path", Takes::Text, "null"),
-    later("vault.root", Takes::Text, "\"claude\""),
-    later("vault.compact_lines", whole(1, 1_000_000, "lines"), "500"),
-    later("vault.compact_days", whole(1, 36_600, "days"), "3"),
-    later("vault.promote_recalls", whole(1, 1_000_000, "recalls"), "3"),
+    now("vault.enabled", Takes::Switch, "false"),
+    now("vault.path", Takes::File, "null"),
+    now("vault.root", Takes::Below, "\"claude\""),
+    now("vault.compact_lines", whole(1, 1_000_000, "lines"), "500"),
+    now("vault.compact_days", whole(1, 36_600, "days"), "3"),
+    now("vault.promote_recalls", whole(1, 1_000_000, "recalls"), "3"),
     former("version", "not needed: there is one format, and new keys are only added"),
     former("mode", "not needed: transcripts are recognised by what they are"),
     former("incremental", "not needed: reading always goes on where it stood"),
@@ -184,6 +180,7 @@ impl Key {
                 format!("the name of an environment variable (letters, digits and _, at most {VARIABLE_CHARS})")
             }
             Takes::File => "an absolute path".to_owned(),
+            Takes::Below => "the name of a folder, as \"claude\" or \"notes/claude\"".to_owned(),
             Takes::Directories => "a list of absolute directories".to_owned(),
             Takes::Globs => "a list of paths or globs".to_owned(),
             Takes::Prices => "an object of prices by model".to_owned(),

@@ -12,7 +12,7 @@ use super::key::{KEYS, PROJECTS, Use};
 use super::parse::{Parsed, Remark};
 use crate::llm::{BaseUrl, Endpoint, KeySource};
 use crate::settings::pattern::Pattern;
-use crate::settings::{Embedding, Hooks, Llm, Settings, Switches};
+use crate::settings::{Embedding, Hooks, Llm, Settings, Switches, Vault};
 
 /// What must be set for vectors to be made.
 const EMBEDDING: [&str; 2] = ["memory.embedding.base_url", "memory.embedding.model"];
@@ -97,6 +97,14 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
         prices: said("llm.prices").map_or_else(|| base.prices.clone(), prices),
         embedding: embedding(parsed).or_else(|| base.embedding.clone()),
         llm: llm(parsed).or_else(|| base.llm.clone()),
+        vault: Vault {
+            enabled: switch("vault.enabled", base.vault.enabled),
+            path: said("vault.path").map_or_else(|| base.vault.path.clone(), |path| path.as_str().map(PathBuf::from)),
+            root: said("vault.root").and_then(Value::as_str).map_or_else(|| base.vault.root.clone(), str::to_owned),
+            compact_lines: whole("vault.compact_lines").unwrap_or(base.vault.compact_lines),
+            compact_days: whole("vault.compact_days").unwrap_or(base.vault.compact_days),
+            promote_recalls: whole("vault.promote_recalls").unwrap_or(base.vault.promote_recalls),
+        },
         imported: base.imported.clone(),
         home: base.home.clone(),
     }

@@ -8,9 +8,7 @@ use baton_events::hash::ContentHash;
 use baton_events::prices::Price;
 use baton_events::projection::table::Row;
 use baton_events::record::SessionId;
-use baton_events::session::{
-    Ask, CallEnd, CallModel, CallOutcome, EpisodeRef, GaveUp, Phase, TakeAnswer,
-};
+use baton_events::session::{Ask, CallEnd, CallModel, CallOutcome, EpisodeRef, GaveUp, Phase, TakeAnswer};
 
 use super::conversation::{self, Read};
 use super::ended::{self, Came, Ended};

@@ -38,6 +38,7 @@ mod tool;
 mod track;
 mod tracking;
 mod unindexed;
+mod vault;
 mod vectors;
 mod verify;
 mod witnesses;
@@ -147,6 +148,11 @@ async fn dispatch(
         method::HOOK_TOOK => result(&hook::took(&params(raw)?, services)),
         method::HOOK_STATS => result(&hook::stats(services).await?),
         method::HANDOFF => result(&handoff::handoff(params(raw)?, services, out).await?),
+        method::VAULT_STATUS => result(&vault::status(services).await),
+        method::VAULT_SYNC => result(&vault::sync(params(raw)?, services, out).await?),
+        method::VAULT_COMPACT => result(&vault::compact(params(raw)?, services, out).await?),
+        method::VAULT_VERIFY => result(&vault::verify(services, out).await?),
+        method::VAULT_READ => result(&vault::read(params(raw)?, services).await?),
         method::TOOL => result(&tool::call(params(raw)?, services, out).await?),
         method::STOP => {
             tracing::info!("asked to stop");
@@ -155,7 +161,8 @@ async fn dispatch(
         }
         other => {
             let known = "blame, close, config, costs, enrich, episodes, facts, fix, forget, handoff, hook, hook/stats, hook/took, how, log/compact, log/read, log/stats, log/verify, memory/add, nodes, patterns, presence, recall, reindex, search, \
-                         session/explain, session/messages, sessions, show, status, stop, sync, timeline, tools/call, track, tracking, unindexed, untrack";
+                         session/explain, session/messages, sessions, show, status, stop, sync, timeline, tools/call, track, tracking, unindexed, untrack, vault/compact, vault/read, \
+                         vault/status, vault/sync, vault/verify";
             Err(failure(code::METHOD_NOT_FOUND, format!("no method {other:?}; there are {known}")).into())
         }
     }

@@ -12,7 +12,7 @@ use crate::indexer::{EpisodeError, answer};
 
 /// The digest of what `current` names, see [`read`], under the title that another session gives it if it has none. Its
 /// conversation is not in memory, however long it is; its digest may be, see [`Digests`](super::digests::Digests).
-pub(super) fn digest(
+pub(crate) fn digest(
     services: &Services,
     id: &SessionId,
     current: EpisodeRef,
@@ -57,7 +57,7 @@ pub(super) fn told_by(
 
 /// Reads what `current` names, or what has replaced it since: then its chunks may have been collected. What cannot be read
 /// any more is restored from the transcript, if that still says the same. Blocks for disk reads.
-pub(super) fn read<T>(
+pub(crate) fn read<T>(
     services: &Services,
     id: &SessionId,
     current: EpisodeRef,

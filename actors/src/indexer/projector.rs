@@ -386,10 +386,12 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 Some(current) => self.put_shown(&session, &row, current),
                 None => Ok(()),
             },
-            (Event::EpisodeDeleted { .. } | Event::EpisodeRestored { .. } | Event::Enriched { .. }, Some(row)) => match &row.state.episode {
-                Some(current) => self.put_shown(&session, &row, current),
-                None => Ok(()),
-            },
+            (Event::EpisodeDeleted { .. } | Event::EpisodeRestored { .. } | Event::Enriched { .. }, Some(row)) => {
+                match &row.state.episode {
+                    Some(current) => self.put_shown(&session, &row, current),
+                    None => Ok(()),
+                }
+            }
             // In whose place it began is one of its facts.
             (Event::Signalled { signal }, Some(row)) if signal.follows.is_some() => match &row.state.episode {
                 Some(current) if row.state.phase != Phase::Forgotten => self.put(&session, &row, current),

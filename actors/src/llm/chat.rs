@@ -175,10 +175,7 @@ mod tests {
             (message("{\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"text\":\"b\"},7]}", ""), Ok(said("ab"))),
             (message("{\"content\":null}", ""), Ok(said(""))),
             (message("{}", ",\"finish_reason\":7"), Ok(said(""))),
-            (
-                message("{\"content\":\"{\"}", ",\"finish_reason\":\"length\""),
-                Ok(Reply { is_cut: true, ..said("{") }),
-            ),
+            (message("{\"content\":\"{\"}", ",\"finish_reason\":\"length\""), Ok(Reply { is_cut: true, ..said("{") })),
             (
                 message("{\"refusal\":\"no\",\"content\":null}", ",\"finish_reason\":\"stop\""),
                 Ok(Reply { refusal: Some("no".to_owned()), ..said("") }),

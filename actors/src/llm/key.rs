@@ -152,7 +152,11 @@ mod tests {
         ] {
             std::fs::write(&path, &text).unwrap();
             assert_eq!(told().is_none(), problem.is_none(), "{problem:?}");
-            assert!(told().is_none_or(|(_, what)| problem.is_some_and(|problem| what.contains(problem))), "{:?}", told());
+            assert!(
+                told().is_none_or(|(_, what)| problem.is_some_and(|problem| what.contains(problem))),
+                "{:?}",
+                told()
+            );
         }
         assert!(KeySource::file(folder.path()).problem().is_some());
     }

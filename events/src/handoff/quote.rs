@@ -36,7 +36,7 @@ fn without_marks(text: &str) -> String {
 
 /// What a person who reads along does not see, and a model does: of no width, turning the writing direction, choosing a
 /// letter's variant, blank fillers, and tags, in which whole sentences can be written.
-fn is_unseen(c: char) -> bool {
+pub(crate) fn is_unseen(c: char) -> bool {
     matches!(
         c,
         '\u{ad}'

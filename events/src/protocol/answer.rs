@@ -15,6 +15,7 @@ mod recall;
 mod search;
 mod upkeep;
 mod usage;
+mod vault;
 mod vectors;
 
 use std::collections::BTreeMap;
@@ -41,6 +42,9 @@ pub use upkeep::{
     Checked, Compact, CompactedConversations, CompactedIndex, Finding, Lost, Part, Repair, Storage, Verify,
 };
 pub use usage::{ModelUsage, SubagentUsage, Tokens, Usage};
+pub use vault::{
+    Vault, VaultCompact, VaultCompacted, VaultFailure, VaultFinding, VaultRead, VaultSync, VaultUpdated, VaultVerify,
+};
 pub use vectors::Vectors;
 
 /// What an answer covers.
@@ -242,6 +246,9 @@ pub struct Status {
     pub vectors: Vectors,
     /// Whether a model makes more of episodes.
     pub enrichment: Enrichment,
+    /// Notes for people, where they are or were written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vault: Option<Vault>,
     /// What everything takes on disk, as of the last few seconds. `None` while it is still being added up.
     pub storage: Option<Storage>,
     /// What hooks have said.

@@ -9,12 +9,13 @@ use crate::home::{Event, NamedRoot};
 use crate::record::{Position, Timestamp};
 
 /// Every event type of the home.
-pub const KINDS: [&str; 7] = [
+pub const KINDS: [&str; 8] = [
     RootAddedV1::KIND,
     GroupClearedV1::KIND,
     GroupRestoredV1::KIND,
     FactDeletedV1::KIND,
     FactRestoredV1::KIND,
+    EntityRecalledV1::KIND,
     ModelEnabledV1::KIND,
     ModelDisabledV1::KIND,
 ];
@@ -49,6 +50,12 @@ struct FactRestoredV1 {
 }
 
 #[derive(Serialize, Deserialize)]
+struct EntityRecalledV1 {
+    entity: String,
+    project: String,
+}
+
+#[derive(Serialize, Deserialize)]
 struct ModelEnabledV1 {
     at: i64,
 }
@@ -78,6 +85,7 @@ first_versions! {
     GroupRestoredV1 = "group_restored",
     FactDeletedV1 = "fact_deleted",
     FactRestoredV1 = "fact_restored",
+    EntityRecalledV1 = "entity_recalled",
     ModelEnabledV1 = "model_enabled",
     ModelDisabledV1 = "model_disabled",
 }
@@ -92,6 +100,9 @@ pub fn encode(event: &Event) -> Encoded {
         Event::GroupRestored { group } => written(&GroupRestoredV1 { group: group.clone() }),
         Event::FactDeleted { fact } => written(&FactDeletedV1 { fact: fact.to_string() }),
         Event::FactRestored { fact } => written(&FactRestoredV1 { fact: fact.to_string() }),
+        Event::EntityRecalled { entity, project } => {
+            written(&EntityRecalledV1 { entity: entity.to_string(), project: project.clone() })
+        }
         Event::ModelEnabled { at } => written(&ModelEnabledV1 { at: at.0 }),
         Event::ModelDisabled => written(&ModelDisabledV1 {}),
     }
@@ -119,11 +130,15 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
         }
         FactDeletedV1::KIND => {
             let shape: FactDeletedV1 = read(v, data)?;
-            Ok(Event::FactDeleted { fact: uuid::<FactDeletedV1>(v, &shape.fact)? })
+            Ok(Event::FactDeleted { fact: uuid::<FactDeletedV1>(v, "fact", &shape.fact)? })
         }
         FactRestoredV1::KIND => {
             let shape: FactRestoredV1 = read(v, data)?;
-            Ok(Event::FactRestored { fact: uuid::<FactRestoredV1>(v, &shape.fact)? })
+            Ok(Event::FactRestored { fact: uuid::<FactRestoredV1>(v, "fact", &shape.fact)? })
+        }
+        EntityRecalledV1::KIND => {
+            let EntityRecalledV1 { entity, project } = read(v, data)?;
+            Ok(Event::EntityRecalled { entity: uuid::<EntityRecalledV1>(v, "entity", &entity)?, project })
         }
         ModelEnabledV1::KIND => {
             let ModelEnabledV1 { at } = read(v, data)?;
@@ -134,7 +149,7 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
     }
 }
 
-fn uuid<S: Shape>(v: u32, text: &str) -> Result<Uuid, Error> {
-    let reason = || "fact has no such value".to_owned();
+fn uuid<S: Shape>(v: u32, field: &str, text: &str) -> Result<Uuid, Error> {
+    let reason = || format!("{field} has no such value");
     Uuid::try_parse(text).map_err(|_| Error::Malformed { kind: S::KIND, v, reason: reason() })
 }

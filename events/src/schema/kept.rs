@@ -3,7 +3,7 @@
 //! A checkpoint of another [`FORM`] is folded anew from the log, so these shapes need no older versions beside them:
 //! whoever changes one raises that number.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -105,19 +105,23 @@ struct HomeRowV1 {
     cleared: BTreeMap<String, u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     deleted_facts: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    recalled: BTreeMap<String, Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     model_since: Option<i64>,
 }
 
 /// The home's row.
 pub fn home(row: &HomeRow) -> String {
-    let home::State { roots, cleared_all, cleared, deleted_facts, model_since } = &row.state;
+    let home::State { roots, cleared_all, cleared, deleted_facts, recalled, model_since } = &row.state;
+    let prints = |prints: &BTreeSet<u64>| prints.iter().map(|print| format!("{print:x}")).collect();
     let shape = HomeRowV1 {
         version: row.version.0,
         roots: roots.iter().map(|root| (root.config_dir.clone(), root.named_by.clone())).collect(),
         cleared_all: cleared_all.0,
         cleared: cleared.iter().map(|(group, up_to)| (group.clone(), up_to.0)).collect(),
         deleted_facts: deleted_facts.iter().map(ToString::to_string).collect(),
+        recalled: recalled.iter().map(|(entity, projects)| (entity.to_string(), prints(projects))).collect(),
         model_since: model_since.map(|at| at.0),
     };
     serde_json::to_string(&shape).unwrap_or_default()
@@ -127,11 +131,17 @@ impl HomeRowV1 {
     fn read(self) -> Option<HomeRow> {
         let roots = self.roots.into_iter().map(|(config_dir, named_by)| NamedRoot { config_dir, named_by }).collect();
         let facts: Option<_> = self.deleted_facts.iter().map(|fact| Uuid::try_parse(fact).ok()).collect();
+        let recalled = |(entity, prints): (&String, &Vec<String>)| {
+            let prints: Option<_> = prints.iter().map(|print| u64::from_str_radix(print, 16).ok()).collect();
+            Some((Uuid::try_parse(entity).ok()?, prints?))
+        };
+        let recalled: Option<_> = self.recalled.iter().map(recalled).collect();
         let state = home::State {
             roots,
             cleared_all: Position(self.cleared_all),
             cleared: self.cleared.into_iter().map(|(group, up_to)| (group, Position(up_to))).collect(),
             deleted_facts: facts?,
+            recalled: recalled?,
             model_since: self.model_since.map(Timestamp),
         };
         Some(HomeRow { version: SequenceNumber(self.version), state })
@@ -176,6 +186,7 @@ mod tests {
             cleared_all: Position(4),
             cleared: [("g".to_owned(), Position(6))].into(),
             deleted_facts: [uuid].into(),
+            recalled: [(uuid, [0, u64::MAX].into())].into(),
             model_since: Some(Timestamp(7)),
         };
         for state in [state, home::State::default()] {
@@ -198,6 +209,7 @@ mod tests {
         let state = home::State {
             cleared: names.map(|name| (name, Position(u64::MAX))).collect(),
             deleted_facts,
+            recalled: (0..home::RECALLS_MAX as u128).map(|at| (Uuid::from_u128(at), [u64::MAX].into())).collect(),
             ..home::State::default()
         };
         assert!(home::clear(&state, &["0000".to_owned()], Position(1)).is_err(), "it is full");

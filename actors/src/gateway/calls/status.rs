@@ -102,6 +102,19 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     let older = tokio::time::timeout(LOOK, older).await.ok().and_then(Result::ok).unwrap_or(0);
     let hooks = services.hooks.shown().await;
     problems.extend(of_hooks(services, &hooks));
+    let vault = services.scribe.told(services).await;
+    problems.extend(vault.problem.clone().map(|problem| answer::Problem {
+        what: format!("notes are not written: {}; {} sessions wait in vault-pending", problem.what, vault.pending),
+        fix: format!("{}; it is tried again by itself", problem.fix),
+    }));
+    problems.extend((vault.compaction_failed > 0).then(|| answer::Problem {
+        what: format!("{} notes could not be compacted", vault.compaction_failed),
+        fix: "`baton vault status` says why; it is tried again every day".to_owned(),
+    }));
+    problems.extend((vault.to_remove > 0).then(|| answer::Problem {
+        what: format!("notes of {} forgotten sessions could not be reached", vault.to_remove),
+        fix: "mount or put back the vault that they lie in; they are removed then".to_owned(),
+    }));
     let problems = bounded(problems);
     let storage = services.scale.weigh(&services.home, &services.measured(), limits::WEIGHING).await;
     let listed = roots(services, &overview).await;
@@ -145,6 +158,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         },
         vectors,
         enrichment,
+        vault: Some(vault).filter(|vault| vault.enabled || vault.notes > 0),
         storage,
         hooks: answer::HookSummary {
             enabled: services.settings.now().hooks.enabled,

@@ -182,7 +182,9 @@ mod tests {
         assert!(kept.get(&(uuid(0), RULES, show, None)).is_some());
         kept.put((uuid(KEPT), RULES, show, None), Arc::default());
         assert!(kept.get(&(uuid(1), RULES, show, None)).is_none(), "it was wanted longest ago");
-        assert!(kept.get(&(uuid(0), RULES, show, None)).is_some() && kept.get(&(uuid(KEPT), RULES, show, None)).is_some());
+        assert!(
+            kept.get(&(uuid(0), RULES, show, None)).is_some() && kept.get(&(uuid(KEPT), RULES, show, None)).is_some()
+        );
         assert_eq!(kept.0.len(), KEPT);
         let less = Show { keep_agent_responses: false, ..show };
         assert!(kept.get(&(uuid(0), RULES, less, None)).is_none(), "shown otherwise it says something else");

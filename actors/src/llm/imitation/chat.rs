@@ -45,12 +45,11 @@ pub(super) fn usual(request: &Request) -> String {
     };
     let (asked, replied, last) = (by("user:"), by("assistant:"), lines.last());
     let entry = |key: &str, name: &str, line: Option<&(u64, &str)>| -> Value {
-        let entry = |(line, said): &(u64, &str)| json!({key: name, "text": format!("made of {}", short(said)), "line": line});
+        let entry =
+            |(line, said): &(u64, &str)| json!({key: name, "text": format!("made of {}", short(said)), "line": line});
         line.map(entry).into_iter().collect()
     };
-    let entities = |name: &str, line: u64| {
-        json!({"name": name, "type": "Topic", "summary": format!("{name} as the model has it"), "lines": [line]})
-    };
+    let entities = |name: &str, line: u64| json!({"name": name, "type": "Topic", "summary": format!("{name} as the model has it"), "lines": [line]});
     let facts: Vec<Value> = asked
         .map(|(line, _)| {
             json!({
@@ -60,8 +59,7 @@ pub(super) fn usual(request: &Request) -> String {
         })
         .into_iter()
         .collect();
-    let entities: Vec<Value> =
-        asked.map(|(line, _)| entities("imitation summary", *line)).into_iter().collect();
+    let entities: Vec<Value> = asked.map(|(line, _)| entities("imitation summary", *line)).into_iter().collect();
     json!({
         "objective": format!("Summarised: {}", asked.map_or_else(String::new, |(_, said)| short(said))),
         "work_completed": entry("category", "imitation", replied),
@@ -109,7 +107,10 @@ mod tests {
 
     #[test]
     fn it_points_at_lines_of_the_record_that_it_is_given() {
-        let texts = vec!["be brief".to_owned(), "<conversation ab>\n3| user: mend the gate\n  | please\n5| assistant: done\n".to_owned()];
+        let texts = vec![
+            "be brief".to_owned(),
+            "<conversation ab>\n3| user: mend the gate\n  | please\n5| assistant: done\n".to_owned(),
+        ];
         let said: Value = serde_json::from_str(&usual(&Request { texts, ..Request::default() })).unwrap();
         assert_eq!((&said["decisions"][0]["line"], &said["next_steps"][0]["line"]), (&json!(3), &json!(5)));
         assert_eq!(said["objective"], "Summarised: mend the gate");

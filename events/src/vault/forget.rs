@@ -1,0 +1,168 @@
+//! A session out of the notes that tell of it. What people wrote stays.
+
+use std::collections::BTreeMap;
+
+use super::block::{self, Block, Blocks, bare};
+use super::header::{self, Document, Head};
+use super::note::Line;
+use super::{knowledge, session};
+
+/// What is left of a note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Nothing in it was of the session.
+    Unchanged,
+    /// This.
+    Text(String),
+    /// Nothing that anybody wrote: the file may go.
+    Nothing,
+}
+
+/// Headings of notes besides those of sessions and entities.
+const OTHER_HEADINGS: [&str; 6] = ["Patterns", "Preferences", "Projects", "Sessions", "Entities", "Topics"];
+/// The heading on the page that leads to all projects.
+const ABOUT_HEADING: &str = "About The User";
+
+/// The session's own note, and its copies in the archive: every block, every key and every heading that is Baton's goes.
+pub fn own(text: &str) -> Left {
+    let rest = without_own(text);
+    match rest.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty() {
+        true => Left::Nothing,
+        false if rest == text => Left::Unchanged,
+        false => Left::Text(rest),
+    }
+}
+
+/// Any other note: lines that lead to `target` go, and those that it alone supported. `target` is what a link names: the name
+/// of a session's note, or the whole path of another, without extension.
+pub fn lines(text: &str, target: &str) -> Left {
+    let document = Document::of(text);
+    let eol = Document::eol(text);
+    let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
+    let blocks = Blocks::of(&lines);
+    let mut written = block::written(&lines).map(|(_, written)| written).unwrap_or_default();
+    let mut out: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+    let mut changed = false;
+    for block in blocks.found.iter().rev().filter(|block| block.is_intact) {
+        let Some(content) = without_line(&lines[block.open + 1..block.close], target) else { continue };
+        let last_ends = lines[block.close].ends_with('\n');
+        let mut text = match content.is_empty() {
+            true => String::new(),
+            false => block::block(&block.key, &content).replace('\n', eol),
+        };
+        if !last_ends {
+            text.truncate(text.trim_end_matches(['\r', '\n']).len());
+        }
+        written.insert(
+            format!("#{}", block.key),
+            if content.is_empty() { "-".to_owned() } else { block::short(&content) },
+        );
+        let gap = usize::from(content.is_empty() && block.open > 0 && lines[block.open - 1].trim().is_empty());
+        out.splice(block.open - gap..=block.close, [text]);
+        changed = true;
+    }
+    if !changed {
+        return Left::Unchanged;
+    }
+    let rest = with_note_marker(&out.concat(), &written, eol);
+    let text = format!("{}{}{rest}", document.bom, document.head_text());
+    match is_empty(&text) {
+        true => Left::Nothing,
+        false => Left::Text(text),
+    }
+}
+
+/// Whether a note has nothing left that anybody wrote, and no line of any session: that it is shared is none.
+pub fn is_empty(text: &str) -> bool {
+    let document = Document::of(text);
+    let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
+    let is_news = |line: &str| !bare(line).ends_with(knowledge::SHARED);
+    let says =
+        |block: &Block| block.key != "title" && lines[block.open + 1..block.close].iter().any(|line| is_news(line));
+    if Blocks::of(&lines).found.iter().any(says) {
+        return false;
+    }
+    without_own(text).trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty()
+}
+
+/// The lines of a block without those of a target; `None` if it has none.
+fn without_line(lines: &[&str], target: &str) -> Option<String> {
+    let mut changed = false;
+    let mut kept: Vec<String> = Vec::new();
+    for line in lines.iter().map(|line| bare(line)) {
+        let mut read = Line::parse(line);
+        let before = read.support.len();
+        read.support.retain(|name| name != target);
+        let unsupported = before > 0 && read.support.is_empty();
+        if unsupported || leads_to(&read.text, target) {
+            changed = true;
+        } else if read.support.len() < before {
+            changed = true;
+            kept.push(read.written());
+        } else {
+            kept.push(line.to_owned());
+        }
+    }
+    changed.then(|| kept.join("\n"))
+}
+
+fn leads_to(text: &str, target: &str) -> bool {
+    [format!("[[{target}]]"), format!("[[{target}|")].iter().any(|link| text.contains(link.as_str()))
+}
+
+/// The text with the marker of the note as it is now.
+fn with_note_marker(rest: &str, written: &BTreeMap<String, String>, eol: &str) -> String {
+    let mut lines: Vec<String> = rest.split_inclusive('\n').map(str::to_owned).collect();
+    let at = block::written(&lines.iter().map(String::as_str).collect::<Vec<_>>()).map(|(at, _)| at);
+    if let Some(at) = at {
+        lines[at] = block::note_marker(written).replace('\n', eol);
+    }
+    lines.concat()
+}
+
+/// The text without intact blocks, without markers, own keys, and own headings under which nothing stands.
+fn without_own(text: &str) -> String {
+    let document = Document::of(text);
+    let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
+    let blocks = Blocks::of(&lines);
+    let known = block::written(&lines);
+    let mut gone = vec![false; lines.len()];
+    for block in &blocks.found {
+        gone[block.open] = true;
+        gone[block.close] = true;
+        if block.is_intact {
+            // With the empty line before it.
+            let gap = usize::from(block.open > 0 && lines[block.open - 1].trim().is_empty());
+            gone[block.open - gap..=block.close].fill(true);
+        }
+    }
+    blocks.stray.iter().for_each(|(at, _)| gone[*at] = true);
+    known.iter().for_each(|(at, _)| gone[*at] = true);
+    let written = known.map(|(_, written)| written).unwrap_or_default();
+    empty_headings(&lines, &mut gone);
+    let rest: String = lines.iter().zip(&gone).filter(|(_, gone)| !**gone).map(|(line, _)| *line).collect();
+    let head = match &document.head {
+        Head::Read { open, entries, close } => {
+            let theirs = entries.iter().filter(|entry| entry.key.is_empty() || !header::is_own(entry, &written));
+            let theirs: String = theirs.flat_map(|entry| entry.lines.iter().copied()).collect();
+            if theirs.trim().is_empty() { String::new() } else { format!("{open}{theirs}{close}") }
+        }
+        _ => document.head_text(),
+    };
+    format!("{}{head}{rest}", document.bom)
+}
+
+/// Marks Baton's headings under which nothing is left, and the empty lines below them.
+fn empty_headings(lines: &[&str], gone: &mut [bool]) {
+    let own = session::SECTIONS.iter().chain(&knowledge::ENTITY_SECTIONS).map(|(_, heading)| *heading);
+    let own: Vec<String> = own.chain(OTHER_HEADINGS).chain([ABOUT_HEADING]).map(|name| format!("## {name}")).collect();
+    for at in 0..lines.len() {
+        if gone[at] || !own.iter().any(|heading| heading == bare(lines[at])) {
+            continue;
+        }
+        let below = (at + 1..lines.len()).find(|line| !gone[*line] && !lines[*line].trim().is_empty());
+        if below.is_none_or(|line| own.iter().any(|heading| heading == bare(lines[line]))) {
+            gone[at..below.unwrap_or(lines.len())].fill(true);
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! The frontmatter of a note: only Baton's keys are ever changed; all others, their order and remarks stay.
+
+use std::collections::BTreeMap;
+
+use super::note::{Field, Value, When};
+use super::{block, yaml};
+
+/// A text taken apart at its frontmatter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Document<'a> {
+    /// A mark of byte order, if the file begins with one.
+    pub(super) bom: &'a str,
+    pub(super) head: Head<'a>,
+    /// Everything behind the frontmatter.
+    pub(super) rest: &'a str,
+}
+
+/// What stands at the head of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Head<'a> {
+    /// No frontmatter.
+    None,
+    /// One that is not understood: it is left as it is. All of it, and the line, from 1, that is odd.
+    Odd(&'a str, usize),
+    /// Its fences, and what stands between them.
+    Read { open: &'a str, entries: Vec<Entry<'a>>, close: &'a str },
+}
+
+/// Some lines of a frontmatter: a key with its value, or a remark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry<'a> {
+    /// Empty for a remark or a blank line.
+    pub(super) key: &'a str,
+    /// All its lines with their ends.
+    pub(super) lines: Vec<&'a str>,
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn of(text: &'a str) -> Self {
+        let (bom, text) = text.split_at(if text.starts_with('\u{feff}') { 3 } else { 0 });
+        let mut lines = text.split_inclusive('\n');
+        let none = Self { bom, head: Head::None, rest: text };
+        let Some(open) = lines.next().filter(|line| block::bare(line).trim_end() == "---") else { return none };
+        let mut entries: Vec<Entry<'a>> = Vec::new();
+        let (mut odd, mut taken) = (None, open.len());
+        for (at, line) in lines.enumerate() {
+            taken += line.len();
+            let bare = block::bare(line);
+            if matches!(bare.trim_end(), "---" | "...") {
+                let head = match odd {
+                    Some(at) => Head::Odd(&text[..taken], at),
+                    None => Head::Read { open, entries, close: line },
+                };
+                return Self { bom, head, rest: &text[taken..] };
+            }
+            match (key(bare), entries.last_mut()) {
+                (Some(key), _) => entries.push(Entry { key, lines: vec![line] }),
+                (None, Some(entry)) if !entry.key.is_empty() && continues(bare) => entry.lines.push(line),
+                (None, _) if bare.trim().is_empty() || bare.starts_with('#') => {
+                    entries.push(Entry { key: "", lines: vec![line] });
+                }
+                _ => odd = odd.or(Some(at + 2)),
+            }
+        }
+        // Never closed: a line across, and no frontmatter.
+        none
+    }
+
+    /// The frontmatter as it stands, fences and all.
+    pub(super) fn head_text(&self) -> String {
+        match &self.head {
+            Head::None => String::new(),
+            Head::Odd(text, _) => (*text).to_owned(),
+            Head::Read { open, entries, close } => {
+                let lines: String = entries.iter().flat_map(|entry| entry.lines.iter().copied()).collect();
+                format!("{open}{lines}{close}")
+            }
+        }
+    }
+
+    /// How lines of the text end: as the first does.
+    pub(super) fn eol(text: &str) -> &'static str {
+        match text.find('\n') {
+            Some(at) if text[..at].ends_with('\r') => "\r\n",
+            _ => "\n",
+        }
+    }
+}
+
+/// The key of a line, if it has one.
+fn key(line: &str) -> Option<&str> {
+    let at = line.find(':').filter(|at| line[at + 1..].is_empty() || line[at + 1..].starts_with([' ', '\t']))?;
+    let key = line[..at].trim_end();
+    let begins = line.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '"' | '\'' | '.' | '/' | '$'));
+    (begins && !key.is_empty()).then_some(key)
+}
+
+fn continues(line: &str) -> bool {
+    (line.starts_with([' ', '\t']) && !line.trim().is_empty()) || line == "-" || line.starts_with("- ")
+}
+
+impl Entry<'_> {
+    /// Its value; `None` for what is more than a text or a list of texts.
+    pub(super) fn value(&self) -> Option<Value> {
+        let (inline, below) = self.spelled()?;
+        yaml::read(inline, &below)
+    }
+
+    /// Whether its value is no YAML.
+    pub(super) fn is_broken(&self) -> bool {
+        self.spelled().is_some_and(|(inline, below)| yaml::is_broken(inline, &below))
+    }
+
+    /// What stands behind its key, and below.
+    fn spelled(&self) -> Option<(&str, Vec<&str>)> {
+        let (first, below) = self.lines.split_first().filter(|_| !self.key.is_empty())?;
+        let inline = block::bare(first).trim_start().strip_prefix(self.key)?.trim_start().strip_prefix(':')?;
+        Some((inline, below.iter().map(|line| block::bare(line)).collect()))
+    }
+
+    /// What tells whether it is as it was written, however it is spelled. A remark in it is a change.
+    fn print(&self) -> String {
+        let raw = || self.lines.concat();
+        match self.value() {
+            Some(value) if marks(&raw()) == marks_of(&value) => print(&value),
+            _ => block::short(&format!("raw {}", raw())),
+        }
+    }
+}
+
+fn marks(text: &str) -> usize {
+    text.matches('#').count()
+}
+
+fn marks_of(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => marks(text),
+        Value::List(items) => items.iter().map(|item| marks(item)).sum(),
+    }
+}
+
+fn print(value: &Value) -> String {
+    match value {
+        Value::Text(text) => block::short(&format!("text {text}")),
+        Value::List(items) => block::short(&format!("list {}", items.join("\u{0}"))),
+    }
+}
+
+/// Brings wanted keys in, and gives the new frontmatter, fences and all, where it changes. `written` is what Baton wrote last;
+/// it is brought up to date. `touched` tells whether the note has changed otherwise.
+pub(super) fn bring_in(
+    head: &Head<'_>,
+    wanted: &[Field],
+    written: &mut BTreeMap<String, String>,
+    touched: bool,
+    eol: &str,
+) -> Option<String> {
+    let none = (eol_line("---", eol), Vec::new(), eol_line("---", eol));
+    let (open, mut entries, close) = match head {
+        Head::Odd(..) => return None,
+        Head::None => none,
+        Head::Read { open, entries, close } => {
+            let own = entries.iter().map(|entry| (entry.key.to_owned(), entry.lines.concat(), Some(entry)));
+            ((*open).to_owned(), own.collect(), (*close).to_owned())
+        }
+    };
+    let mut changed = false;
+    let in_order = wanted.iter().filter(|field| field.when != When::Touched);
+    for (field, is_touch) in in_order.map(|field| (field, false)).chain(touches(wanted)) {
+        let places: Vec<usize> = (0..entries.len()).filter(|at| entries[*at].0 == field.key).collect();
+        let known = written.get(field.key).cloned();
+        let there = places.first().and_then(|at| entries[*at].2).map(Entry::print);
+        let want = field.value.as_ref().map(print);
+        let is_own = places.len() == 1 && known.is_some() && there == known;
+        let step = match (places.as_slice(), field.when) {
+            ([], _) => missing(field, known.as_deref(), want.as_deref()),
+            ([_], When::Forced) if there != want => Step::Write,
+            (_, When::Once) => Step::Leave,
+            _ if places.len() == 1 && there == want => Step::Record,
+            _ if is_own => Step::Write,
+            _ => Step::Leave,
+        };
+        // A date of change alone is no change.
+        let step = if is_touch && !(touched || changed) && step == Step::Write { Step::Leave } else { step };
+        match (step, &field.value) {
+            (Step::Leave, _) => {}
+            (Step::Record, _) => drop(written.insert(field.key.to_owned(), want.unwrap_or_default())),
+            (Step::Write, Some(value)) => {
+                let lines = yaml::written(field.key, value).replace('\n', eol);
+                match places.first() {
+                    Some(at) => entries[*at] = (field.key.to_owned(), lines, None),
+                    None => {
+                        let before = wanted.iter().take_while(|other| other.key != field.key);
+                        let known: Vec<&str> = before.map(|other| other.key).collect();
+                        let at = entries.iter().rposition(|(key, ..)| known.contains(&key.as_str()));
+                        entries.insert(at.map_or(entries.len(), |at| at + 1), (field.key.to_owned(), lines, None));
+                    }
+                }
+                written.insert(field.key.to_owned(), want.unwrap_or_default());
+                changed = true;
+            }
+            (Step::Write, None) => {
+                places.first().map(|at| entries.remove(*at));
+                written.remove(field.key);
+                changed = true;
+            }
+        }
+    }
+    changed.then(|| {
+        let lines: String = entries.iter().map(|(_, lines, _)| lines.as_str()).collect();
+        format!("{open}{lines}{close}")
+    })
+}
+
+/// Keys that follow other changes come last.
+fn touches(wanted: &[Field]) -> impl Iterator<Item = (&Field, bool)> {
+    wanted.iter().filter(|field| field.when == When::Touched).map(|field| (field, true))
+}
+
+/// What is done with a key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Leave,
+    Record,
+    Write,
+}
+
+/// A key that is not there: never written, or taken away by a person.
+fn missing(field: &Field, known: Option<&str>, want: Option<&str>) -> Step {
+    match (known, want, field.when) {
+        (_, None, _) => Step::Leave,
+        (None, Some(_), _) | (_, Some(_), When::Forced) => Step::Write,
+        (Some(_), Some(_), When::Once | When::Touched) => Step::Leave,
+        (Some(known), Some(want), When::Always) => {
+            if known == want {
+                Step::Leave
+            } else {
+                Step::Write
+            }
+        }
+    }
+}
+
+fn eol_line(line: &str, eol: &str) -> String {
+    format!("{line}{eol}")
+}
+
+/// The keys of a frontmatter whose values can be read; the first of each.
+pub(super) fn fields(text: &str) -> BTreeMap<String, Value> {
+    let mut fields = BTreeMap::new();
+    if let Head::Read { entries, .. } = Document::of(text).head {
+        for entry in &entries {
+            if let Some(value) = entry.value().filter(|_| !entry.key.is_empty()) {
+                fields.entry(entry.key.to_owned()).or_insert(value);
+            }
+        }
+    }
+    fields
+}
+
+/// Those of them that are texts.
+pub(super) fn texts(text: &str) -> BTreeMap<String, String> {
+    let text_of = |(key, value)| match value {
+        Value::Text(text) => Some((key, text)),
+        Value::List(_) => None,
+    };
+    fields(text).into_iter().filter_map(text_of).collect()
+}
+
+/// Whether a key is as Baton wrote it last.
+pub(super) fn is_own(entry: &Entry<'_>, written: &BTreeMap<String, String>) -> bool {
+    written.get(entry.key).is_some_and(|known| *known == entry.print())
+}

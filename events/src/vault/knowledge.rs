@@ -1,0 +1,173 @@
+//! Notes that many sessions write: entities of a project, topics, the person's preferences, entities of several projects.
+//!
+//! Every line names the sessions that support it, so that two sessions, or two homes, add to one note without knowing each
+//! other, and a forgotten session takes along exactly what only it supported.
+
+use super::layout::{Layout, Place};
+use super::note::{Body, Field, Line, Note, Section, Wanted, When};
+use super::session::tags;
+use super::told::{Entity, Said, Topic};
+use super::{Day, Told, header, markdown};
+
+/// Longest line, in characters, without its date and its support.
+const LINE_CHARS: usize = 400;
+/// Longest name in a title, in characters.
+const NAME_CHARS: usize = 160;
+
+/// The headings of an entity's note, in order, and the keys of their blocks.
+pub const ENTITY_SECTIONS: [(&str, &str); 4] = [
+    ("decisions", "Key Decisions"),
+    ("gotchas", "Gotchas & Troubleshooting"),
+    ("changes", "Recent Changes"),
+    ("references", "References"),
+];
+
+/// How a line ends that leads from an entity to its shared note.
+pub(super) const SHARED: &str = " - Shared between projects";
+
+/// What is added to the note of an entity.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Lines {
+    pub(super) decisions: Vec<Line>,
+    pub(super) gotchas: Vec<Line>,
+    pub(super) changes: Vec<Line>,
+    pub(super) references: Vec<Line>,
+}
+
+/// Which entity a note is of, by its frontmatter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntityIdentity {
+    /// What it is: `File`.
+    pub kind: String,
+    /// What it is called: `src/auth.rs`.
+    pub name: String,
+    /// The project's folder; empty for one of several projects.
+    pub project: String,
+}
+
+impl EntityIdentity {
+    /// Whether it is this entity of its project: names are noted bounded and without what would do something.
+    pub fn is(&self, entity: &Entity) -> bool {
+        self.kind == entity.label.as_str() && self.name == markdown::property(&entity.name, NAME_CHARS)
+    }
+}
+
+/// The notes of a session's entities, as every end of the session brings them about: made where they are missing, so that
+/// every link to them leads somewhere, with one line on the session.
+pub fn mentioned(told: &Told, layout: &Layout, today: Day) -> Vec<Wanted> {
+    let note = |entity: &Entity| {
+        let change = dated(told.day(), &capital(entity.deed), &told.about.note);
+        of_entity(told, entity, Lines { changes: vec![change], ..Lines::default() }, layout, today)
+    };
+    told.entities.iter().map(note).collect()
+}
+
+pub(super) fn of_entity(told: &Told, entity: &Entity, lines: Lines, layout: &Layout, today: Day) -> Wanted {
+    let project = &told.about.project;
+    let place = Place::Entity(project.clone(), entity.file.clone());
+    let mut header = header_of("entity", Some(project), &entity.name, told.day(), today);
+    header.push(Field::text("kind", entity.label.as_str(), When::Once));
+    header.push(Field::text("entity", markdown::property(&entity.name, NAME_CHARS), When::Once));
+    let bodies = [lines.decisions, lines.gotchas, lines.changes, lines.references];
+    let sections = ENTITY_SECTIONS.iter().zip(bodies).map(|((key, heading), lines)| added(key, heading, lines));
+    let sections = std::iter::once(title(&entity.name)).chain(sections).collect();
+    Wanted { path: layout.path(&place), note: Note { header, sections } }
+}
+
+/// The note of a topic with these patterns.
+pub(super) fn of_topic(told: &Told, topic: Topic, said: &[&Said], layout: &Layout, today: Day) -> Wanted {
+    let project = &told.about.project;
+    let name = topic.as_str();
+    let lines = said.iter().map(|said| pattern(told, said)).collect();
+    let header = header_of("topic", Some(project), name, told.day(), today);
+    let sections =
+        vec![title(name), added("patterns", "Patterns", lines), added("references", "References", Vec::new())];
+    let path = layout.path(&Place::Topic(project.clone(), name.to_owned()));
+    Wanted { path, note: Note { header, sections } }
+}
+
+/// The note of what the person wants.
+pub(super) fn of_preferences(told: &Told, layout: &Layout, today: Day) -> Wanted {
+    let header = header_of("preferences", None, "Preferences", told.day(), today);
+    let lines = told.preferences.iter().map(|said| pattern(told, said)).collect();
+    let sections = vec![title("Preferences"), added("preferences", "Preferences", lines)];
+    Wanted { path: layout.path(&Place::Preferences), note: Note { header, sections } }
+}
+
+/// What is written when an entity was recalled in so many projects that it is shared: a note for all projects with a link to
+/// that of its own, and a link back. `shared` is the name of the shared note.
+pub fn promoted(own: &Place, entity: &EntityIdentity, shared: &str, layout: &Layout, today: Day) -> Vec<Wanted> {
+    let place = Place::Shared(shared.to_owned());
+    let mut header = header_of("entity", None, &entity.name, today, today);
+    header.push(Field::text("kind", entity.kind.clone(), When::Once));
+    header.push(Field::text("entity", markdown::property(&entity.name, NAME_CHARS), When::Once));
+    let to_own = Line::alone(format!("- {}", layout.link(own, &entity.project)));
+    let sections = vec![title(&entity.name), added("projects", "Projects", vec![to_own])];
+    let to_shared = Line::alone(format!("- {}{SHARED}", layout.link(&place, &entity.name)));
+    let (key, heading) = ENTITY_SECTIONS[3];
+    let back = Note {
+        header: vec![Field::text("updated", today.to_string(), When::Touched)],
+        sections: vec![added(key, heading, vec![to_shared])],
+    };
+    vec![
+        Wanted { path: layout.path(&place), note: Note { header, sections } },
+        Wanted { path: layout.path(own), note: back },
+    ]
+}
+
+/// Which entity a note is of; `None` for a note of something else.
+pub fn entity(text: &str) -> Option<EntityIdentity> {
+    let text_of = header::texts(text);
+    let field = |key: &str| text_of.get(key).cloned().unwrap_or_default();
+    let name = field("entity");
+    (field("type") == "entity" && !name.is_empty()).then(|| EntityIdentity {
+        kind: field("kind"),
+        name,
+        project: field("project"),
+    })
+}
+
+fn header_of(kind: &'static str, project: Option<&str>, title: &str, created: Day, today: Day) -> Vec<Field> {
+    let mut fields = vec![Field::text("type", kind, When::Once)];
+    fields.extend(project.map(|project| Field::text("project", project, When::Once)));
+    fields.extend([
+        Field::text("status", "active", When::Once),
+        Field::text("created", created.to_string(), When::Once),
+        Field::text("updated", today.to_string(), When::Touched),
+        Field::text("claude_last_accessed", today.to_string(), When::Touched),
+        Field::text("title", markdown::property(title, NAME_CHARS), When::Once),
+        Field::list("tags", tags(kind, project.unwrap_or("all")), When::Once),
+    ]);
+    fields
+}
+
+fn title(name: &str) -> Section {
+    Section { key: "title", heading: "", body: Body::Sole(vec![format!("# {}", markdown::line(name, NAME_CHARS))]) }
+}
+
+fn added(key: &'static str, heading: &'static str, lines: Vec<Line>) -> Section {
+    Section { key, heading, body: Body::Added(lines) }
+}
+
+fn pattern(told: &Told, said: &Said) -> Line {
+    dated(told.dated(said), &markdown::line(&said.text, LINE_CHARS), &told.about.note)
+}
+
+/// `- 2026-03-14: Rotate tokens`, supported by a session.
+pub(super) fn dated(day: Day, words: &str, session: &str) -> Line {
+    Line::of(format!("- {day}: {words}"), session)
+}
+
+/// The words of something that was decided, or that failed and how it was mended.
+pub(super) fn words(said: &Said) -> String {
+    let text = markdown::line(&said.text, LINE_CHARS);
+    match said.resolution.as_deref().map(|how| markdown::line(how, LINE_CHARS)).filter(|how| !how.is_empty()) {
+        Some(how) => format!("{text} → {how}"),
+        None => text,
+    }
+}
+
+fn capital(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}

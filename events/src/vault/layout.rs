@@ -1,0 +1,121 @@
+//! Which note lies where below the vault, and how others link to it.
+//!
+//! ```text
+//! <root>/Start.md
+//! <root>/preferences.md
+//! <root>/shared/entities/<Entity>.md
+//! <root>/projects/<project>/<project>.md
+//! <root>/projects/<project>/sessions/<YYYY-MM-DD>-<topic>.md
+//! <root>/projects/<project>/entities/<Entity>.md
+//! <root>/projects/<project>/topics/<Topic>.md
+//! <root>/projects/<project>/archive/sessions/<YYYY-MM-DD>-<topic>.md
+//! ```
+//!
+//! Notes of sessions are linked by their name alone, which is unique below the root; its archive has the same name and is the
+//! same note. All others are linked by their whole path, since two projects may have an entity of one name.
+
+use super::{markdown, name};
+
+/// Longest text that a link shows, in characters.
+const ALIAS_CHARS: usize = 80;
+
+/// Where notes lie: everything below one folder of the vault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    root: String,
+}
+
+/// One note by what it is. Names are those of files, without extension.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// The page that leads to all projects.
+    Start,
+    /// What the person wants always and never.
+    Preferences,
+    /// An entity of several projects.
+    Shared(String),
+    /// The page of one project.
+    Project(String),
+    /// A session of a project.
+    Session(String, String),
+    /// An entity of a project.
+    Entity(String, String),
+    /// A topic of a project.
+    Topic(String, String),
+    /// A session of a project that was compacted.
+    Archived(String, String),
+}
+
+impl Layout {
+    /// Below a folder of the vault, `notes/claude`; empty for the vault itself. `None` if a part of it is no safe name.
+    pub fn below(root: &str) -> Option<Self> {
+        let root = root.trim_matches('/');
+        let is_safe = root.is_empty() || root.split('/').all(name::is_safe);
+        is_safe.then(|| Self { root: root.to_owned() })
+    }
+
+    /// The folder, without a slash at its ends; empty for the vault itself.
+    pub fn root(&self) -> &str {
+        &self.root
+    }
+
+    /// The path of a note below the vault, with `/` and extension.
+    pub fn path(&self, place: &Place) -> String {
+        format!("{}.md", self.target(place))
+    }
+
+    /// The folder of a project's notes, below the vault.
+    pub fn project(&self, project: &str) -> String {
+        self.below_root(&format!("projects/{project}"))
+    }
+
+    /// What a link to a note names: its path without extension.
+    pub fn target(&self, place: &Place) -> String {
+        let path = match place {
+            Place::Start => "Start".to_owned(),
+            Place::Preferences => "preferences".to_owned(),
+            Place::Shared(name) => format!("shared/entities/{name}"),
+            Place::Project(project) => format!("projects/{project}/{project}"),
+            Place::Session(project, name) => format!("projects/{project}/sessions/{name}"),
+            Place::Entity(project, name) => format!("projects/{project}/entities/{name}"),
+            Place::Topic(project, name) => format!("projects/{project}/topics/{name}"),
+            Place::Archived(project, name) => format!("projects/{project}/archive/sessions/{name}"),
+        };
+        self.below_root(&path)
+    }
+
+    /// A link to a note, showing a text: `[[claude/projects/shop/entities/src-auth.rs|src/auth.rs]]`.
+    pub fn link(&self, place: &Place, shown: &str) -> String {
+        let shown = markdown::alias(shown, ALIAS_CHARS);
+        match place {
+            Place::Session(_, name) | Place::Archived(_, name) => format!("[[{name}]]"),
+            place if shown.is_empty() => format!("[[{}]]", self.target(place)),
+            place => format!("[[{}|{shown}]]", self.target(place)),
+        }
+    }
+
+    /// Which note lies at a path below the vault; `None` for what is not Baton's.
+    pub fn place(&self, path: &str) -> Option<Place> {
+        let path = match self.root.is_empty() {
+            true => path,
+            false => path.strip_prefix(&self.root)?.strip_prefix('/')?,
+        };
+        let parts: Vec<&str> = path.strip_suffix(".md")?.split('/').collect();
+        let own = |text: &str| text.to_owned();
+        match parts.as_slice() {
+            ["Start"] => Some(Place::Start),
+            ["preferences"] => Some(Place::Preferences),
+            ["shared", "entities", name] => Some(Place::Shared(own(name))),
+            ["projects", project, name] if project == name => Some(Place::Project(own(project))),
+            ["projects", project, "sessions", name] => Some(Place::Session(own(project), own(name))),
+            ["projects", project, "entities", name] => Some(Place::Entity(own(project), own(name))),
+            ["projects", project, "topics", name] => Some(Place::Topic(own(project), own(name))),
+            ["projects", project, "archive", "sessions", name] => Some(Place::Archived(own(project), own(name))),
+            _ => None,
+        }
+    }
+
+    fn below_root(&self, path: &str) -> String {
+        if self.root.is_empty() { path.to_owned() } else { format!("{}/{path}", self.root) }
+    }
+}

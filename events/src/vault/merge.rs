@@ -1,0 +1,65 @@
+//! Bringing a wanted note into a file as it is, whoever wrote what in it.
+
+mod section;
+
+use std::collections::BTreeMap;
+
+use super::block;
+use super::header::{self, Document};
+use super::note::Note;
+
+/// What a file is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merged {
+    /// All of it.
+    pub text: String,
+    /// Blocks and keys that belong to a person now, as they stand in it.
+    pub conflicts: usize,
+    /// Whether that is anything new.
+    pub changed: bool,
+}
+
+/// Brings a wanted note into a file, or makes a new one.
+///
+/// Whatever a person wrote is in the result, byte for byte and in its order: outside of Baton's intact blocks and own keys
+/// nothing goes. A second time changes nothing. Line ends are those of the file, and so is a mark of byte order.
+pub fn merge(existing: Option<&str>, wanted: &Note) -> Merged {
+    let text = existing.unwrap_or_default();
+    let eol = Document::eol(text);
+    let document = Document::of(text);
+    let known = block::written(&document.rest.split_inclusive('\n').collect::<Vec<_>>());
+    let was_known = known.is_some();
+    let (_, mut written) = known.unwrap_or_default();
+    let before = written.clone();
+
+    let mut body = section::Text::of(document.rest, eol);
+    for section in &wanted.sections {
+        body.bring_in(section, &mut written);
+    }
+    let touched = existing.is_none() || body.is_changed();
+    let head = header::bring_in(&document.head, &wanted.header, &mut written, touched, eol);
+    if written != before || (!was_known && !written.is_empty()) {
+        body.note(&written);
+    }
+    let head = head.unwrap_or_else(|| document.head_text());
+    let merged = format!("{}{head}{}", document.bom, body.finished());
+    let conflicts = conflicts(&merged) + body.missed();
+    Merged { changed: existing != Some(merged.as_str()), text: merged, conflicts }
+}
+
+/// Blocks and keys of a note that a person has taken over.
+pub fn conflicts(text: &str) -> usize {
+    let document = Document::of(text);
+    let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
+    let written = block::written(&lines).map(|(_, written)| written);
+    block::Blocks::of(&lines).conflicts() + written.map_or(0, |written| taken_keys(&document, &written))
+}
+
+fn taken_keys(document: &Document<'_>, written: &BTreeMap<String, String>) -> usize {
+    let entries = match &document.head {
+        header::Head::None => return 0,
+        header::Head::Odd(..) => return 1,
+        header::Head::Read { entries, .. } => entries,
+    };
+    entries.iter().filter(|entry| written.contains_key(entry.key) && !header::is_own(entry, written)).count()
+}

@@ -1,0 +1,317 @@
+//! One section of a note: its heading, its block, and what a person has made of either.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::record::Timestamp;
+use crate::vault::block::{self, Block, Blocks, bare, content};
+use crate::vault::note::{Body, Line, Section};
+
+/// What is recorded of a section whose heading alone was written.
+const HEADING_ONLY: &str = "-";
+/// What begins an entry with a heading of its own.
+const OWN_HEADING: &str = "### ";
+
+/// The body of a note while it is worked on.
+pub(super) struct Text {
+    lines: Vec<String>,
+    eol: &'static str,
+    changed: bool,
+    missed: usize,
+    /// As they are until something changes: finding them looks at every byte.
+    blocks: Option<Blocks>,
+}
+
+/// What is to stand in a block.
+struct Wish {
+    /// What is to be written; `None` leaves everything as it is.
+    content: Option<String>,
+    /// What is recorded as wanted.
+    recorded: Option<String>,
+}
+
+impl Text {
+    pub(super) fn of(text: &str, eol: &'static str) -> Self {
+        let lines = text.split_inclusive('\n').map(str::to_owned).collect();
+        Self { lines, eol, changed: false, missed: 0, blocks: None }
+    }
+
+    pub(super) fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Blocks that a person had taken away before they were opened anew.
+    pub(super) fn missed(&self) -> usize {
+        self.missed
+    }
+
+    pub(super) fn finished(&self) -> String {
+        self.lines.concat()
+    }
+
+    /// Brings one section in. `written` is what Baton wrote last in each block.
+    pub(super) fn bring_in(&mut self, section: &Section, written: &mut BTreeMap<String, String>) {
+        let name = format!("#{}", section.key);
+        let known = written.get(&name).cloned();
+        let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
+        let blocks = self.blocks.take().unwrap_or_else(|| Blocks::of(&lines));
+        let own = blocks.own(section.key).cloned();
+        let taken: Vec<Block> = blocks.taken(section.key).cloned().collect();
+        let strays = blocks.stray.iter().filter(|(_, key)| key == section.key);
+        let stray = strays.map(|(at, _)| *at).min();
+        let is_taken = !taken.is_empty() || stray.is_some();
+        let wish = match &section.body {
+            Body::Whole(entries) | Body::Sole(entries) => whole(&lines, entries, own.as_ref(), &taken, stray),
+            Body::Added(new) => added(&lines, new, own.as_ref()),
+            Body::Log(entries) => log(&lines, entries, own.as_ref(), &taken, stray),
+        };
+        let is_sole = matches!(section.body, Body::Sole(_));
+        let was_there = known.as_deref().is_some_and(|known| known != HEADING_ONLY);
+        if let Some(own) = own {
+            let now = content(&lines[own.open + 1..own.close]);
+            self.blocks = Some(blocks);
+            if let Some(new) = wish.content.filter(|new| *new != now) {
+                self.replace(own.open, own.close, &block::block(section.key, &new));
+            }
+            written.extend(wish.recorded.map(|hash| (name, hash)));
+            return;
+        }
+        // Nothing to say, a block that a person took away and that would say nothing new, or what is theirs for good.
+        let is_left = wish.content.as_ref().is_none_or(String::is_empty)
+            || (was_there && !is_taken && known == wish.recorded)
+            || (is_sole && (is_taken || was_there));
+        if is_left {
+            if known.is_none() && !section.heading.is_empty() && !is_taken {
+                self.heading(section.heading);
+                written.insert(name, HEADING_ONLY.to_owned());
+            }
+            return;
+        }
+        if section.heading.is_empty() && has_title(&lines, &blocks) {
+            written.insert(name, HEADING_ONLY.to_owned());
+            return;
+        }
+        self.missed += usize::from(was_there && !is_taken);
+        self.open(section, &wish.content.unwrap_or_default());
+        written.extend(wish.recorded.map(|hash| (name, hash)));
+    }
+
+    /// Puts the marker of the note where it was, or first of all.
+    pub(super) fn note(&mut self, written: &BTreeMap<String, String>) {
+        let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
+        let marker = block::note_marker(written);
+        match block::written(&lines) {
+            Some((at, _)) => self.replace(at, at, &marker),
+            None => self.insert(0, &marker),
+        }
+    }
+
+    /// A new block at the end of its section.
+    fn open(&mut self, section: &Section, content: &str) {
+        let text = block::block(section.key, content);
+        if section.heading.is_empty() {
+            let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
+            let at = block::written(&lines).map_or(0, |(at, _)| at + 1);
+            self.insert(at, &format!("\n{text}"));
+            return;
+        }
+        let heading = self.heading(section.heading);
+        let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
+        let end = section_end(&lines, heading);
+        let filled = (heading..end).rev().find(|at| !lines[*at].trim().is_empty()).unwrap_or(heading);
+        let gap = if lines.get(filled + 1).is_some_and(|line| !line.trim().is_empty()) { "\n" } else { "" };
+        self.insert(filled + 1, &format!("\n{text}{gap}"));
+    }
+
+    /// The line of a heading, which is written at the end if there is none.
+    fn heading(&mut self, heading: &str) -> usize {
+        let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
+        let is_it = |line: &str| line.trim().trim_matches('#').trim().eq_ignore_ascii_case(heading);
+        if let Some((at, _)) = headings(&lines).into_iter().find(|(at, level)| *level == 2 && is_it(lines[*at])) {
+            return at;
+        }
+        let gap = if lines.last().is_some_and(|line| !line.trim().is_empty()) { "\n" } else { "" };
+        self.insert(self.lines.len(), &format!("{gap}## {heading}\n"));
+        self.lines.len() - 1
+    }
+
+    fn replace(&mut self, from: usize, to: usize, text: &str) {
+        // A last line without an end stays without one.
+        let ends = self.lines[to].ends_with('\n');
+        let mut new = self.in_lines(text);
+        if let Some(last) = new.last_mut().filter(|_| !ends) {
+            *last = bare(last).to_owned();
+        }
+        self.lines.splice(from..=to, new);
+        (self.changed, self.blocks) = (true, None);
+    }
+
+    fn insert(&mut self, at: usize, text: &str) {
+        if at == self.lines.len()
+            && let Some(last) = self.lines.last_mut().filter(|last| !last.ends_with('\n'))
+        {
+            last.push_str(self.eol);
+        }
+        let new = self.in_lines(text);
+        self.lines.splice(at..at, new);
+        (self.changed, self.blocks) = (true, None);
+    }
+
+    fn in_lines(&self, text: &str) -> Vec<String> {
+        text.split_inclusive('\n').map(|line| line.replace('\n', self.eol)).collect()
+    }
+}
+
+/// Entries that replace those that are there, without those that a person has taken over.
+fn whole(lines: &[&str], entries: &[String], own: Option<&Block>, taken: &[Block], stray: Option<usize>) -> Wish {
+    let all = entries.join("\n");
+    let recorded = Some(block::short(&all));
+    let told = taken_lines(lines, taken, stray);
+    let left = entries.iter().filter(|entry| !told.contains(first(entry)));
+    let left: Vec<&str> = left.map(String::as_str).collect();
+    let is_news = own.is_some() || !taken.iter().any(|block| block.hash == block::hash(&all));
+    Wish { content: is_news.then(|| left.join("\n")), recorded }
+}
+
+/// Lines beside those that are there.
+fn added(lines: &[&str], new: &[Line], own: Option<&Block>) -> Wish {
+    let mut all: BTreeMap<String, Line> = BTreeMap::new();
+    let mut put = |line: Line| match all.get_mut(&line.text) {
+        Some(known) => known.join(&line.support),
+        None => drop(all.insert(line.text.clone(), line)),
+    };
+    let is_own = |at: usize| own.is_some_and(|own| (own.open..=own.close).contains(&at));
+    let (mine, theirs): (Vec<usize>, Vec<usize>) = (0..lines.len()).partition(|at| is_own(*at));
+    let read = |at: &usize| Line::parse(bare(lines[*at]));
+    mine.iter().skip(1).take(mine.len().saturating_sub(2)).map(read).for_each(&mut put);
+    let told: BTreeSet<String> = match new.is_empty() {
+        true => BTreeSet::new(),
+        false => {
+            theirs.iter().filter(|at| lines[**at].trim_start().starts_with("- ")).map(|at| read(at).text).collect()
+        }
+    };
+    new.iter().filter(|line| !told.contains(&line.text)).cloned().for_each(&mut put);
+    let content: Vec<String> = all.values().map(Line::written).collect();
+    let content = content.join("\n");
+    let recorded = (!content.is_empty()).then(|| block::short(&content));
+    Wish { recorded, content: Some(content) }
+}
+
+/// Entries in order of time, and those with headings of their own that are there.
+fn log(
+    lines: &[&str],
+    entries: &[(Timestamp, String)],
+    own: Option<&Block>,
+    taken: &[Block],
+    stray: Option<usize>,
+) -> Wish {
+    let wanted: Vec<String> = entries.iter().map(|(_, entry)| entry.trim_end().to_owned()).collect();
+    let recorded = Some(block::short(&wanted.join("\n")));
+    let told = taken_lines(lines, taken, stray);
+    let is_news = own.is_some() || !taken.iter().any(|block| block.hash == block::hash(&spaced(&wanted)));
+    let mut all: Vec<(Timestamp, String)> = entries.iter().zip(wanted).map(|((at, _), entry)| (*at, entry)).collect();
+    all.extend(own.map(|own| kept(&lines[own.open + 1..own.close])).unwrap_or_default());
+    let mut seen = BTreeSet::new();
+    all.retain(|(_, entry)| {
+        let is_first = !entry.starts_with(OWN_HEADING) || seen.insert(first(entry).to_owned());
+        is_first && !told.contains(first(entry))
+    });
+    all.sort_by_key(|(at, _)| *at);
+    let all: Vec<String> = all.into_iter().map(|(_, entry)| entry).collect();
+    Wish { content: is_news.then(|| spaced(&all)), recorded }
+}
+
+/// Entries with headings of their own, with the time that stands there.
+fn kept(lines: &[&str]) -> Vec<(Timestamp, String)> {
+    let mut kept: Vec<(Timestamp, String)> = Vec::new();
+    let mut open = false;
+    for line in lines.iter().map(|line| bare(line)) {
+        if let Some(rest) = line.strip_prefix(OWN_HEADING) {
+            let at = rest.split(' ').next().and_then(Timestamp::parse).unwrap_or_default();
+            kept.push((at, line.to_owned()));
+            open = true;
+        } else if line.starts_with("- ") {
+            open = false;
+        } else if let Some((_, entry)) = kept.last_mut().filter(|_| open) {
+            entry.push('\n');
+            entry.push_str(line);
+        }
+    }
+    kept.into_iter().map(|(at, entry)| (at, entry.trim_end().to_owned())).collect()
+}
+
+/// Entries one after the other, those of several lines with space around them.
+fn spaced(entries: &[String]) -> String {
+    let mut out = String::new();
+    let mut before_is_long = false;
+    for entry in entries {
+        let is_long = entry.contains('\n');
+        if !out.is_empty() {
+            out.push_str(if is_long || before_is_long { "\n\n" } else { "\n" });
+        }
+        out.push_str(entry);
+        before_is_long = is_long;
+    }
+    out
+}
+
+fn first(entry: &str) -> &str {
+    entry.split('\n').next().unwrap_or_default().trim()
+}
+
+/// What stands in blocks that a person has taken over, and behind markers without a counterpart, line by line.
+fn taken_lines<'a>(lines: &[&'a str], taken: &[Block], stray: Option<usize>) -> BTreeSet<&'a str> {
+    let mut told: BTreeSet<&str> = BTreeSet::new();
+    for block in taken {
+        told.extend(lines[block.open + 1..block.close].iter().map(|line| line.trim()));
+    }
+    if let Some(at) = stray {
+        let start = headings(lines).into_iter().rev().find(|(line, level)| *line < at && *level <= 2);
+        let end = section_end(lines, at);
+        let own = Blocks::of(lines);
+        let free = (start.map_or(at, |(line, _)| line)..end).filter(|line| !own.hold(*line));
+        told.extend(free.map(|line| lines[line].trim()));
+    }
+    told.remove("");
+    told
+}
+
+/// Whether a person has given the note a title of their own.
+fn has_title(lines: &[&str], blocks: &Blocks) -> bool {
+    headings(lines).iter().any(|(at, level)| *level == 1 && !blocks.hold(*at))
+}
+
+/// Where the section of a heading ends: at the next one of its level or above.
+fn section_end(lines: &[&str], from: usize) -> usize {
+    let next = headings(lines).into_iter().find(|(at, level)| *at > from && *level <= 2);
+    next.map_or(lines.len(), |(at, _)| at)
+}
+
+/// Headings outside of blocks and fences: their lines and levels.
+fn headings(lines: &[&str]) -> Vec<(usize, usize)> {
+    let blocks = Blocks::of(lines);
+    let mut within: Vec<bool> = vec![false; lines.len()];
+    for block in &blocks.found {
+        within[block.open..=block.close].fill(true);
+    }
+    let mut fence: Option<&str> = None;
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let text = bare(line);
+        let start = text.trim_start_matches(' ');
+        let indent = text.len() - start.len();
+        let marks = ["```", "~~~"].into_iter().find(|mark| indent < 4 && start.starts_with(mark));
+        match (fence, marks) {
+            _ if within[at] => {}
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            (None, None) => {
+                let level = start.bytes().take_while(|b| *b == b'#').count();
+                if indent < 4 && (1..=6).contains(&level) && start[level..].starts_with([' ', '\t']) {
+                    found.push((at, level));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}

@@ -1,0 +1,78 @@
+//! Pages to begin with: one for each project, and one that leads to them.
+
+use super::layout::{Layout, Place};
+use super::note::{Body, Field, Line, Note, Section, Wanted, When};
+use super::session::tags;
+use super::{Day, Told, header, markdown};
+
+/// Longest path of a project, in characters.
+const PATH_CHARS: usize = 400;
+
+/// The pages that lead to a session and what it wrote; `path` is its project's directory.
+pub fn wanted(told: &Told, path: Option<&str>, layout: &Layout, today: Day) -> Vec<Wanted> {
+    let project = &told.about.project;
+    let own = Place::Project(project.clone());
+    let session = Place::Session(project.clone(), told.about.note.clone());
+    let sessions = vec![Line::alone(format!("- {}: {}", told.day(), layout.link(&session, "")))];
+    let entities = told.entities.iter().map(|entity| {
+        let place = Place::Entity(project.clone(), entity.file.clone());
+        Line::alone(format!("- {}", layout.link(&place, &entity.name)))
+    });
+    let mut header = header_of("project", project, told.day(), today);
+    header.push(Field::text("project", project.clone(), When::Once));
+    header.extend(path.map(|path| Field::text("path", markdown::property(path, PATH_CHARS), When::Once)));
+    let page = Note {
+        header,
+        sections: vec![
+            title(project),
+            added("sessions", "Sessions", sessions),
+            added("entities", "Entities", entities.collect()),
+            added("topics", "Topics", Vec::new()),
+        ],
+    };
+    let lead = Line::alone(format!("- {}", layout.link(&own, project)));
+    let all = Note {
+        header: header_of("start", "all", told.day(), today),
+        sections: vec![
+            title("Start"),
+            added("projects", "Projects", vec![lead]),
+            added("about", "About The User", Vec::new()),
+        ],
+    };
+    vec![Wanted { path: layout.path(&own), note: page }, Wanted { path: layout.path(&Place::Start), note: all }]
+}
+
+/// The lines by which start pages lead to a topic of a project, and to the preferences.
+pub(super) fn leading_to(place: &Place, shown: &str, layout: &Layout, today: Day) -> Option<Wanted> {
+    let line = Line::alone(format!("- {}", layout.link(place, shown)));
+    let (path, section) = match place {
+        Place::Topic(project, _) => (Place::Project(project.clone()), added("topics", "Topics", vec![line])),
+        Place::Preferences => (Place::Start, added("about", "About The User", vec![line])),
+        _ => return None,
+    };
+    let header = vec![Field::text("updated", today.to_string(), When::Touched)];
+    Some(Wanted { path: layout.path(&path), note: Note { header, sections: vec![section] } })
+}
+
+/// The directory of the project that a page is of, by its frontmatter.
+pub fn project_path(text: &str) -> Option<String> {
+    let fields = header::texts(text);
+    (fields.get("type").map(String::as_str) == Some("project")).then(|| fields.get("path").cloned()).flatten()
+}
+
+fn header_of(kind: &'static str, name: &str, created: Day, today: Day) -> Vec<Field> {
+    vec![
+        Field::text("type", kind, When::Once),
+        Field::text("created", created.to_string(), When::Once),
+        Field::text("updated", today.to_string(), When::Touched),
+        Field::list("tags", tags(kind, name), When::Once),
+    ]
+}
+
+fn title(name: &str) -> Section {
+    Section { key: "title", heading: "", body: Body::Sole(vec![format!("# {}", markdown::line(name, 160))]) }
+}
+
+fn added(key: &'static str, heading: &'static str, lines: Vec<Line>) -> Section {
+    Section { key, heading, body: Body::Added(lines) }
+}

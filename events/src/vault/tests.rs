@@ -1,0 +1,9 @@
+//! Notes as they are written, merged, compacted and forgotten.
+
+mod compaction;
+mod edits;
+mod forget;
+mod merge;
+mod sample;
+mod verify;
+mod words;

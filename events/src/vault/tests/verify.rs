@@ -1,0 +1,66 @@
+//! What is found wrong with notes.
+
+use super::sample::{day, layout, told, wanted};
+use crate::vault::verify::{Known, links};
+use crate::vault::{Place, knowledge, merge, start};
+
+fn found(paths: &[&str], path: &str, text: &str) -> Vec<String> {
+    let known = Known::of(paths.iter().copied(), "claude");
+    let all = known.findings().iter().cloned().chain(known.check(path, text));
+    all.map(|finding| format!("{}:{}: {}", finding.path, finding.line, finding.what)).collect()
+}
+
+#[test]
+fn what_baton_writes_is_sound() {
+    let (told, today) = (told(), day("2026-03-14"));
+    let mut all = knowledge::mentioned(&told, &layout(), today);
+    all.push(wanted(&told));
+    all.extend(start::wanted(&told, None, &layout(), today));
+    let paths: Vec<&str> = all.iter().map(|wanted| wanted.path.as_str()).collect();
+    for wanted in &all {
+        assert_eq!(found(&paths, &wanted.path, &merge(None, &wanted.note).text), Vec::<String>::new());
+        assert_eq!(layout().place(&wanted.path).map(|place| layout().path(&place)).as_ref(), Some(&wanted.path));
+    }
+    assert_eq!(layout().place("other/Start.md"), None);
+    assert_eq!(layout().place("claude/Start.md"), Some(Place::Start));
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line() {
+    let block = |text: &str| merge(None, &wanted(&told()).note).text.replace("- deploy it\n", text);
+    for (path, text, expected) in [
+        ("claude/a.md", "---\nkey\n---\n".to_owned(), "claude/a.md:2: this line of the frontmatter"),
+        ("claude/a.md", "---\na: 1\nb:\n  - x\na: 2\n---\n".to_owned(), "claude/a.md:5: the key a stands there twice"),
+        ("claude/a.md", "---\na: 1\nb: \"open\n---\n".to_owned(), "claude/a.md:3: the value of the key b is no YAML"),
+        ("claude/a.md", "---\na: b: c\n---\n".to_owned(), "claude/a.md:2: the value of the key a is no YAML"),
+        ("claude/a.md", "---\na: [b\n---\n".to_owned(), "claude/a.md:2: the value of the key a is no YAML"),
+        ("claude/a.md", "\n<!-- /baton:open -->\n".to_owned(), "claude/a.md:2: a marker of the block open"),
+        ("claude/con.md", String::new(), "claude/con.md:0: the name \"con.md\" is not safe"),
+    ] {
+        let found = found(&[path], path, &text);
+        assert!(found.iter().any(|finding| finding.starts_with(expected)), "{expected}: {found:?}");
+    }
+    let sound = "---\na: 'x'\nb: [c, d]\ne: |\n  f: g\nh:\n  i: j\nk: https://x.y # z\nl: \"m\" # n\n---\n";
+    assert_eq!(found(&["claude/a.md"], "claude/a.md", sound), Vec::<String>::new());
+    // Links are looked at where Baton wrote them, and nowhere else.
+    let text = block("- deploy it\n");
+    let missing = found(&["claude/a.md"], "claude/a.md", &(text + "\n[[not yet written]]\n"));
+    assert_eq!(missing.len(), 3, "{missing:?}");
+    assert!(missing.iter().all(|finding| finding.contains("src-auth.rs\" leads nowhere")), "{missing:?}");
+    let collide = found(&["claude/Auth.md", "claude/auth.md"], "claude/a.md", "");
+    assert_eq!(collide, ["claude/auth.md:0: on some systems it is the same file as \"claude/Auth.md\""]);
+}
+
+#[test]
+fn a_link_is_no_link_in_code_or_behind_a_backslash() {
+    for (line, expected) in [
+        ("- [[a]] and [[b/c|d]]", vec!["a", "b/c"]),
+        ("`[[a]]` [[b]]", vec!["b"]),
+        ("\\[\\[a\\]\\]", vec![]),
+        ("\\[[a]]", vec![]),
+        ("[[a", vec![]),
+        ("[[]]", vec![]),
+    ] {
+        assert_eq!(links(line).collect::<Vec<_>>(), expected, "{line}");
+    }
+}

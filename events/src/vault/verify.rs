@@ -1,0 +1,129 @@
+//! Whether a set of notes is sound: frontmatter that can be read, markers in pairs, links that lead somewhere, safe names.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::block::{Blocks, bare};
+use super::header::{Document, Head};
+use super::name;
+
+/// Something that is wrong with a note.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// The note, below the vault.
+    pub path: String,
+    /// The line, from 1; 0 for the file itself.
+    pub line: usize,
+    /// What is wrong, in a sentence.
+    pub what: String,
+}
+
+/// Every note of a vault by what links may call it.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    targets: BTreeSet<String>,
+    findings: Vec<Finding>,
+}
+
+impl Known {
+    /// All files of a vault, below it and with `/`; those below `root` are looked at for their names.
+    pub fn of<'a>(paths: impl IntoIterator<Item = &'a str>, root: &str) -> Self {
+        let mut known = Self::default();
+        let mut keys: BTreeMap<String, String> = BTreeMap::new();
+        for path in paths {
+            let target = path.strip_suffix(".md").unwrap_or(path).to_lowercase();
+            known.targets.extend(target.rsplit('/').next().map(str::to_owned));
+            known.targets.insert(target);
+            let below = match root {
+                "" => Some(path),
+                root => path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')),
+            };
+            let Some(below) = below else { continue };
+            let mut say = |what: String| known.findings.push(Finding { path: path.to_owned(), line: 0, what });
+            for part in below.split('/').filter(|part| !name::is_safe(part)) {
+                say(format!("the name {part:?} is not safe on every system"));
+            }
+            let key = below.split('/').map(name::key).collect::<Vec<_>>().join("/");
+            if let Some(other) = keys.insert(key, path.to_owned()) {
+                say(format!("on some systems it is the same file as {other:?}"));
+            }
+        }
+        known
+    }
+
+    /// What is wrong with names.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Whether a link leads somewhere.
+    pub fn leads(&self, target: &str) -> bool {
+        let target = target.split('#').next().unwrap_or_default().trim().trim_start_matches('/');
+        let target = target.strip_suffix(".md").unwrap_or(target);
+        self.targets.contains(&target.to_lowercase())
+    }
+
+    /// What is wrong with one note. Links are looked at in what Baton wrote: a person may link to what is still to be written.
+    pub fn check(&self, path: &str, text: &str) -> Vec<Finding> {
+        let document = Document::of(text);
+        let head_lines = document.head_text().lines().count();
+        let mut findings = Vec::new();
+        let mut say = |line: usize, what: String| findings.push(Finding { path: path.to_owned(), line, what });
+        match &document.head {
+            Head::Odd(_, line) => say(*line, "this line of the frontmatter is no YAML that can be read".to_owned()),
+            Head::None => {}
+            Head::Read { entries, .. } => {
+                let (mut line, mut seen) = (2, BTreeSet::new());
+                for entry in entries {
+                    if !entry.key.is_empty() && !seen.insert(entry.key) {
+                        say(line, format!("the key {} stands there twice", entry.key));
+                    }
+                    if entry.is_broken() {
+                        say(line, format!("the value of the key {} is no YAML", entry.key));
+                    }
+                    line += entry.lines.len();
+                }
+            }
+        }
+        let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
+        let blocks = Blocks::of(&lines);
+        for (at, key) in &blocks.stray {
+            say(head_lines + at + 1, format!("a marker of the block {key} has no counterpart"));
+        }
+        for block in blocks.found.iter().filter(|block| block.is_intact) {
+            for (at, line) in lines.iter().enumerate().take(block.close).skip(block.open + 1) {
+                for target in links(bare(line)).filter(|target| !self.leads(target)) {
+                    say(head_lines + at + 1, format!("the link to {target:?} leads nowhere"));
+                }
+            }
+        }
+        findings.sort();
+        findings
+    }
+}
+
+/// What the wikilinks of a line name; those in code and those that are escaped are none.
+pub fn links(line: &str) -> impl Iterator<Item = &str> {
+    let code: Vec<(usize, usize)> = spans(line);
+    line.match_indices("[[").filter_map(move |(at, _)| {
+        let in_code = code.iter().any(|(from, to)| (*from..*to).contains(&at));
+        if in_code || line[..at].ends_with('\\') {
+            return None;
+        }
+        let rest = &line[at + 2..];
+        let link = &rest[..rest.find("]]")?];
+        link.split('|').next().filter(|target| !target.is_empty())
+    })
+}
+
+/// Where code between backticks stands.
+fn spans(line: &str) -> Vec<(usize, usize)> {
+    let mut spans = Vec::new();
+    let mut open: Option<usize> = None;
+    for (at, _) in line.match_indices('`').filter(|(at, _)| !line[..*at].ends_with('\\')) {
+        match open.take() {
+            Some(from) => spans.push((from, at)),
+            None => open = Some(at),
+        }
+    }
+    spans
+}
