@@ -6,8 +6,10 @@ mod blame;
 mod close;
 mod completions;
 mod config;
+mod costs;
 mod daemon;
 mod doctor;
+mod enrich;
 mod explain;
 mod failure;
 mod fix;
@@ -37,6 +39,7 @@ mod sync;
 mod timeline;
 mod unindexed;
 mod uninstall;
+mod vault;
 mod worded;
 
 use std::ffi::OsString;
@@ -109,10 +112,16 @@ enum Command {
     How(how::Typed),
     /// Show what is done again and again, what mostly fails, what is retried
     Patterns(patterns::Typed),
+    /// Look after the notes for people that sessions become
+    Vault(vault::Typed),
     /// Forget sessions: delete what is stored of them, and never read them again
     Forget(forget::Typed),
     /// Make what is stored anew, by today's filter and rules of redaction
     Reindex(reindex::Typed),
+    /// Have a model make more of what is stored of sessions, now
+    Enrich(enrich::Typed),
+    /// Show what calls of models have cost, by day, session, project or model
+    Costs(costs::Typed),
     /// Tell why a session is as it is: each signal with its effect, and what comes next
     Explain(explain::Typed),
     /// Run an exported log again, event by event
@@ -271,8 +280,11 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Sessions(typed) => sessions::run(&environment, &typed),
         Command::Unindexed(typed) => unindexed::run(&environment, &typed),
         Command::Sync(typed) => sync::run(&environment, &typed),
+        Command::Vault(typed) => vault::run(&environment, &typed),
         Command::Forget(typed) => forget::run(&environment, &typed),
         Command::Reindex(typed) => reindex::run(&environment, &typed),
+        Command::Enrich(typed) => enrich::run(&environment, &typed),
+        Command::Costs(typed) => costs::run(&environment, &typed),
         Command::Status(typed) => status::run(&environment, &typed),
         Command::Log(typed) => log::run(&environment, &typed),
         Command::HookStats(typed) => hook_stats::run(&environment, &typed),

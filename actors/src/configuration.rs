@@ -13,6 +13,7 @@ mod import;
 mod key;
 mod meaning;
 mod parse;
+mod vault;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -246,11 +247,19 @@ impl Configuration {
         }
     }
 
+    /// Reads a text, also for what only this home can tell of it.
+    fn parse(&self, text: &str) -> Parsed {
+        let mut parsed = parse::parse(text, &self.lookup);
+        let refused = vault::refused(&parsed, self.place.path.parent(), &self.own.directories);
+        parsed.mistakes.extend(refused);
+        parsed
+    }
+
     fn write(&self, held: &mut Held, text: &str) -> Result<(), WriteError> {
         if text.len() as u64 > file::BYTES_MAX {
             return Err(WriteError::Refused("it would be larger than a configuration may be".to_owned()));
         }
-        if let Some(mistake) = parse::parse(text, &self.lookup).mistakes.into_iter().next() {
+        if let Some(mistake) = self.parse(text).mistakes.into_iter().next() {
             return Err(WriteError::Refused(mistake.what));
         }
         self.place.write(text)?;
@@ -261,7 +270,7 @@ impl Configuration {
     /// The last good text, if it is one.
     fn good_copy(&self) -> Option<(String, Parsed)> {
         let Found::Text(text) = self.place.read_copy() else { return None };
-        let parsed = parse::parse(&text, &self.lookup);
+        let parsed = self.parse(&text);
         parsed.mistakes.is_empty().then_some((text, parsed))
     }
 
@@ -290,7 +299,7 @@ impl Configuration {
         // Stamped before it is read: what comes in between is found by the next look.
         held.stamp = self.place.stamp();
         let (parsed, text) = match self.place.read() {
-            Found::Text(text) => (parse::parse(&text, &self.lookup), Some(text)),
+            Found::Text(text) => (self.parse(&text), Some(text)),
             Found::Nothing if self.place.read_copy() != Found::Nothing => {
                 let what = "it is gone, and what it said goes on holding; put it back, or delete config.last-good.json too \
                             to have the defaults; a switch that is set writes it anew";

@@ -8,7 +8,7 @@ mod account;
 mod answers;
 mod calls;
 mod connection;
-mod conversation;
+pub(crate) mod conversation;
 mod digests;
 mod family;
 mod glance;
@@ -21,7 +21,7 @@ mod memo;
 mod narrowing;
 mod page;
 mod rate;
-mod resolve;
+pub(crate) mod resolve;
 mod shown;
 mod socket;
 mod titles;
@@ -43,6 +43,7 @@ use crate::clock::Clock;
 use crate::configuration::Configuration;
 use crate::current::Current;
 use crate::embedding::Embedder;
+use crate::enricher::Enricher;
 use crate::hooks::Hooks;
 use crate::indexer;
 use crate::journal::Journal;
@@ -58,6 +59,7 @@ use crate::storage::{Measured, Scale};
 use crate::supervisor::{self, Degraded, Progress};
 use crate::table::TableReader;
 use crate::trouble::Trouble;
+use crate::vault::Scribe;
 use crate::watcher;
 
 use guests::Guests;
@@ -102,6 +104,8 @@ pub struct Services {
     pub indexer: indexer::Handle,
     /// Makes vectors, where that is configured.
     pub embedder: Arc<Embedder>,
+    /// Has a model make more of episodes, where that is configured.
+    pub enricher: Arc<Enricher>,
     /// Where the configuration had this daemon listen when it was started, if not in its home.
     pub socket_path: Option<PathBuf>,
     /// What hooks say.
@@ -128,6 +132,8 @@ pub struct Services {
     pub digests: Arc<Digests>,
     /// What is ready to be handed over.
     pub handoffs: Arc<handoff::Handoffs>,
+    /// Writes notes for people.
+    pub scribe: Arc<Scribe>,
     /// Set to `true` to stop the daemon.
     pub stop: watch::Sender<bool>,
 }

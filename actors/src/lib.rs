@@ -10,6 +10,7 @@ pub mod configuration;
 pub mod current;
 pub mod durable;
 pub mod embedding;
+pub mod enricher;
 pub mod export;
 pub mod files;
 pub mod footprint;
@@ -44,6 +45,7 @@ pub mod table;
 mod tombstones;
 pub mod trouble;
 pub mod upkeep;
+pub mod vault;
 pub mod verify;
 pub mod watcher;
 

@@ -42,6 +42,10 @@ pub struct Settings {
     pub prices: Prices,
     /// What makes vectors of texts; `None`: nothing does, and nothing is connected to.
     pub embedding: Option<Embedding>,
+    /// The model that enriches episodes; `None`: none does, and nothing is connected to.
+    pub llm: Option<Llm>,
+    /// Notes for people.
+    pub vault: Vault,
     /// Which sessions came from another home.
     pub imported: Imported,
     /// The home, without links: what works in there is Baton's own doing, and no session.
@@ -57,6 +61,25 @@ pub struct Embedding {
     pub dimensions: Option<usize>,
 }
 
+/// A model that enriches episodes, and what that may cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Llm {
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// Most tokens of request and answer together.
+    pub context_tokens: u64,
+    /// Most tokens of an answer.
+    pub max_output_tokens: u64,
+    /// How long a call may take.
+    pub timeout: Duration,
+    /// Calls at once.
+    pub max_concurrency: usize,
+    /// Most US dollars for one session; `None`: no bound.
+    pub session_budget_usd: Option<f64>,
+    /// Most US dollars for one day; `None`: no bound.
+    pub daily_budget_usd: Option<f64>,
+}
+
 /// What is done with what hooks say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hooks {
@@ -66,6 +89,30 @@ pub struct Hooks {
     pub socket_path: Option<PathBuf>,
     /// How long a hook waits for its answer; `None`: as long as is usual for its event.
     pub timeout_ms: Option<u64>,
+}
+
+/// Notes for people, in an Obsidian vault or a folder like one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vault {
+    /// Whether any are written.
+    pub enabled: bool,
+    /// The vault; `None`: the home's own.
+    pub path: Option<PathBuf>,
+    /// The folder in it below which all notes lie.
+    pub root: String,
+    /// Lines from which a note is compacted.
+    pub compact_lines: u64,
+    /// Days after which it is.
+    pub compact_days: u64,
+    /// Projects that must have recalled an entity of another one until all share its note.
+    pub promote_recalls: u64,
+}
+
+impl Default for Vault {
+    fn default() -> Self {
+        let root = "claude".to_owned();
+        Self { enabled: false, path: None, root, compact_lines: 500, compact_days: 3, promote_recalls: 3 }
+    }
 }
 
 impl Default for Hooks {
@@ -86,6 +133,8 @@ impl Default for Settings {
             filtering: Show::default(),
             prices: Prices::default(),
             embedding: None,
+            llm: None,
+            vault: Vault::default(),
             imported: Imported::default(),
             home: None,
         }

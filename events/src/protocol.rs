@@ -5,6 +5,7 @@
 
 pub mod answer;
 mod coding;
+mod enrichment;
 mod forget;
 mod hook;
 mod memory;
@@ -12,11 +13,13 @@ mod recall;
 mod search;
 mod shown;
 pub mod tool;
+mod vault;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use coding::{BlameParams, FixParams, HowParams, PatternsParams};
+pub use enrichment::{CostsParams, EnrichParams};
 pub use forget::{ForgetParams, ReindexParams};
 pub use hook::{
     HandoffParams, HookParams, OWN_CHILD, PresenceParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX,
@@ -26,6 +29,7 @@ pub use memory::{AddMemoryParams, AddTripletParams, ClearGraphParams, EpisodeEnt
 pub use recall::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, TimelineParams};
 pub use search::SearchParams;
 pub use shown::{ExplainParams, MessagesParams, PassageParams, ShowParams};
+pub use vault::{VaultCompactParams, VaultReadParams, VaultSyncParams};
 
 /// Version of everything but `hello` and `stop`. Written here and nowhere else.
 pub const VERSION: u32 = 1;
@@ -64,6 +68,10 @@ pub mod method {
     pub const FORGET: &str = "forget";
     /// What is stored, made anew.
     pub const REINDEX: &str = "reindex";
+    /// Episodes, enriched by a model now.
+    pub const ENRICH: &str = "enrich";
+    /// What calls of models have cost.
+    pub const COSTS: &str = "costs";
     /// The configuration with the origin of each value.
     pub const CONFIG: &str = "config";
     /// Entities of the memory.
@@ -104,6 +112,16 @@ pub mod method {
     pub const BLAME: &str = "blame";
     /// What is done again and again.
     pub const PATTERNS: &str = "patterns";
+    /// How the notes for people are.
+    pub const VAULT_STATUS: &str = "vault/status";
+    /// Every end of a session, brought into its note now.
+    pub const VAULT_SYNC: &str = "vault/sync";
+    /// Notes that are over a threshold, compacted now or counted.
+    pub const VAULT_COMPACT: &str = "vault/compact";
+    /// Every note, read and checked.
+    pub const VAULT_VERIFY: &str = "vault/verify";
+    /// One note.
+    pub const VAULT_READ: &str = "vault/read";
     /// Calls a tool as MCP does.
     pub const TOOL: &str = "tools/call";
     /// Sent by the daemon while a call takes long; carries no id.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use baton_actors::llm::BaseUrl;
-use baton_events::protocol::answer::{HookStats, Status, Unindexed, Vectors};
+use baton_events::protocol::answer::{HookStats, Status, Unindexed, Vault, Vectors};
 use baton_events::protocol::method;
 
 use super::Finding;
@@ -43,6 +43,8 @@ pub(super) fn look(environment: &Environment) -> Vec<Finding> {
     findings.push(coverage(&status, on_disk, unindexed.ok().map(|unindexed| unindexed.count)));
     findings.push(log(&status));
     findings.push(vectors(&status.vectors));
+    findings.push(super::model::look(&status.enrichment));
+    findings.push(vault(status.vault.as_ref()));
     findings.extend(status.problems.iter().map(|problem| Finding::warn("problem", &problem.what, &problem.fix)));
     findings.extend(match client.call::<HookStats>(method::HOOK_STATS, &(), |_| {}) {
         Ok(stats) => signals(&stats),
@@ -129,6 +131,23 @@ fn vectors(vectors: &Vectors) -> Finding {
             "if it asks for a key, name the variable that holds it in memory.embedding.api_key_env",
         ),
         _ => Finding::ok("vectors", what),
+    }
+}
+
+/// What keeps notes from being written is told with the other problems.
+fn vault(vault: Option<&Vault>) -> Finding {
+    let Some(vault) = vault.filter(|vault| vault.enabled) else {
+        return Finding::ok("vault", "off: no notes are written");
+    };
+    let what = format!("{}: {} notes in {}/{}", vault.state, vault.notes, vault.path, vault.root);
+    match (vault.left_alone.len(), vault.conflicts) {
+        (0, 0) => Finding::ok("vault", what),
+        (0, edited) => Finding::ok("vault", format!("{what}; {edited} blocks are people's")),
+        (left, _) => Finding::warn(
+            "vault",
+            format!("{what}; {left} files are left alone"),
+            "`baton vault status` names them and says why",
+        ),
     }
 }
 

@@ -18,6 +18,8 @@ pub(super) enum Takes {
     Variable,
     /// An absolute path, or one that begins with `~/`.
     File,
+    /// The name of a folder below another one.
+    Below,
     /// A list of directories.
     Directories,
     /// A list of globs.
@@ -33,8 +35,6 @@ pub(super) enum Takes {
 pub(super) enum Use {
     /// It does.
     Now,
-    /// It does in a later version.
-    Later,
     /// It does not, for this reason.
     Former(&'static str),
 }
@@ -54,10 +54,6 @@ const fn now(name: &'static str, takes: Takes, default: &'static str) -> Key {
     Key { name, takes, default, used: Use::Now }
 }
 
-const fn later(name: &'static str, takes: Takes, default: &'static str) -> Key {
-    Key { name, takes, default, used: Use::Later }
-}
-
 const fn former(name: &'static str, why: &'static str) -> Key {
     Key { name, takes: Takes::Anything, default: "null", used: Use::Former(why) }
 }
@@ -68,6 +64,17 @@ const fn whole(least: u64, most: u64, unit: &'static str) -> Takes {
 
 /// The object whose members are switches of projects.
 pub(super) const PROJECTS: &str = "session_tracking.projects";
+
+/// Keys that have a default and take `null` all the same: for the default, or for no bound where they are budgets.
+const NULLABLE: [&str; 7] = [
+    "llm.base_url",
+    "llm.model",
+    "llm.api_key_env",
+    "llm.timeout_ms",
+    "llm.max_concurrency",
+    "llm.session_budget_usd",
+    "llm.daily_budget_usd",
+];
 
 /// Longest name of a variable.
 pub(super) const VARIABLE_CHARS: usize = 64;
@@ -97,23 +104,24 @@ pub(super) const KEYS: &[Key] = &[
     now("memory.embedding.model", Takes::Text, "null"),
     now("memory.embedding.api_key_env", Takes::Variable, "null"),
     now("memory.embedding.dimensions", whole(1, 65_536, "dimensions"), "null"),
-    later("llm.enabled", Takes::Switch, "false"),
-    later("llm.base_url", Takes::Url, "null"),
-    later("llm.model", Takes::Text, "\"gpt-4.1-mini\""),
-    later("llm.api_key_env", Takes::Variable, "\"OPENAI_API_KEY\""),
-    later("llm.api_key_file", Takes::Text, "null"),
-    later("llm.max_output_tokens", whole(1, 1_000_000, "tokens"), "2000"),
-    later("llm.timeout_ms", whole(1, 3_600_000, "milliseconds"), "null"),
-    later("llm.max_concurrency", whole(1, 64, "calls"), "null"),
-    later("llm.session_budget_usd", Takes::Amount { most: 1e6, unit: "US dollars" }, "0.50"),
-    later("llm.daily_budget_usd", Takes::Amount { most: 1e6, unit: "US dollars" }, "5.00"),
+    now("llm.enabled", Takes::Switch, "false"),
+    now("llm.base_url", Takes::Url, "\"https://api.openai.com/v1\""),
+    now("llm.model", Takes::Text, "\"gpt-4.1-mini\""),
+    now("llm.api_key_env", Takes::Variable, "\"OPENAI_API_KEY\""),
+    now("llm.api_key_file", Takes::File, "null"),
+    now("llm.context_tokens", whole(4_000, 10_000_000, "tokens"), "128000"),
+    now("llm.max_output_tokens", whole(1, 1_000_000, "tokens"), "2000"),
+    now("llm.timeout_ms", whole(1, 3_600_000, "milliseconds"), "120000"),
+    now("llm.max_concurrency", whole(1, 64, "calls"), "2"),
+    now("llm.session_budget_usd", Takes::Amount { most: 1e6, unit: "US dollars" }, "0.50"),
+    now("llm.daily_budget_usd", Takes::Amount { most: 1e6, unit: "US dollars" }, "5.00"),
     now("llm.prices", Takes::Prices, "null"),
-    later("vault.enabled", Takes::Switch, "false"),
-    later("vault.path", Takes::Text, "null"),
-    later("vault.root", Takes::Text, "\"claude\""),
-    later("vault.compact_lines", whole(1, 1_000_000, "lines"), "500"),
-    later("vault.compact_days", whole(1, 36_600, "days"), "3"),
-    later("vault.promote_recalls", whole(1, 1_000_000, "recalls"), "3"),
+    now("vault.enabled", Takes::Switch, "false"),
+    now("vault.path", Takes::File, "null"),
+    now("vault.root", Takes::Below, "\"claude\""),
+    now("vault.compact_lines", whole(1, 1_000_000, "lines"), "500"),
+    now("vault.compact_days", whole(1, 36_600, "days"), "3"),
+    now("vault.promote_recalls", whole(1, 1_000_000, "recalls"), "3"),
     former("version", "not needed: there is one format, and new keys are only added"),
     former("mode", "not needed: transcripts are recognised by what they are"),
     former("incremental", "not needed: reading always goes on where it stood"),
@@ -154,9 +162,9 @@ impl Key {
         KEYS.iter().find(|key| key.name == name)
     }
 
-    /// Whether `null` says that it is not set.
+    /// Whether `null` says that it is not set. A budget that is not set is none.
     pub(super) fn nullable(&self) -> bool {
-        self.default == "null"
+        self.default == "null" || NULLABLE.contains(&self.name)
     }
 
     /// What it takes, in words.
@@ -172,6 +180,7 @@ impl Key {
                 format!("the name of an environment variable (letters, digits and _, at most {VARIABLE_CHARS})")
             }
             Takes::File => "an absolute path".to_owned(),
+            Takes::Below => "the name of a folder, as \"claude\" or \"notes/claude\"".to_owned(),
             Takes::Directories => "a list of absolute directories".to_owned(),
             Takes::Globs => "a list of paths or globs".to_owned(),
             Takes::Prices => "an object of prices by model".to_owned(),

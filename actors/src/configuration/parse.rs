@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::document::{Member, Node};
 use super::key::{self, Key, PROJECTS, Takes, Use};
+use super::vault;
 use crate::llm::BaseUrl;
 use crate::settings::pattern::Pattern;
 
@@ -164,9 +165,6 @@ impl Reader<'_> {
             },
             _ => value,
         };
-        if key.used == Use::Later {
-            self.warn(member.line(), format!("{} is not used yet by this version", key.name));
-        }
         self.parsed.values.insert(key.name, (value, member.line()));
     }
 
@@ -303,6 +301,7 @@ pub(super) fn check(key: &Key, node: &Node<'_>) -> Result<Value, String> {
             Takes::Whole { least, most, .. } => value.as_u64().is_some_and(|number| (least..=most).contains(&number)),
             Takes::Amount { most, .. } => value.as_f64().is_some_and(|number| (0.0..=most).contains(&number)),
             Takes::Text | Takes::File | Takes::Url => is_text(),
+            Takes::Below => value.as_str().is_some_and(vault::is_below),
             Takes::Variable => value.as_str().is_some_and(is_variable),
             Takes::Directories => texts(1),
             Takes::Globs => texts(0),

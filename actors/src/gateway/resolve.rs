@@ -300,7 +300,7 @@ pub(super) fn is_in_any(state: &State, groups: &[String]) -> bool {
 }
 
 /// Whether a session belongs to a project or group, or works in a directory of it.
-pub(super) fn is_in(state: &State, project: &str) -> bool {
+pub(crate) fn is_in(state: &State, project: &str) -> bool {
     let of_place = state
         .place
         .as_ref()

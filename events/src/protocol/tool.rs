@@ -11,6 +11,7 @@ mod selection;
 #[cfg(test)]
 mod tests;
 mod tracking;
+mod vault;
 
 pub use arguments::Arguments;
 pub use near::nearest;
@@ -92,6 +93,10 @@ pub enum Which {
     ClearGraph,
     /// Whether the memory is well.
     GetStatus,
+    /// How the notes for people are.
+    VaultStatus,
+    /// One of these notes.
+    VaultRead,
 }
 
 /// What calling a tool may change. None of them reaches beyond this machine.
@@ -202,7 +207,7 @@ const OF_PROJECT: &str = "Directory or name; without it your own.";
 const PROJECT: &str = "Directory or name.";
 
 /// The tools by family, in the order in which they are listed.
-const FAMILIES: [&[Tool]; 4] = [search::TOOLS, coding::TOOLS, graph::TOOLS, tracking::TOOLS];
+const FAMILIES: [&[Tool]; 5] = [search::TOOLS, coding::TOOLS, graph::TOOLS, tracking::TOOLS, vault::TOOLS];
 
 /// All tools, in the order in which they are listed.
 pub fn all() -> impl Iterator<Item = &'static Tool> + Clone {

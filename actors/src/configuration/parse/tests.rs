@@ -146,7 +146,7 @@ fn each_kind_of_mistake_is_told_with_its_line_and_what_is_allowed() {
             "line 2: llm.prices.\"m\".output must be a number of US dollars for a million tokens from 0 to 100000, not -2",
         ),
         ("{\"llm\":{\"prices\":{\"m\": {\"input\": \"3\", \"output\": 1}}}}", "not \"3\""),
-        ("{\"vault\":{\"path\":\"\"}}", "vault.path must be a text, or null, not \"\""),
+        ("{\"vault\":{\"path\":\"\"}}", "vault.path must be an absolute path, or null, not \"\""),
     ] {
         let found = mistakes(text);
         assert!(found.contains(told) && found.starts_with("config.json"), "{text:?}\n{found}\n{told}");
@@ -212,7 +212,6 @@ fn what_does_not_count_is_warned_about_with_what_does() {
         ),
         ("{\"version\": \"2.0\"}", "line 1: version is not used: not needed"),
         ("{\"projects\": {\"h__1\": {\"project_root\": \"/p\"}}}", "use session_tracking.projects.{path}.enabled"),
-        ("{\"llm\": {\"enabled\": false}}", "llm.enabled is not used yet by this version"),
         ("{\"hooks\": {\"hook_timeout\": 30000}}", "use hooks.timeout_ms"),
         (
             "{\"llm\": {\"prices\": {\"m\": {\"input\": 1, \"output\": 2, \"chace_read\": 3}}}}",

@@ -191,6 +191,9 @@ async fn carry_out(services: &Arc<Services>, targets: Vec<Target>, notes: Vec<Uu
         Ok(removed) => done.removed = removed,
         Err(problem) => done.problems.push(format!("{problem}; it is done by the next start, or call again")),
     }
+    if let Err(problem) = services.scribe.forget(services, &forgotten).await {
+        done.problems.push(problem);
+    }
     match wipe_aside(services, &forgotten).await {
         Ok(removed) => done.removed += removed,
         Err(problem) => done.problems.push(format!("what was put aside was not deleted: {problem}; call again")),

@@ -9,6 +9,7 @@ use baton_events::redact::redact;
 use super::Ended;
 use super::found::{Found, Wanted, found};
 use super::search::{Ready, ready};
+use super::vault::{Recalled, recalled};
 use crate::gateway::connection::Out;
 use crate::gateway::{Services, graph, lazy, resolve};
 use crate::memory::Searcher;
@@ -36,9 +37,11 @@ pub(in crate::gateway) async fn nodes(
         let message = format!("No relevant nodes found{unknown}");
         return Ok(answer::Nodes { message, nodes: Vec::new(), freshness, next_cursor: None });
     }
-    let wanted = Wanted { labels, ..Wanted::default() };
+    let (wanted, caller) = (Wanted { labels, ..Wanted::default() }, asked.caller.clone());
     let found = found(method::NODES, asked, wanted, services, out, Searcher::nodes, graph::node).await?;
     let Found { entries: nodes, freshness, next_cursor } = found;
+    let told = nodes.iter().filter_map(|node| node.uuid.parse().ok()).collect();
+    recalled(services, &caller, Recalled::Nodes(told));
     let message = if nodes.is_empty() { "No relevant nodes found" } else { "Nodes retrieved successfully" };
     Ok(answer::Nodes { message: format!("{message}{unknown}"), nodes, freshness, next_cursor })
 }

@@ -15,6 +15,7 @@ use baton_events::recall::{self, Asked, Entry, Kind, Later, Place, Sort, gathere
 use baton_events::record::{SessionId, Timestamp};
 
 use super::search::{Wanted, find, prepared};
+use super::vault::{Recalled, recalled};
 use super::{Ended, internal};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, resolve, shown};
@@ -66,7 +67,10 @@ pub(in crate::gateway) async fn recall(
         client: out.clone(),
     };
     let looked = tokio::task::spawn_blocking(move || looking.answer());
-    looked.await.map_err(|error| internal("looking broke", error))?
+    let told = looked.await.map_err(|error| internal("looking broke", error))??;
+    let sessions = told.entries.iter().map(|entry| entry.session_id.clone()).collect();
+    recalled(services, &asked.caller, Recalled::Words { words: asked.query, sessions });
+    Ok(told)
 }
 
 /// One question under way.
@@ -134,6 +138,7 @@ impl Looking {
     /// Everything that is known of it, and of that what answers.
     fn look(&self, asked: &Asked) -> Result<Answer, Ended> {
         let mut found = self.sessions(asked)?;
+        self.services.enricher.hit(found.sessions.iter().map(|session| session.id.clone()));
         let mut entries = std::mem::take(&mut found.notes_told);
         let mut later: BTreeMap<String, Later> = BTreeMap::new();
         for (rank, session) in (1..).zip(&found.sessions) {

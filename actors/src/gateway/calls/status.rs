@@ -10,7 +10,7 @@ use baton_events::protocol::{self, SPOOL_FILES_MAX, answer};
 use baton_events::redact::redact;
 use baton_events::session::Phase;
 
-use super::{Ended, reindex, vectors};
+use super::{Ended, enrichment, reindex, vectors};
 use crate::gateway::{Services, answers};
 use crate::limits;
 use crate::obstacle::Obstacle;
@@ -67,6 +67,8 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         what: format!("searches go by words alone: {what}"),
         fix: vectors.next_step.clone().unwrap_or_default(),
     }));
+    let enrichment = enrichment::enrichment(services).await;
+    problems.extend(enrichment::problems(&enrichment));
     problems.extend(services.roots.refused().into_iter().map(|refused| answer::Problem {
         what: format!("{}, named by {}, is not read: {}", refused.config_dir, refused.named_by, refused.why),
         fix: "if its transcripts are to be read, name its `projects` or `sessions` in session_tracking.watch_directories".to_owned(),
@@ -100,6 +102,19 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     let older = tokio::time::timeout(LOOK, older).await.ok().and_then(Result::ok).unwrap_or(0);
     let hooks = services.hooks.shown().await;
     problems.extend(of_hooks(services, &hooks));
+    let vault = services.scribe.told(services).await;
+    problems.extend(vault.problem.clone().map(|problem| answer::Problem {
+        what: format!("notes are not written: {}; {} sessions wait in vault-pending", problem.what, vault.pending),
+        fix: format!("{}; it is tried again by itself", problem.fix),
+    }));
+    problems.extend((vault.compaction_failed > 0).then(|| answer::Problem {
+        what: format!("{} notes could not be compacted", vault.compaction_failed),
+        fix: "`baton vault status` says why; it is tried again every day".to_owned(),
+    }));
+    problems.extend((vault.to_remove > 0).then(|| answer::Problem {
+        what: format!("notes of {} forgotten sessions could not be reached", vault.to_remove),
+        fix: "mount or put back the vault that they lie in; they are removed then".to_owned(),
+    }));
     let problems = bounded(problems);
     let storage = services.scale.weigh(&services.home, &services.measured(), limits::WEIGHING).await;
     let listed = roots(services, &overview).await;
@@ -142,6 +157,8 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
             documents,
         },
         vectors,
+        enrichment,
+        vault: Some(vault).filter(|vault| vault.enabled || vault.notes > 0),
         storage,
         hooks: answer::HookSummary {
             enabled: services.settings.now().hooks.enabled,

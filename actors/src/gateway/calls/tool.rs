@@ -12,14 +12,14 @@ use baton_events::protocol::{
     AddMemoryParams, AddTripletParams, BlameParams, Caller, ClearGraphParams, CloseParams, During,
     EpisodeEntitiesParams, EpisodesParams, ExplainParams, FactsParams, Failure, FixParams, HandoffParams, HowParams,
     NodesParams, PassageParams, PatternsParams, RecallParams, SyncParams, TimelineParams, ToolParams, TrackParams,
-    TrackingParams, UnindexedParams, UntrackParams, UuidParams, answer, code,
+    TrackingParams, UnindexedParams, UntrackParams, UuidParams, VaultReadParams, answer, code,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
     Ended, blame, close, deleting, edges, episodes, explain, facts, fix, handoff, how, internal, memory, nodes,
-    passage, patterns, recall, sync, timeline, track, tracking, unindexed,
+    passage, patterns, recall, sync, timeline, track, tracking, unindexed, vault,
 };
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, answers, resolve};
@@ -93,6 +93,11 @@ impl Call<'_> {
             Which::DeleteEpisode => self.delete_episode().await,
             Which::ClearGraph => self.clear_graph().await,
             Which::GetStatus => told(&memory::status(self.services), true),
+            Which::VaultStatus => told(&vault::status(self.services).await, true),
+            Which::VaultRead => {
+                let asked = VaultReadParams { path: self.arguments.text("path").unwrap_or_default() };
+                quoted(&vault::read(asked, self.services).await?)
+            }
         }
     }
 

@@ -37,7 +37,9 @@ fn the_tools_are_those_of_the_contract() {
         session_tracking_status get_session_tracking_status | session_id\n\
         track_session | session_id group_id force=false\n\
         stop_tracking_session | session_id!\n\
-        explain | session_id";
+        explain | session_id\n\
+        vault_status | \n\
+        vault_read | path!";
     let shown = |argument: &Argument| {
         let name = std::iter::once(&argument.name).chain(argument.aliases).copied().collect::<Vec<_>>().join("/");
         match argument.kind {

@@ -1,0 +1,154 @@
+//! Where notes may lie: in a folder of their own, not among what agents write, nor among Baton's own files.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::parse::{Parsed, Remark};
+use crate::settings::Vault;
+
+/// Longest path of the folder below the vault: the names of notes come behind it.
+const BELOW_BYTES: usize = 120;
+/// What a name of a folder must not have where a note is to be linked to, or on some system.
+const UNFIT: &str = "\\:*?\"<>|#^[]";
+/// Where the home's own vault is, below it.
+const OWN: &str = "vault";
+
+/// Whether a text names a folder below another one, on every system.
+pub(super) fn is_below(text: &str) -> bool {
+    let is_name = |name: &str| {
+        let fits = |c: char| !c.is_control() && !UNFIT.contains(c);
+        !name.is_empty() && name.chars().all(fits) && !name.starts_with(['.', ' ']) && !name.ends_with(['.', ' '])
+    };
+    text.len() <= BELOW_BYTES && text.split('/').all(is_name)
+}
+
+/// Why notes must not lie where a text wants them. What a home or an agent has of its own would be taken for notes, or notes
+/// for theirs.
+pub(super) fn refused(parsed: &Parsed, home: Option<&Path>, watched: &[PathBuf]) -> Option<Remark> {
+    let (path, line) = parsed.values.get("vault.path")?;
+    let path = Path::new(path.as_str()?);
+    let root = parsed.values.get("vault.root").and_then(|(root, _)| root.as_str());
+    let usual = Vault::default().root;
+    let vault = resolved(path);
+    let notes = vault.join(root.unwrap_or(&usual));
+    let refused = |why: String| Some(Remark { line: Some(*line), what: format!("vault.path: {why}") });
+    if let Some(home) = home.map(resolved) {
+        if notes.starts_with(&home) && !notes.starts_with(home.join(OWN)) {
+            return refused(format!(
+                "it lies in BATON_HOME, which has other files there; leave it out to have {}, or name a folder elsewhere",
+                home.join(OWN).display()
+            ));
+        }
+        if home.starts_with(&notes) {
+            return refused("BATON_HOME lies among its notes; name another folder".to_owned());
+        }
+    }
+    let configured = parsed.values.get("session_tracking.watch_directories").and_then(|(paths, _)| paths.as_array());
+    let watched: Vec<PathBuf> = match configured {
+        Some(paths) => paths.iter().filter_map(|path| Some(PathBuf::from(path.as_str()?))).collect(),
+        None => watched.to_vec(),
+    };
+    let meets = |watched: &PathBuf| {
+        let watched = resolved(watched);
+        notes.starts_with(&watched) || watched.starts_with(&notes)
+    };
+    match watched.iter().find(|watched| meets(watched)) {
+        Some(watched) => {
+            refused(format!("it lies where transcripts are read ({}); name a folder elsewhere", watched.display()))
+        }
+        None => None,
+    }
+}
+
+/// A path without links and `..`, as far as it is there.
+fn resolved(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    for known in plain.ancestors() {
+        if let (Ok(real), Ok(rest)) = (std::fs::canonicalize(known), plain.strip_prefix(known)) {
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_folder_for_notes_is_a_name_on_every_system() {
+        for (text, fits) in [
+            ("claude", true),
+            ("notes/claude", true),
+            ("Notizen für später", true),
+            ("", false),
+            ("/claude", false),
+            ("claude/", false),
+            ("../claude", false),
+            ("a/../b", false),
+            (".obsidian", false),
+            ("a/.git", false),
+            ("c:", false),
+            ("a\\b", false),
+            ("a#b", false),
+            ("name.", false),
+            ("name ", false),
+            ("a\nb", false),
+            (&"x".repeat(121), false),
+        ] {
+            assert_eq!(is_below(text), fits, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn notes_lie_neither_among_transcripts_nor_among_our_own_files() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |name: &str| temp.path().join(name);
+        for folder in ["home/log", "home/vault", "agent/projects", "mine"] {
+            std::fs::create_dir_all(at(folder)).unwrap();
+        }
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(at("home/log"), at("link")).unwrap();
+        let look = |path: &str, root: Option<&str>, watched: Option<&str>| {
+            let mut parsed = Parsed::default();
+            parsed.values.insert("vault.path", (json!(at(path)), 3));
+            if let Some(root) = root {
+                parsed.values.insert("vault.root", (json!(root), 4));
+            }
+            if let Some(watched) = watched {
+                parsed.values.insert("session_tracking.watch_directories", (json!([at(watched)]), 5));
+            }
+            refused(&parsed, Some(&at("home")), &[at("agent/projects")]).map(|remark| remark.to_string())
+        };
+        for (path, root, watched, why) in [
+            ("mine", None, None, ""),
+            ("missing", None, None, ""),
+            ("home/vault", None, None, ""),
+            ("home", Some("vault"), None, ""),
+            ("home", None, None, "in BATON_HOME"),
+            ("home/log", None, None, "in BATON_HOME"),
+            ("mine/../home/log", None, None, "in BATON_HOME"),
+            ("", Some("home"), None, "in BATON_HOME"),
+            ("agent", None, None, ""),
+            ("agent", Some("projects"), None, "transcripts are read"),
+            ("agent/projects/deep/below", None, None, "transcripts are read"),
+            ("", Some("agent"), None, "transcripts are read"),
+            ("mine", None, Some("mine/claude/logs"), "transcripts are read"),
+            ("agent/projects", None, Some("mine"), ""),
+        ] {
+            let told = look(path, root, watched).unwrap_or_default();
+            assert!(told.contains(why) && told.is_empty() == why.is_empty(), "{path} {root:?}: {told:?}");
+        }
+        if cfg!(unix) {
+            assert!(look("link", None, None).unwrap().contains("in BATON_HOME"), "a link does not hide it");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Notes for people: how they are, brought up to date, compacted, checked, read; and what was recalled elsewhere than where
+//! it belongs.
+
+use std::sync::Arc;
+
+use baton_events::graph::Label;
+use baton_events::protocol::{Caller, Failure, VaultCompactParams, VaultReadParams, VaultSyncParams, answer, code};
+use baton_events::record::SessionId;
+use uuid::Uuid;
+
+use super::Ended;
+use super::looking::told;
+use crate::gateway::connection::{Out, failure};
+use crate::gateway::{Services, graph, resolve};
+use crate::memory::{GraphQuery, Sieve};
+use crate::vault::{Asked, Progress, Unread};
+
+pub(in crate::gateway) async fn status(services: &Arc<Services>) -> answer::Vault {
+    services.scribe.told(services).await
+}
+
+fn off() -> Failure {
+    failure(code::INVALID_PARAMS, "notes are off: set vault.enabled to true in config.json (`baton config` shows it)")
+}
+
+fn check(services: &Services) -> Result<(), Failure> {
+    if services.settings.now().vault.enabled { Ok(()) } else { Err(off()) }
+}
+
+pub(in crate::gateway) async fn sync(
+    asked: VaultSyncParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::VaultSync, Ended> {
+    check(services)?;
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let project = asked.project.map(|name| resolve::project(&table, &settings, &name)).transpose()?;
+    let progress = Arc::new(Progress::default());
+    let asked = Asked { by_somebody: true, project, progress: progress.clone() };
+    // On its own: whoever goes away does not stop it half-way.
+    let working = services.clone();
+    let syncing = tokio::spawn(async move { working.scribe.sync(&working, &asked).await });
+    let synced = told(services, out, "writing notes", || progress.now(), syncing).await?;
+    Ok(synced.map_err(|error| super::internal("writing notes broke", error))?)
+}
+
+pub(in crate::gateway) async fn compact(
+    asked: VaultCompactParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::VaultCompact, Ended> {
+    check(services)?;
+    let session = match &asked.session {
+        Some(text) => Some(resolve::session(services, text).await?),
+        None => None,
+    };
+    let progress = Progress::default();
+    let work = services.scribe.compact(services, session, asked.dry_run, &progress);
+    told(services, out, "compacting notes", || progress.now(), work).await
+}
+
+pub(in crate::gateway) async fn verify(services: &Arc<Services>, out: &Out) -> Result<answer::VaultVerify, Ended> {
+    let progress = Arc::new(Progress::default());
+    let work = services.scribe.verify(services, progress.clone());
+    let verified = told(services, out, "reading notes", || progress.now(), work).await?;
+    Ok(verified.map_err(|unread| failure(code::NOT_FOUND, unread.to_string()))?)
+}
+
+pub(in crate::gateway) async fn read(
+    asked: VaultReadParams,
+    services: &Arc<Services>,
+) -> Result<answer::VaultRead, Ended> {
+    let read = services.scribe.read(services, &asked.path).await;
+    Ok(read.map_err(|unread| match unread {
+        Unread::Outside(..) => failure(code::INVALID_PARAMS, unread.to_string()),
+        Unread::Unknown(..) | Unread::Left(_) | Unread::Refused { .. } => failure(code::NOT_FOUND, unread.to_string()),
+    })?)
+}
+
+/// What an answer has told of entities.
+pub(super) enum Recalled {
+    /// These.
+    Nodes(Vec<Uuid>),
+    /// What words mean, as far as these sessions have it.
+    Words {
+        /// The words.
+        words: String,
+        /// The sessions.
+        sessions: Vec<String>,
+    },
+}
+
+/// Entities that the words of a question are taken to mean.
+const MEANT: usize = 5;
+
+/// Remembers, after the answer, which entities were recalled where they do not belong: the first time is an event.
+pub(super) fn recalled(services: &Arc<Services>, caller: &Caller, recalled: Recalled) {
+    let Some(directory) = caller.directory.clone().filter(|_| services.settings.now().vault.enabled) else { return };
+    let services = services.clone();
+    tokio::spawn(async move {
+        let looking = services.clone();
+        let looked = tokio::task::spawn_blocking(move || {
+            (crate::place::of(&directory).project, nodes(&looking, &recalled).unwrap_or_default())
+        });
+        let Ok((project, nodes)) = looked.await else { return };
+        services.scribe.recalled(&services, &project, nodes).await;
+    });
+}
+
+/// The entities that are meant, each with its group. `None`: the memory cannot be asked now.
+fn nodes(services: &Services, recalled: &Recalled) -> Option<Vec<(Uuid, String, Label)>> {
+    let searcher = services.indexer.searcher().ok()?;
+    let hidden = graph::hider(services);
+    let found = match recalled {
+        Recalled::Nodes(uuids) => uuids.iter().filter_map(|uuid| searcher.node(*uuid, &hidden).ok()?).collect(),
+        Recalled::Words { words, sessions } => {
+            let asked = GraphQuery {
+                text: words,
+                exclude: &hidden,
+                labels: &[],
+                sieve: Sieve::default(),
+                center: None,
+                limit: MEANT,
+                offset: 0,
+            };
+            let mut found = searcher.nodes(&asked).ok()?.found;
+            let is_of_them = |(id, _): &(SessionId, u64)| sessions.iter().any(|session| session == id.as_str());
+            found.retain(|node| node.latest.iter().any(is_of_them));
+            found
+        }
+    };
+    Some(found.into_iter().map(|node| (node.uuid, node.group_id, node.label)).collect())
+}

@@ -1,0 +1,182 @@
+//! The vault: what sessions come to, as notes for people.
+//!
+//! A projection of the log that respects edits. Whenever a session has ended its notes are written, in the background, by what
+//! the table says and what the register has as brought in; so nothing is lost over a restart, and what is brought in twice
+//! changes nothing. Nobody who closes a session, calls a hook or asks a question waits for it.
+//!
+//! | room | holds |
+//! |---|---|
+//! | `place` | the vault as files |
+//! | `register` | what was brought in |
+//! | `index` | which names notes have |
+//! | `owed` | which ends are in no note yet |
+//! | `desk` | all of that of the vault that is written to |
+//! | `bringing`, `compaction` | one session into its notes; a long or old note into those of entities |
+//! | `pending` | finished notes that the vault did not take |
+//! | `rounds` | the rounds: what is owed, at once; every note, once a day |
+//! | `promotion` | what several projects recall, in a note that they share |
+//! | `forgetting` | a session out of every note |
+//! | `reading` | notes read and checked |
+//! | `told` | how it all is |
+
+mod bringing;
+mod compaction;
+mod desk;
+mod forgetting;
+mod index;
+mod owed;
+mod pending;
+mod place;
+mod promotion;
+mod reading;
+mod register;
+mod rounds;
+mod told;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use baton_events::protocol::answer;
+use baton_events::record::SessionId;
+use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard};
+use tokio::time::{sleep, timeout};
+
+use crate::gateway::Services;
+use desk::Desk;
+use place::Refused;
+
+pub(crate) use reading::Unread;
+pub(crate) use rounds::Asked;
+pub(crate) use told::Progress;
+
+/// How long changes of the table are gathered before it is looked at again.
+const GATHER: Duration = Duration::from_millis(100);
+/// Between two attempts at a vault that takes nothing.
+const RETRY: Duration = Duration::from_secs(10);
+/// How long somebody waits for whoever writes notes: a group of sessions at most, or a disk that hangs.
+const TURN: Duration = Duration::from_secs(60);
+/// Between two rounds over all notes, in milliseconds.
+const DAY_MS: i64 = 24 * 3_600_000;
+
+/// Who writes the notes. Shared by whoever asks for something of them.
+pub struct Scribe {
+    desk: Arc<AsyncMutex<Desk>>,
+    /// Somebody has asked for something to be done.
+    wake: Notify,
+    shown: Mutex<told::Shown>,
+}
+
+impl Scribe {
+    /// Of a home. Nothing is written before [`Scribe::start`]. Blocks for short reads.
+    pub fn new(home: &Path) -> Self {
+        let desk = Arc::new(AsyncMutex::new(Desk::open(home)));
+        Self { desk, wake: Notify::new(), shown: Mutex::default() }
+    }
+
+    /// Brings in what is owed, now and whenever something is, until the daemon stops.
+    pub(crate) fn start(self: &Arc<Self>, services: Arc<Services>) {
+        let scribe = self.clone();
+        tokio::spawn(async move {
+            let mut stop = services.stop.subscribe();
+            tokio::select! {
+                _ = stop.wait_for(|stop| *stop) => {}
+                () = scribe.work(&services) => {}
+            }
+        });
+    }
+
+    /// Never ends but with the table.
+    async fn work(&self, services: &Arc<Services>) {
+        let (mut table, mut settings) = (services.table.clone(), services.settings.clone());
+        // What a daemon that was killed had still to remove, whether or not notes are written now.
+        self.remove_forgotten(services).await;
+        loop {
+            table.mark_seen();
+            let vault = settings.newest().vault.clone();
+            let refused = match vault.enabled {
+                true => self.round(services, &Asked::default()).await.refused,
+                false => None,
+            };
+            let now = services.clock.now();
+            let due = if vault.enabled { self.sweep_due(services).await } else { None };
+            if due.is_some_and(|due| due <= now) && refused.is_none() {
+                self.sweep(services).await;
+                continue;
+            }
+            let again = async {
+                match refused {
+                    Some(_) => sleep(RETRY).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let swept = async {
+                match due.filter(|due| *due > now) {
+                    Some(due) => services.clock.sleep_until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                changed = table.changed(), if vault.enabled => match changed {
+                    Ok(()) => sleep(GATHER).await,
+                    Err(_) => return,
+                },
+                changed = settings.changed() => if changed.is_err() {
+                    return;
+                },
+                () = self.wake.notified() => {}
+                () = again => {}
+                () = swept => {}
+            }
+        }
+    }
+
+    /// The desk, when nobody else works there.
+    async fn desk(&self) -> Result<OwnedMutexGuard<Desk>, Refused> {
+        timeout(TURN, self.desk.clone().lock_owned()).await.map_err(|_| Refused {
+            what: "notes are being written, and that does not end".to_owned(),
+            fix: "look whether the disk of the vault answers".to_owned(),
+        })
+    }
+
+    fn shown(&self) -> MutexGuard<'_, told::Shown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes sessions out of every note, in every vault that the home ever wrote to. When this returns no note, archive or
+    /// pending note has them any more, unless the error says otherwise; what could not be reached is owed.
+    pub(crate) async fn forget(&self, services: &Arc<Services>, sessions: &[SessionId]) -> Result<(), String> {
+        let mut desk = self.desk().await.map_err(|refused| refused.to_string())?;
+        let (vault, sessions) = (services.settings.now().vault.clone(), sessions.to_vec());
+        let forgetting = tokio::task::spawn_blocking(move || forgetting::everywhere(&mut desk, &vault, &sessions));
+        let forgotten = forgetting.await.map_err(|_| "removing notes broke; `daemon.log` tells where".to_owned())?;
+        self.wake.notify_one();
+        forgotten
+    }
+
+    async fn remove_forgotten(&self, services: &Arc<Services>) {
+        let Ok(mut desk) = self.desk().await else { return };
+        let (vault, table) = (services.settings.now().vault.clone(), services.table.now());
+        let removing = tokio::task::spawn_blocking(move || {
+            let owed = forgetting::owed(&desk, &table);
+            if owed.is_empty() { Ok(()) } else { forgetting::everywhere(&mut desk, &vault, &owed) }
+        });
+        if let Ok(Err(problem)) = removing.await {
+            tracing::warn!(%problem, "notes of forgotten sessions are not removed yet");
+        }
+    }
+
+    /// How it all is; where somebody works just now, how it was a moment ago.
+    pub(crate) async fn told(&self, services: &Arc<Services>) -> answer::Vault {
+        const PATIENCE: Duration = Duration::from_millis(200);
+        let desk = timeout(PATIENCE, self.desk.clone().lock_owned()).await;
+        if let Ok(mut desk) = desk {
+            let (settings, table) = (services.settings.now(), services.table.now());
+            let counting = tokio::task::spawn_blocking(move || told::counted(&mut desk, &settings, &table));
+            if let Ok(Ok(counted)) = timeout(PATIENCE, counting).await {
+                self.shown().counted = counted;
+            }
+        }
+        self.shown().answer(&services.settings.now(), &services.home)
+    }
+}

@@ -1,0 +1,308 @@
+//! A session brought into its notes: what it says is read, names are chosen once, and every note is merged into what lies
+//! there.
+
+use baton_events::digest::Abridged;
+use baton_events::graph::{self, Surroundings};
+use baton_events::projection::table::Row;
+use baton_events::record::SessionId;
+use baton_events::vault::layout::Place as Lies;
+use baton_events::vault::note::{Body, Wanted};
+use baton_events::vault::session::Status;
+use baton_events::vault::threshold::{self, Limits};
+use baton_events::vault::told::{self, About, Told};
+use baton_events::vault::{Day, knowledge, merge, name, session, start};
+
+use super::compaction::{self, Compacted};
+use super::desk::{Note, Open, Written};
+use super::index;
+use super::pending::Pending;
+use super::place::{Error, Refused};
+use super::register::Entry;
+use crate::gateway::{Services, conversation};
+use crate::settings;
+
+/// The folder of sessions of which nobody knows where they worked.
+const NOWHERE: &str = "elsewhere";
+
+/// What became of a session.
+#[derive(Debug, Default)]
+pub(super) struct Brought {
+    pub(super) written: Written,
+    /// Nobody typed anything in it.
+    pub(super) is_without_note: bool,
+    /// Its note was over a threshold.
+    pub(super) compacted: Option<Compacted>,
+}
+
+/// Why a session was not brought in.
+#[derive(Debug)]
+pub(super) enum Failed {
+    /// The vault takes nothing.
+    Refused(Refused),
+    /// Its conversation cannot be read.
+    Unreadable(String),
+}
+
+impl From<Refused> for Failed {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+/// One session to be brought in.
+pub(super) struct Bringing<'a> {
+    pub(super) services: &'a Services,
+    pub(super) id: &'a SessionId,
+    pub(super) row: &'a Row,
+    pub(super) stamp: String,
+    pub(super) today: Day,
+    /// Whether a note that somebody has removed is written again.
+    pub(super) is_asked: bool,
+}
+
+impl Bringing<'_> {
+    /// Writes the notes of the session. What the vault does not take is kept in `pending`.
+    pub(super) fn carry_out(&self, open: &mut Open, pending: &mut Pending) -> Result<Brought, Failed> {
+        // The names in a vault that is out of reach are those that are known.
+        let looked = open.look(self.is_asked).and_then(|()| open.index().map(drop));
+        let folder = self.folder(open);
+        if looked.is_err() {
+            open.forget_names();
+        }
+        let mut told = self.told(folder)?;
+        if !told.is_worth_a_note() {
+            open.register.put(self.id, Entry { stamp: self.stamp.clone(), ..Entry::default() });
+            let _ = pending.remove(self.id);
+            return Ok(Brought { is_without_note: true, ..Brought::default() });
+        }
+        let brought = looked.and_then(|()| {
+            let _turn = open.place.turn()?;
+            self.write(open, &mut told)
+        });
+        match brought {
+            Ok(brought) => {
+                if let Err(error) = pending.remove(self.id) {
+                    tracing::warn!(session = %self.id, %error, "delivered notes are still in vault-pending");
+                }
+                Ok(brought)
+            }
+            Err(refused) => {
+                // It is owed again when the vault is back, whether or not there is room for this.
+                if let Err(error) = pending.put(self.id, &self.stamp, &self.finished(open, &mut told)) {
+                    tracing::warn!(session = %self.id, %error, "finished notes not kept in vault-pending");
+                }
+                open.forget_names();
+                Err(refused.into())
+            }
+        }
+    }
+
+    /// The folder of its project: the one that it has, or a new one.
+    pub(super) fn folder(&self, open: &mut Open) -> String {
+        let directory = self.row.state.place.as_ref().map_or(NOWHERE, |place| place.project.as_str());
+        if let Some(known) = open.register.folder(directory) {
+            return known.to_owned();
+        }
+        let layout = open.layout.clone();
+        let own: Vec<String> = open.register.folders().map(|(_, folder)| name::key(folder)).collect();
+        let names = open.names();
+        let of_note = |path: &str| match layout.place(path) {
+            Some(Lies::Session(folder, _)) => Some(folder),
+            _ => None,
+        };
+        let known = names.note(self.id).and_then(of_note).or_else(|| names.folder_of(directory).map(str::to_owned));
+        let is_taken = |key: &str| names.is_project(key) || own.iter().any(|known| known == key);
+        let folder = known.unwrap_or_else(|| told::project_name(directory, is_taken));
+        open.register.put_folder(directory, &folder);
+        folder
+    }
+
+    /// What the vault takes of the session, in a project's folder; its other names are not chosen yet. Blocks for reads.
+    pub(super) fn told(&self, folder: String) -> Result<Told, Failed> {
+        let (services, state) = (self.services, &self.row.state);
+        let unreadable = |error: &dyn std::fmt::Display| Failed::Unreadable(error.to_string());
+        let Some(current) = state.episode.clone() else {
+            return Err(Failed::Unreadable("it has no episode any more".to_owned()));
+        };
+        let show = services.settings.now().filtering;
+        let read = conversation::digest(services, self.id, current, &show).map_err(|error| unreadable(&error))?;
+        let (current, episode) = read;
+        let items = conversation::read(services, self.id, current, |current| {
+            let mut abridged = Abridged::default();
+            services.indexer.each(self.id, current, |item| abridged.push(item))?;
+            Ok(abridged.into_items())
+        });
+        let (current, items) = items.map_err(|error| unreadable(&error))?;
+        let project = state.place.as_ref().map(|place| place.project.as_str());
+        let surroundings = Surroundings {
+            session: self.id,
+            group: state.group_id().unwrap_or_default(),
+            project,
+            parent: state.parent(),
+            follows: state.signals.follows.as_ref().map(|follows| &follows.session),
+        };
+        let graph = graph::graph(&items, &episode, &surroundings);
+        let about = About {
+            session: self.id.clone(),
+            others: Vec::new(),
+            episode: Some(current.uuid),
+            project: folder,
+            note: String::new(),
+            started: state.first_at.unwrap_or(state.discovered_at),
+            ended: state.end.map(|end| end.at),
+        };
+        Ok(Told::of(about, project, &episode, &graph))
+    }
+
+    /// Chooses names for what has none yet.
+    pub(super) fn name(&self, open: &mut Open, told: &mut Told, note: &Note) {
+        told.about.note = match note {
+            Note::There(path) | Note::Removed(path) => index::stem(path).unwrap_or_default().to_owned(),
+            Note::None => String::new(),
+        };
+        if told.about.note.is_empty() {
+            let names = open.names();
+            told.about.note = told.note_name(|key| names.is_session(key));
+        }
+        let project = told.about.project.clone();
+        let names = open.names();
+        names.name_session(&told.about.note);
+        told.name_entities(|entity| names.entity(&project, entity), |key| names.is_entity(&project, key));
+    }
+
+    /// Everything that is wanted of it, what others link to first.
+    fn wanted(&self, open: &Open, told: &Told, path: Option<&str>) -> (Vec<Wanted>, Wanted, Vec<Wanted>) {
+        let directory = self.row.state.place.as_ref().map(|place| place.project.as_str());
+        let mut own = session::wanted(told, &open.layout, self.today);
+        if let Some(path) = path {
+            path.clone_into(&mut own.path);
+        }
+        let entities = knowledge::mentioned(told, &open.layout, self.today);
+        (entities, own, start::wanted(told, directory, &open.layout, self.today))
+    }
+
+    fn write(&self, open: &mut Open, told: &mut Told) -> Result<Brought, Refused> {
+        open.index()?;
+        let note = open.note_of(self.id)?;
+        if let (Note::Removed(path), false) = (&note, self.is_asked) {
+            let before = open.register.get(self.id).cloned().unwrap_or_default();
+            let (note, stamp) = (Some(path.clone()), self.stamp.clone());
+            open.register.put(self.id, Entry { note, stamp, removed: true, ..before });
+            open.settle()?;
+            return Ok(Brought::default());
+        }
+        self.name(open, told, &note);
+        let path = match &note {
+            Note::There(path) => Some(path.as_str()),
+            Note::None | Note::Removed(_) => None,
+        };
+        let (entities, own, pages) = self.wanted(open, told, path);
+        let mut brought = Brought::default();
+        let written = &mut brought.written;
+        open.put(&entities, written)?;
+        open.put(std::slice::from_ref(&own), written)?;
+        match &mut open.held_back {
+            Some(held_back) => pages.into_iter().for_each(|page| join(held_back, page)),
+            None => open.put(&pages, written)?,
+        }
+        let mut entry = Entry {
+            note: Some(own.path.clone()),
+            stamp: self.stamp.clone(),
+            left: written.left.first().map(|(path, why)| format!("{path}: {why}")),
+            ..Entry::default()
+        };
+        brought.compacted = self.finish(open, told, &own.path, &mut entry)?;
+        open.register.put(self.id, entry);
+        if open.held_back.is_none() {
+            open.settle()?;
+        }
+        Ok(brought)
+    }
+
+    /// Whether the note is to be compacted now, and what came of it; `entry` says then how the note stands.
+    pub(super) fn finish(
+        &self,
+        open: &mut Open,
+        told: &Told,
+        path: &str,
+        entry: &mut Entry,
+    ) -> Result<Option<Compacted>, Refused> {
+        let text = match open.text(path) {
+            Ok(text) => text.unwrap_or_default(),
+            Err(Error::Vault(refused)) => return Err(refused),
+            Err(Error::Left(_) | Error::Changed) => return Ok(None),
+        };
+        let measure = threshold::measure(&text, &limits(&open.settings), self.today);
+        let status = session::identity(&text).map(|identity| identity.status);
+        let compacted = match status {
+            // What failed is tried again, also where only a person wanted it.
+            Some(status) if status == Status::CompactionFailed || (status == Status::Active && measure.is_over()) => {
+                let reason = compaction::reason(&measure);
+                Some(compaction::carry_out(open, told, path, &measure, reason, self.today)?)
+            }
+            _ => None,
+        };
+        self.note_status(open, path, entry);
+        Ok(compacted)
+    }
+
+    /// Takes over what a note says of itself.
+    pub(super) fn note_status(&self, open: &Open, path: &str, entry: &mut Entry) {
+        let text = open.text(path).ok().flatten().unwrap_or_default();
+        let identity = session::identity(&text);
+        entry.status = identity.as_ref().map(|identity| written(&identity.status)).unwrap_or_default();
+        entry.error = identity.and_then(|identity| identity.error.or(identity.archive_error));
+    }
+
+    /// The notes as they would be in an empty vault.
+    fn finished(&self, open: &mut Open, told: &mut Told) -> Vec<(String, String)> {
+        let note = match open.register.get(self.id).and_then(|entry| entry.note.clone()) {
+            Some(path) => Note::There(path),
+            None => Note::None,
+        };
+        self.name(open, told, &note);
+        let (entities, own, pages) = self.wanted(open, told, None);
+        let text = |wanted: Wanted| (wanted.path, merge(None, &wanted.note).text);
+        std::iter::once(own).chain(entities).chain(pages).map(text).collect()
+    }
+}
+
+/// A status as notes say it.
+fn written(status: &Status) -> String {
+    match status {
+        Status::Active => "active".to_owned(),
+        Status::Archived => "archived".to_owned(),
+        Status::CompactionFailed => "compaction_failed".to_owned(),
+        Status::Other(other) => other.clone(),
+    }
+}
+
+/// The thresholds of some settings.
+pub(super) fn limits(settings: &settings::Vault) -> Limits {
+    Limits { lines: settings.compact_lines, days: settings.compact_days }
+}
+
+/// Adds what is wanted of a page to what is already wanted of it.
+fn join(held_back: &mut Vec<Wanted>, page: Wanted) {
+    let Some(known) = held_back.iter_mut().find(|known| known.path == page.path) else {
+        return held_back.push(page);
+    };
+    for section in page.note.sections {
+        let same = known.note.sections.iter_mut().find(|known| known.key == section.key);
+        match (same.map(|known| &mut known.body), section.body) {
+            (Some(Body::Added(lines)), Body::Added(more)) => {
+                for line in more {
+                    if !lines.contains(&line) {
+                        lines.push(line);
+                    }
+                }
+            }
+            // The title and the like: the first one counts.
+            (Some(_), _) => {}
+            (None, body) => {
+                let section = baton_events::vault::note::Section { body, ..section };
+                known.note.sections.push(section);
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! A note compacted: what it knows goes into the notes of entities, a copy into the archive. Nothing is ever deleted, and
+//! whatever is interrupted is done again and comes to the same.
+
+use std::time::Instant;
+
+use baton_events::vault::compaction::{archived, failed, is_same, marked, plan, unverified};
+use baton_events::vault::note::{Body, Wanted};
+use baton_events::vault::threshold::Measure;
+use baton_events::vault::told::Told;
+use baton_events::vault::{Day, Merged};
+
+use super::desk::{Open, Written};
+use super::place::{Error, Refused};
+
+/// Copies of one session's note, of which each is of another end.
+const COPIES: u32 = 1_000;
+
+/// What compacting a note came to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Compacted {
+    pub(super) note: String,
+    pub(super) archive: String,
+    pub(super) lines: u64,
+    pub(super) days: u64,
+    pub(super) reason: &'static str,
+    /// Notes with how many lines they get.
+    pub(super) updated: Vec<(String, u64)>,
+    pub(super) error: Option<String>,
+    pub(super) duration_ms: u64,
+}
+
+/// Which threshold a note exceeds.
+pub(super) fn reason(measure: &Measure) -> &'static str {
+    match (measure.is_long, measure.is_old) {
+        (true, true) => "lines and days",
+        (true, false) => "lines",
+        (false, true) => "days",
+        (false, false) => "asked",
+    }
+}
+
+/// What compacting would come to.
+pub(super) fn preview(
+    open: &Open,
+    told: &Told,
+    path: &str,
+    measure: &Measure,
+    reason: &'static str,
+    today: Day,
+) -> Compacted {
+    let plan = plan(told, &open.layout, today);
+    Compacted {
+        note: path.to_owned(),
+        archive: plan.archive,
+        lines: measure.lines,
+        days: measure.days,
+        reason,
+        updated: plan
+            .updates
+            .iter()
+            .map(|wanted| (wanted.path.clone(), lines(wanted)))
+            .filter(|(_, it)| *it > 0)
+            .collect(),
+        ..Compacted::default()
+    }
+}
+
+fn lines(wanted: &Wanted) -> u64 {
+    let added = wanted.note.sections.iter().map(|section| match &section.body {
+        Body::Added(lines) => lines.len() as u64,
+        _ => 0,
+    });
+    added.sum()
+}
+
+/// Why a note was not compacted.
+enum Stopped {
+    Refused(Refused),
+    /// Something could not be written: the note says so.
+    Failed(String),
+    /// The copy is not what was written.
+    Unverified,
+}
+
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Vault(refused) => Self::Refused(refused),
+            Error::Left(why) => Self::Failed(why),
+            Error::Changed => Self::Failed(Error::Changed.to_string()),
+        }
+    }
+}
+
+/// Compacts a note, whose names are chosen. What fails is said in the note itself, for a person and for the next sweep.
+pub(super) fn carry_out(
+    open: &mut Open,
+    told: &Told,
+    path: &str,
+    measure: &Measure,
+    reason: &'static str,
+    today: Day,
+) -> Result<Compacted, Refused> {
+    let begun = Instant::now();
+    let mut compacted = preview(open, told, path, measure, reason, today);
+    match steps(open, told, path, &mut compacted, today) {
+        Ok(()) => {}
+        Err(Stopped::Refused(refused)) => return Err(refused),
+        Err(Stopped::Failed(why)) => {
+            mark(open, path, &|text| failed(text, &why, today))?;
+            compacted.error = Some(why);
+        }
+        Err(Stopped::Unverified) => {
+            mark(open, path, &|text| unverified(text, today))?;
+            compacted.error = Some(baton_events::vault::compaction::UNVERIFIED.to_owned());
+        }
+    }
+    compacted.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    match &compacted.error {
+        None => tracing::info!(
+            session = %told.about.session,
+            %reason,
+            lines = compacted.lines,
+            days = compacted.days,
+            entities = compacted.updated.len(),
+            duration_ms = compacted.duration_ms,
+            "note compacted"
+        ),
+        Some(_) => tracing::warn!(session = %told.about.session, %reason, "note not compacted; its head says why"),
+    }
+    Ok(compacted)
+}
+
+fn steps(open: &mut Open, told: &Told, path: &str, compacted: &mut Compacted, today: Day) -> Result<(), Stopped> {
+    let plan = plan(told, &open.layout, today);
+    put(open, &plan.updates)?;
+    let text = open.text(path)?.ok_or_else(|| Stopped::Failed("the note is not there any more".to_owned()))?;
+    let copy = archived(&text, today);
+    compacted.archive = keep(open, &plan.archive, &copy)?;
+    put(open, &plan.backlinks)?;
+    // What it says must survive before the original says that it does.
+    open.place.settle().map_err(Stopped::Refused)?;
+    mark(open, path, &|text| marked(text, today)).map_err(Stopped::Refused)
+}
+
+/// Writes what is wanted; one file that cannot be written stops it.
+fn put(open: &mut Open, wanted: &[Wanted]) -> Result<(), Stopped> {
+    let mut written = Written::default();
+    open.put(wanted, &mut written).map_err(Stopped::Refused)?;
+    match written.left.into_iter().next() {
+        Some((path, why)) => Err(Stopped::Failed(format!("{path}: {why}"))),
+        None => Ok(()),
+    }
+}
+
+/// Writes a copy, reads it back and compares it byte for byte. Where another one lies it gets a name of its own. Where it is.
+fn keep(open: &mut Open, archive: &str, copy: &str) -> Result<String, Stopped> {
+    let stem = archive.strip_suffix(".md").unwrap_or(archive);
+    let names = std::iter::once(archive.to_owned()).chain((2..COPIES).map(|number| format!("{stem}-{number}.md")));
+    for path in names {
+        let found = open.place.read(&path)?;
+        match &found.text {
+            Some(there) if is_same(there, copy) => return Ok(path),
+            Some(_) => continue,
+            None => {}
+        }
+        match open.place.write(&found, copy) {
+            Err(Error::Changed) => continue,
+            written => written?,
+        }
+        let is_whole = open.place.read(&path)?.text.as_deref() == Some(copy);
+        if !is_whole {
+            return Err(Stopped::Unverified);
+        }
+        let layout = open.layout.clone();
+        open.names().take(&path, copy, &layout);
+        return Ok(path);
+    }
+    Err(Stopped::Failed(format!("{archive} has {COPIES} copies already")))
+}
+
+/// Changes the head of a note. A note that cannot be written stays as it is.
+fn mark(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Merged) -> Result<(), Refused> {
+    let marked = open.edit(path, &mut |text| {
+        let merged = with(text?);
+        merged.changed.then_some(merged.text)
+    });
+    match marked {
+        Err(Error::Vault(refused)) => Err(refused),
+        Err(_) => {
+            tracing::warn!("the head of a note is not changed: somebody writes it, or it is no note any more");
+            Ok(())
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threshold_is_named() {
+        let measure = |is_long, is_old| Measure { lines: 1, days: 1, is_long, is_old };
+        for (long, old, named) in
+            [(true, true, "lines and days"), (true, false, "lines"), (false, true, "days"), (false, false, "asked")]
+        {
+            assert_eq!(reason(&measure(long, old)), named);
+        }
+    }
+}

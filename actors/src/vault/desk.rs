@@ -1,0 +1,257 @@
+//! Where notes are written: one vault, its register, what waits for it, and the names in it. One at a time works here, and
+//! blocks for the disk.
+
+use std::path::{Path, PathBuf};
+
+use baton_events::record::{SessionId, Timestamp};
+use baton_events::vault::layout::Layout;
+use baton_events::vault::note::Wanted;
+use baton_events::vault::{Day, merge};
+use uuid::Uuid;
+
+use super::index::Index;
+use super::pending::Pending;
+use super::place::{Error, Found, Place, Refused};
+use super::register::Register;
+use crate::settings;
+
+/// How often a note is read again that somebody writes at the same time.
+pub(super) const TRIES: u32 = 8;
+
+/// See the module.
+pub(super) struct Desk {
+    home: PathBuf,
+    pub(super) pending: Pending,
+    /// Entities whose shared notes are written, as far as this process knows.
+    pub(super) promoted: Vec<Uuid>,
+    open: Option<Open>,
+}
+
+/// A vault that is written to.
+pub(super) struct Open {
+    pub(super) settings: settings::Vault,
+    pub(super) place: Place,
+    pub(super) layout: Layout,
+    pub(super) register: Register,
+    /// `None`: it has not been gone through since it was last out of reach.
+    index: Option<Index>,
+    /// Pages written once for many sessions, at the end of a group of them.
+    pub(super) held_back: Option<Vec<Wanted>>,
+}
+
+/// What became of files that were to be written.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// Files that were written.
+    pub(super) files: u64,
+    /// Blocks that people have taken over, found now.
+    pub(super) conflicts: u64,
+    /// Files that are left alone, with why.
+    pub(super) left: Vec<(String, String)>,
+}
+
+impl Desk {
+    /// Of a home. Blocks for short reads.
+    pub(super) fn open(home: &Path) -> Self {
+        Self { home: home.to_owned(), pending: Pending::open(home), promoted: Vec::new(), open: None }
+    }
+
+    pub(super) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// The vault of some settings, which may be out of reach.
+    pub(super) fn at(&mut self, settings: &settings::Vault) -> Result<(&mut Open, &mut Pending), Refused> {
+        let is_same = |open: &Open| open.settings.path == settings.path && open.settings.root == settings.root;
+        if !self.open.as_ref().is_some_and(is_same) {
+            self.open = None;
+            let register = Register::open(&self.home, settings).map_err(|error| Refused {
+                what: format!("what was written cannot be told: {}: {error}", super::register::FOLDER),
+                fix: "make it readable for you, or remove it: then every session is brought into its note once more"
+                    .to_owned(),
+            })?;
+            self.open = Some(Open::new(settings.clone(), &self.home, register)?);
+        }
+        match &mut self.open {
+            Some(open) => {
+                open.settings = settings.clone();
+                Ok((open, &mut self.pending))
+            }
+            None => Err(Refused { what: "no vault is open".to_owned(), fix: "run `baton vault sync`".to_owned() }),
+        }
+    }
+
+    /// The vault that was last written to, if it is this one's.
+    pub(super) fn known(&mut self) -> Option<&mut Open> {
+        self.open.as_mut()
+    }
+}
+
+impl Open {
+    /// A vault, by its register.
+    pub(super) fn new(settings: settings::Vault, home: &Path, register: Register) -> Result<Self, Refused> {
+        let layout = Layout::below(&settings.root).ok_or_else(|| Refused {
+            what: format!("{} is no folder's name", settings.root),
+            fix: "name another one in vault.root".to_owned(),
+        })?;
+        let place = Place::of(&settings, home);
+        Ok(Self { settings, place, layout, register, index: None, held_back: None })
+    }
+
+    /// Looks whether the vault is there; `anew`: although notes that were written are not.
+    pub(super) fn look(&mut self, anew: bool) -> Result<(), Refused> {
+        let looked = self.place.look(self.register.has_notes() && !anew);
+        if looked.is_err() {
+            self.index = None;
+        }
+        looked
+    }
+
+    /// The names in the vault; it is gone through where that has not been done.
+    pub(super) fn index(&mut self) -> Result<&mut Index, Refused> {
+        let index = match self.index.take() {
+            Some(index) => index,
+            None => self.gone_through()?,
+        };
+        Ok(self.index.insert(index))
+    }
+
+    /// Goes through the vault again: a person has moved something.
+    pub(super) fn look_again(&mut self) -> Result<(), Refused> {
+        self.index = Some(self.gone_through()?);
+        Ok(())
+    }
+
+    fn gone_through(&self) -> Result<Index, Refused> {
+        let mut index = Index::default();
+        let (notes, left) = self.place.all()?;
+        for path in notes {
+            match self.place.read(&path) {
+                Ok(Found { text: Some(text), .. }) => index.take(&path, &text, &self.layout),
+                // Its name is taken all the same.
+                Ok(_) | Err(Error::Left(_) | Error::Changed) => index.take(&path, "", &self.layout),
+                Err(Error::Vault(refused)) => return Err(refused),
+            }
+        }
+        for file in left {
+            let _ = std::fs::remove_file(file);
+        }
+        Ok(index)
+    }
+
+    /// The names, if the vault was gone through.
+    pub(super) fn known_names(&self) -> Option<&Index> {
+        self.index.as_ref()
+    }
+
+    /// The names as far as they are known, without the vault: not to be believed afterwards, see [`Open::forget_names`].
+    pub(super) fn names(&mut self) -> &mut Index {
+        self.index.get_or_insert_with(Index::default)
+    }
+
+    /// Names are not to be believed that were chosen without the vault.
+    pub(super) fn forget_names(&mut self) {
+        self.index = None;
+    }
+
+    /// Brings what is wanted into files, each read again before it is written.
+    pub(super) fn put(&mut self, wanted: &[Wanted], written: &mut Written) -> Result<(), Refused> {
+        for Wanted { path, note } in wanted {
+            let before = self.index.as_ref().map_or(0, |index| index.conflicts_of(path));
+            let mut conflicts = 0;
+            let brought = self.edit(path, &mut |text| {
+                let merged = merge(text, note);
+                conflicts = merged.conflicts as u64;
+                merged.changed.then_some(merged.text)
+            });
+            written.conflicts += conflicts.saturating_sub(before);
+            match brought {
+                Ok(changed) => written.files += u64::from(changed),
+                Err(Error::Vault(refused)) => return Err(refused),
+                Err(Error::Left(why)) => written.left.push((path.clone(), why)),
+                Err(Error::Changed) => written.left.push((path.clone(), Error::Changed.to_string())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes a file, if it is to be changed, whoever writes it meanwhile. Whether it was.
+    pub(super) fn edit(
+        &mut self,
+        path: &str,
+        change: &mut dyn FnMut(Option<&str>) -> Option<String>,
+    ) -> Result<bool, Error> {
+        for _ in 0..TRIES {
+            let found = self.place.read(path)?;
+            let Some(text) = change(found.text.as_deref()) else { return Ok(false) };
+            match self.place.write(&found, &text) {
+                Err(Error::Changed) => continue,
+                written => written?,
+            }
+            let layout = &self.layout;
+            if let Some(index) = &mut self.index {
+                index.take(path, &text, layout);
+            }
+            return Ok(true);
+        }
+        Err(Error::Changed)
+    }
+
+    /// What a note says. `None`: it is not there.
+    pub(super) fn text(&self, path: &str) -> Result<Option<String>, Error> {
+        self.place.read(path).map(|found| found.text)
+    }
+
+    /// Has everything survive a power cut that was written, and remembers then that it was.
+    pub(super) fn settle(&mut self) -> Result<(), Refused> {
+        self.place.settle()?;
+        self.register.save().map_err(|error| Refused {
+            what: format!("what was written cannot be remembered: {}: {error}", super::register::FOLDER),
+            fix: "free space on the disk of BATON_HOME; until then notes are looked at once more after a start"
+                .to_owned(),
+        })
+    }
+
+    /// The note of a session, wherever a person has put it. `None`: it has none yet; an error that is none of the vault: it is
+    /// not there any more.
+    pub(super) fn note_of(&mut self, id: &SessionId) -> Result<Note, Refused> {
+        let known = self.register.get(id).and_then(|entry| entry.note.clone());
+        let known = match known {
+            Some(path) => Some(path),
+            None => self.index()?.note(id).map(str::to_owned),
+        };
+        let Some(path) = known else { return Ok(Note::None) };
+        if self.is_there(&path)? {
+            return Ok(Note::There(path));
+        }
+        self.look_again()?;
+        match self.index()?.note(id).map(str::to_owned) {
+            Some(moved) => Ok(Note::There(moved)),
+            None => Ok(Note::Removed(path)),
+        }
+    }
+
+    fn is_there(&self, path: &str) -> Result<bool, Refused> {
+        match self.place.read(path) {
+            Ok(found) => Ok(found.text.is_some()),
+            Err(Error::Vault(refused)) => Err(refused),
+            Err(Error::Left(_) | Error::Changed) => Ok(true),
+        }
+    }
+}
+
+/// What there is of a session's note.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Note {
+    /// It never had one.
+    None,
+    /// Here.
+    There(String),
+    /// Somebody has removed it from here.
+    Removed(String),
+}
+
+/// The day by which notes are dated.
+pub(super) fn day(now: Timestamp) -> Day {
+    Day::of(now)
+}

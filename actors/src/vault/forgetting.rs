@@ -1,0 +1,221 @@
+//! Sessions out of every note that tells of them: their own notes and the copies in the archive, the lines that only they
+//! supported, whatever led to a note that goes with that, and what waits to be delivered. What people wrote stays.
+
+use std::collections::BTreeSet;
+
+use baton_events::projection::table::SessionTable;
+use baton_events::record::SessionId;
+use baton_events::vault::forget::{self, Left};
+use baton_events::vault::{Day, name, session};
+
+use super::desk::{Desk, Open};
+use super::index::stem;
+use super::owed::to_remove;
+use super::place::{Error, Refused};
+use super::register::{Entry, Register};
+use crate::settings;
+
+/// How often it is looked for what leads to notes that went: a line leads to an entity, its project's page to that, the page
+/// of all to that.
+const ROUNDS: u32 = 6;
+
+/// Sessions that were forgotten and are still in some vault of a home. Blocks for reads.
+pub(super) fn owed(desk: &Desk, table: &SessionTable) -> Vec<SessionId> {
+    let registers = Register::all(desk.home());
+    let waiting = desk
+        .pending
+        .sessions()
+        .filter(|id| table.get(id).is_some_and(|row| row.state.phase == baton_events::session::Phase::Forgotten));
+    let all: BTreeSet<SessionId> =
+        registers.iter().flat_map(|register| to_remove(table, register)).chain(waiting.cloned()).collect();
+    all.into_iter().collect()
+}
+
+/// Takes sessions out of every vault that a home ever wrote to. The error says what is still there; to ask again goes on with
+/// it. Blocks for the disk.
+pub(super) fn everywhere(desk: &mut Desk, current: &settings::Vault, sessions: &[SessionId]) -> Result<(), String> {
+    let mut problems = Vec::new();
+    for id in sessions {
+        if let Err(error) = desk.pending.remove(id) {
+            problems.push(format!("what waited in vault-pending of session {id} is still there: {error}"));
+        }
+    }
+    let home = desk.home().to_owned();
+    let is_current = |settings: &settings::Vault| settings.path == current.path && settings.root == current.root;
+    for register in Register::all(&home) {
+        let settings = settings::Vault { path: register.path.clone(), root: register.root.clone(), ..current.clone() };
+        let known =
+            desk.known().is_some_and(|open| open.settings.path == settings.path && open.settings.root == settings.root);
+        let removed = if is_current(&settings) || known {
+            desk.at(&settings).and_then(|(open, _)| out_of(open, sessions))
+        } else {
+            Open::new(settings, &home, register).and_then(|mut open| out_of(&mut open, sessions))
+        };
+        if let Err(refused) = removed {
+            problems
+                .push(format!("{refused}, so notes there still tell of it; {}, and it is done by itself", refused.fix));
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
+}
+
+/// Takes sessions out of one vault.
+fn out_of(open: &mut Open, sessions: &[SessionId]) -> Result<(), Refused> {
+    let known: Vec<SessionId> = sessions.iter().filter(|id| open.register.get(id).is_some()).cloned().collect();
+    if known.is_empty() {
+        return Ok(());
+    }
+    // Until it is done it is owed, whoever is killed.
+    for id in &known {
+        let entry = open.register.get(id).cloned().unwrap_or_default();
+        open.register.put(id, Entry { stamp: String::new(), ..entry });
+    }
+    open.look(false)?;
+    let _turn = open.place.turn()?;
+    let mut targets = own_notes(open, &known)?;
+    let mut done = BTreeSet::new();
+    for _ in 0..ROUNDS {
+        targets.retain(|target| !done.contains(target));
+        if targets.is_empty() {
+            break;
+        }
+        let gone = lines_to(open, &targets)?;
+        done.append(&mut targets);
+        targets = gone;
+    }
+    // What a killed daemon was writing may be of them.
+    let (_, left) = open.place.all()?;
+    for file in left {
+        std::fs::remove_file(&file)
+            .map_err(|error| Refused { what: format!("{}: {error}", file.display()), fix: "remove it".to_owned() })?;
+    }
+    open.forget_names();
+    open.place.settle()?;
+    open.register.forget(&known).map_err(|error| Refused {
+        what: format!("the register of the vault still names them: {error}"),
+        fix: "free space on the disk of BATON_HOME".to_owned(),
+    })?;
+    tracing::info!(sessions = known.len(), reason = "forgotten", "notes removed");
+    Ok(())
+}
+
+/// Takes what is Baton's out of the notes that sessions have of their own. What led to these notes.
+fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<BTreeSet<String>, Refused> {
+    let mut targets = BTreeSet::new();
+    for id in sessions {
+        let note = open.register.get(id).and_then(|entry| entry.note.as_deref());
+        targets.extend(note.and_then(stem).map(str::to_owned));
+    }
+    let is_of_them = |text: &str| {
+        let identity = session::identity(text);
+        identity.is_some_and(|identity| {
+            identity.session_ids.iter().any(|id| sessions.iter().any(|known| known.as_str() == id))
+        })
+    };
+    let (notes, _) = open.place.all()?;
+    for path in notes {
+        let Some(text) = text_of(open, &path)? else { continue };
+        if is_of_them(&text) {
+            targets.extend(stem(&path).map(str::to_owned));
+            if change(open, &path, &|text| forget::own(text))? == Changed::Written {
+                rename(open, &path)?;
+            }
+        }
+    }
+    Ok(targets)
+}
+
+/// Takes the lines out that lead to some notes. Which notes have nothing left and are gone, as links name them.
+fn lines_to(open: &mut Open, targets: &BTreeSet<String>) -> Result<BTreeSet<String>, Refused> {
+    let mut gone = BTreeSet::new();
+    let (notes, _) = open.place.all()?;
+    for path in notes {
+        let Some(text) = text_of(open, &path)? else { continue };
+        let concerned: Vec<&String> = targets.iter().filter(|target| text.contains(target.as_str())).collect();
+        if concerned.is_empty() {
+            continue;
+        }
+        let changed = change(open, &path, &|text| {
+            let mut left = Left::Unchanged;
+            for target in &concerned {
+                let so_far = match &left {
+                    Left::Text(text) => text.clone(),
+                    Left::Unchanged => text.to_owned(),
+                    Left::Nothing => return Left::Nothing,
+                };
+                match forget::lines(&so_far, target) {
+                    Left::Unchanged => {}
+                    changed => left = changed,
+                }
+            }
+            left
+        })?;
+        if changed == Changed::Gone {
+            gone.extend(path.strip_suffix(".md").map(str::to_owned));
+        }
+    }
+    Ok(gone)
+}
+
+/// What became of a note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Changed {
+    No,
+    Written,
+    Gone,
+}
+
+/// Gives what a person wrote in a note another name: the one that it has was made of what the session was about.
+fn rename(open: &mut Open, path: &str) -> Result<(), Refused> {
+    let Some((folder, name)) = path.rsplit_once('/') else { return Ok(()) };
+    let day = name.get(..10).filter(|day| Day::parse(day).is_some()).unwrap_or("undated");
+    let notes: BTreeSet<String> = open.place.all()?.0.iter().filter_map(|path| stem(path)).map(name::key).collect();
+    let free = name::free(&format!("{day}-forgotten"), |key| notes.contains(key));
+    let to = format!("{folder}/{free}.md");
+    let Some(text) = text_of(open, path)? else { return Ok(()) };
+    let write = || -> Result<(), Error> {
+        open.place.write(&open.place.read(&to)?, &text)?;
+        let old = open.place.read(path)?;
+        open.place.remove(&old).map(drop)
+    };
+    match write() {
+        Ok(()) => Ok(()),
+        Err(Error::Vault(refused)) => Err(refused),
+        Err(error) => Err(Refused { what: format!("{path}: {error}"), fix: "close whatever writes it".to_owned() }),
+    }
+}
+
+/// Changes a note, or removes it where nothing is left.
+fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Left) -> Result<Changed, Refused> {
+    for _ in 0..super::desk::TRIES {
+        let found = match open.place.read(path) {
+            Ok(found) => found,
+            Err(Error::Vault(refused)) => return Err(refused),
+            Err(Error::Left(_) | Error::Changed) => return Ok(Changed::No),
+        };
+        let Some(text) = &found.text else { return Ok(Changed::No) };
+        let (written, changed) = match with(text) {
+            Left::Unchanged => return Ok(Changed::No),
+            Left::Text(text) => (open.place.write(&found, &text), Changed::Written),
+            Left::Nothing => (open.place.remove(&found).map(drop), Changed::Gone),
+        };
+        match written {
+            Ok(()) => return Ok(changed),
+            Err(Error::Changed) => {}
+            Err(Error::Vault(refused)) => return Err(refused),
+            Err(Error::Left(what)) => {
+                return Err(Refused { what, fix: "make the note yours to write".to_owned() });
+            }
+        }
+    }
+    Err(Refused { what: format!("{path}: {}", Error::Changed), fix: "close whatever writes it".to_owned() })
+}
+
+/// What a note says; `None` for what is none.
+fn text_of(open: &Open, path: &str) -> Result<Option<String>, Refused> {
+    match open.text(path) {
+        Ok(text) => Ok(text),
+        Err(Error::Vault(refused)) => Err(refused),
+        Err(Error::Left(_) | Error::Changed) => Ok(None),
+    }
+}

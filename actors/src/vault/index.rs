@@ -1,0 +1,164 @@
+//! Which names notes have: what a vault holds, so that a note is found again under the name that it was given, or that a
+//! person gave it, and no name is given twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use baton_events::record::SessionId;
+use baton_events::vault::layout::{Layout, Place as Lies};
+use baton_events::vault::told::Entity;
+use baton_events::vault::{knowledge, markdown, name, session, start};
+
+/// Longest name and path that are compared, in characters: as the heads of notes have them.
+const NAME_CHARS: usize = 160;
+/// See [`NAME_CHARS`].
+const PATH_CHARS: usize = 400;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    /// The note of each session that is not a copy in the archive, below the vault.
+    sessions: BTreeMap<String, String>,
+    /// Names of notes of sessions, by [`name::key`]: links name them alone.
+    names: BTreeSet<String>,
+    /// The note of each entity: project's folder, kind and name.
+    entities: BTreeMap<(String, String, String), String>,
+    /// Names of notes of entities, by folder and key.
+    taken: BTreeSet<(String, String)>,
+    /// Folders of projects by key, with the directory that the project's page names.
+    projects: BTreeMap<String, (String, Option<String>)>,
+    /// Entities that are shared, with the names of their notes.
+    shared: BTreeMap<(String, String), String>,
+    /// Notes in which people have taken over blocks, with how many.
+    conflicts: BTreeMap<String, u64>,
+}
+
+impl Index {
+    /// Takes in a note.
+    pub(super) fn take(&mut self, path: &str, text: &str, layout: &Layout) {
+        match baton_events::vault::conflicts(text) as u64 {
+            0 => drop(self.conflicts.remove(path)),
+            count => drop(self.conflicts.insert(path.to_owned(), count)),
+        }
+        match layout.place(path) {
+            Some(Lies::Archived(project, name)) => {
+                self.project(&project);
+                self.names.insert(name::key(&name));
+            }
+            Some(Lies::Entity(project, file)) => {
+                self.project(&project);
+                self.taken.insert((project.clone(), name::key(&file)));
+                if let Some(entity) = knowledge::entity(text) {
+                    self.entities.insert((project, entity.kind, entity.name), file);
+                }
+            }
+            Some(Lies::Shared(file)) => {
+                if let Some(entity) = knowledge::entity(text) {
+                    self.shared.insert((entity.kind, entity.name), file);
+                }
+            }
+            Some(Lies::Project(folder)) => {
+                let directory = start::project_path(text);
+                self.projects.insert(name::key(&folder), (folder, directory));
+            }
+            Some(Lies::Session(project, name)) => {
+                self.project(&project);
+                self.names.insert(name::key(&name));
+                self.session(path, text);
+            }
+            // A person may have put it into another folder.
+            None => self.session(path, text),
+            Some(Lies::Start | Lies::Preferences | Lies::Topic(..)) => {}
+        }
+    }
+
+    /// Blocks and keys that people have taken over.
+    pub(super) fn conflicts(&self) -> u64 {
+        self.conflicts.values().sum()
+    }
+
+    /// Those of one note.
+    pub(super) fn conflicts_of(&self, path: &str) -> u64 {
+        self.conflicts.get(path).copied().unwrap_or(0)
+    }
+
+    fn project(&mut self, folder: &str) {
+        self.projects.entry(name::key(folder)).or_insert_with(|| (folder.to_owned(), None));
+    }
+
+    fn session(&mut self, path: &str, text: &str) {
+        let Some(identity) = session::identity(text) else { return };
+        if let Some(name) = stem(path) {
+            self.names.insert(name::key(name));
+        }
+        for id in identity.session_ids {
+            self.sessions.insert(id, path.to_owned());
+        }
+    }
+
+    /// Where the note of a session lies.
+    pub(super) fn note(&self, id: &SessionId) -> Option<&str> {
+        self.sessions.get(id.as_str()).map(String::as_str)
+    }
+
+    /// Whether the note of a session is called so, by its [`name::key`].
+    pub(super) fn is_session(&self, key: &str) -> bool {
+        self.names.contains(key)
+    }
+
+    /// Takes a name for a session's note.
+    pub(super) fn name_session(&mut self, name: &str) {
+        self.names.insert(name::key(name));
+    }
+
+    /// What the note of an entity is called in a project.
+    pub(super) fn entity(&self, project: &str, entity: &Entity) -> Option<String> {
+        let name = markdown::plain(&entity.name, NAME_CHARS);
+        self.entities.get(&(project.to_owned(), entity.label.as_str().to_owned(), name)).cloned()
+    }
+
+    /// Whether a note of an entity is called so in a project.
+    pub(super) fn is_entity(&self, project: &str, key: &str) -> bool {
+        self.taken.contains(&(project.to_owned(), key.to_owned()))
+    }
+
+    /// The project's folder whose page names this directory.
+    pub(super) fn folder_of(&self, directory: &str) -> Option<&str> {
+        let directory = markdown::plain(directory, PATH_CHARS);
+        let of_it = |(_, named): &&(String, Option<String>)| named.as_deref() == Some(&directory);
+        self.projects.values().find(of_it).map(|(folder, _)| folder.as_str())
+    }
+
+    /// Whether a project has a folder of this key.
+    pub(super) fn is_project(&self, key: &str) -> bool {
+        self.projects.contains_key(key)
+    }
+
+    /// Entities of all projects: folder, kind and name, and what the note is called.
+    pub(super) fn entities(&self) -> impl Iterator<Item = ((&str, &str, &str), &str)> {
+        self.entities
+            .iter()
+            .map(|((project, kind, name), file)| ((project.as_str(), kind.as_str(), name.as_str()), file.as_str()))
+    }
+
+    /// The note that projects share of an entity.
+    pub(super) fn shared(&self, kind: &str, name: &str) -> Option<&str> {
+        let name = markdown::plain(name, NAME_CHARS);
+        self.shared.get(&(kind.to_owned(), name)).map(String::as_str)
+    }
+
+    /// Whether a shared note is called so.
+    pub(super) fn is_shared(&self, key: &str) -> bool {
+        self.shared.values().any(|file| name::key(file) == key)
+    }
+
+    /// How many entities are shared.
+    pub(super) fn shared_count(&self) -> u64 {
+        self.shared.len() as u64
+    }
+}
+
+/// The name of a note, by which links lead to it.
+pub(super) fn stem(path: &str) -> Option<&str> {
+    let name = path.rsplit('/').next()?;
+    name.strip_suffix(".md")
+}

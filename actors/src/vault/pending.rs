@@ -1,0 +1,181 @@
+//! Finished notes that their vault did not take: one folder for each end of a session, numbered in the order in which they
+//! came, so that a person can read meanwhile what will be in the vault.
+//!
+//! What is delivered is made anew when the vault is back, for a person may have edited its notes since.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use baton_events::record::SessionId;
+use serde::{Deserialize, Serialize};
+
+use crate::durable;
+
+/// The folder below the home.
+pub(super) const FOLDER: &str = "vault-pending";
+/// What tells whose a folder is.
+const HEAD: &str = "session.json";
+/// Largest of these that is read.
+const HEAD_MAX_BYTES: u64 = 64 * 1024;
+/// Most sessions that are kept finished; of more it is known all the same that they are owed.
+const MOST: usize = 1_000;
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    session: String,
+    /// Which end of it, see [`super::owed::stamp`].
+    #[serde(default)]
+    stamp: String,
+}
+
+/// What waits of one session.
+#[derive(Debug)]
+struct Waiting {
+    id: SessionId,
+    stamp: String,
+    folder: PathBuf,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Pending {
+    folder: PathBuf,
+    /// What waits, in order.
+    waiting: BTreeMap<u64, Waiting>,
+}
+
+impl Pending {
+    /// What waits in a home. What is no folder of ours is not touched. Blocks for reads.
+    pub(super) fn open(home: &Path) -> Self {
+        let folder = home.join(FOLDER);
+        let mut waiting = BTreeMap::new();
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let number = name.to_str().and_then(|name| name.split('-').next()?.parse().ok());
+            let head = durable::read_json::<Head>(&entry.path().join(HEAD), HEAD_MAX_BYTES).ok().flatten();
+            let (Some(number), Some(head)) = (number, head) else { continue };
+            if let Some(id) = SessionId::new(&head.session) {
+                waiting.insert(number, Waiting { id, stamp: head.stamp, folder: entry.path() });
+            }
+        }
+        Self { folder, waiting }
+    }
+
+    /// The sessions that wait, the first to be delivered first.
+    pub(super) fn sessions(&self) -> impl Iterator<Item = &SessionId> {
+        self.waiting.values().map(|waiting| &waiting.id)
+    }
+
+    /// Whether this end of a session waits.
+    pub(super) fn has(&self, id: &SessionId, stamp: &str) -> bool {
+        self.waiting.values().any(|waiting| waiting.id == *id && waiting.stamp == stamp)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Keeps the finished notes of a session, by their paths below the vault, instead of those of it that waited before.
+    pub(super) fn put(&mut self, id: &SessionId, stamp: &str, notes: &[(String, String)]) -> io::Result<()> {
+        if self.waiting.len() >= MOST || self.has(id, stamp) {
+            return Ok(());
+        }
+        let number = self.waiting.last_key_value().map_or(1, |(last, _)| last + 1);
+        let short: String = id.short().chars().filter(char::is_ascii_alphanumeric).collect();
+        let folder = self.folder.join(format!("{number:08}-{short}"));
+        let written = self.write(&folder, &Head { session: id.to_string(), stamp: stamp.to_owned() }, notes);
+        if let Err(error) = written {
+            let _ = fs::remove_dir_all(&folder);
+            return Err(error);
+        }
+        self.remove(id)?;
+        self.waiting.insert(number, Waiting { id: id.clone(), stamp: stamp.to_owned(), folder });
+        Ok(())
+    }
+
+    fn write(&self, folder: &Path, head: &Head, notes: &[(String, String)]) -> io::Result<()> {
+        durable::create_private_folder(folder)?;
+        for (path, text) in notes {
+            let file = folder.join(path);
+            if let Some(parent) = file.parent() {
+                durable::create_private_folder(parent)?;
+            }
+            durable::write_file(&file, text.as_bytes())?;
+        }
+        // The last: without it the folder is nobody's.
+        durable::write_file(&folder.join(HEAD), &serde_json::to_vec(head)?)?;
+        durable::sync_folder(folder)
+    }
+
+    /// Removes what waits of a session: it is delivered, or forgotten.
+    pub(super) fn remove(&mut self, id: &SessionId) -> io::Result<()> {
+        let gone: Vec<u64> =
+            self.waiting.iter().filter(|(_, waiting)| waiting.id == *id).map(|(number, _)| *number).collect();
+        for number in gone {
+            if let Some(waiting) = self.waiting.get(&number) {
+                match fs::remove_dir_all(&waiting.folder) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    _ => drop(self.waiting.remove(&number)),
+                }
+            }
+        }
+        if self.waiting.is_empty() {
+            // What a crash has left of an unfinished one, nobody's.
+            self.sweep();
+        }
+        Ok(())
+    }
+
+    /// Removes unfinished folders; then the folder of all, if it is empty.
+    fn sweep(&self) {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let is_ours = entry.file_name().to_str().is_some_and(|name| {
+                let (number, rest) = name.split_once('-').unwrap_or_default();
+                number.len() == 8 && number.bytes().all(|byte| byte.is_ascii_digit()) && !rest.is_empty()
+            });
+            if is_ours && !entry.path().join(HEAD).exists() {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> SessionId {
+        SessionId::new(text).unwrap()
+    }
+
+    fn notes(text: &str) -> Vec<(String, String)> {
+        vec![("claude/projects/web/sessions/one.md".to_owned(), text.to_owned())]
+    }
+
+    #[test]
+    fn what_waits_is_delivered_in_order_and_once() {
+        let home = tempfile::tempdir().unwrap();
+        let mut pending = Pending::open(home.path());
+        pending.put(&id("a"), "1", &notes("one")).unwrap();
+        pending.put(&id("b: c"), "1", &notes("two")).unwrap();
+        pending.put(&id("a"), "2", &notes("three")).unwrap();
+        pending.put(&id("a"), "2", &notes("the same end once more")).unwrap();
+        // Killed in the middle of another.
+        fs::create_dir_all(home.path().join(FOLDER).join("00000009-x/claude")).unwrap();
+        fs::write(home.path().join(FOLDER).join("mine.txt"), "a person's").unwrap();
+        let mut again = Pending::open(home.path());
+        assert_eq!(again.sessions().cloned().collect::<Vec<_>>(), [id("b: c"), id("a")], "the last end counts");
+        assert!(again.has(&id("a"), "2") && !again.has(&id("a"), "1"));
+        let folder = again.waiting.values().find(|waiting| waiting.id == id("a")).unwrap().folder.clone();
+        assert_eq!(fs::read_to_string(folder.join(&notes("")[0].0)).unwrap(), "three");
+        again.remove(&id("a")).unwrap();
+        assert!(!folder.exists());
+        again.remove(&id("b: c")).unwrap();
+        assert_eq!(again.len(), 0);
+        let left: Vec<_> = fs::read_dir(home.path().join(FOLDER)).unwrap().map(|it| it.unwrap().file_name()).collect();
+        assert_eq!(left, ["mine.txt"], "nothing of ours is left, and nothing else is touched");
+    }
+}

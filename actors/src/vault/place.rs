@@ -1,0 +1,381 @@
+//! The vault as files: whether it is there, reading notes, and writing them so that a reader sees a whole one or the one
+//! before.
+//!
+//! Nothing outside of the vault is read or written: a link that leads out of it is left alone. A name that differs from one
+//! that is there only by capital letters means that one, so that the vault can be carried to any system.
+
+use std::cell::RefCell;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use baton_events::session::FileIdentity;
+
+use crate::durable;
+use crate::files::{FileStat, identity};
+use crate::obstacle::Obstacle;
+use crate::settings;
+
+/// Largest file that is taken for a note.
+const NOTE_MAX_BYTES: u64 = 8 * 1024 * 1024;
+/// Most files of a vault that are looked at.
+const NOTES_MAX: usize = 200_000;
+/// Deepest folder of notes that is looked into.
+const DEPTH_MAX: usize = 16;
+/// How the names of files begin and end that are being written.
+const TEMPORARY: (&str, &str) = (".baton-", ".tmp");
+/// Locked while notes are written: another home may have the same vault.
+const LOCK: &str = ".baton.lock";
+/// How long another home may write while this one waits.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+/// Between two looks at a lock that is held.
+const LOCK_LOOK: Duration = Duration::from_millis(5);
+/// Written files of which each is made durable by itself; of more, the whole file system at once.
+const FEW: usize = 32;
+/// The folder of a home that is its own vault.
+const OWN: &str = "vault";
+
+/// A vault, and the folder in it below which notes lie.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// Without links, once it was there.
+    vault: PathBuf,
+    root: String,
+    /// Whether it is the home's own: made when it is missing, for its owner alone.
+    is_own: bool,
+    /// What was written since [`Place::settle`].
+    unsettled: RefCell<Vec<PathBuf>>,
+}
+
+/// Why nothing can be written anywhere in a vault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub(super) struct Refused {
+    /// What, with the words of the system.
+    pub(super) what: String,
+    /// What to do.
+    pub(super) fix: String,
+}
+
+/// Why a file was not read or written.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    /// Nothing can be, for now.
+    #[error(transparent)]
+    Vault(#[from] Refused),
+    /// This one cannot: it is left alone.
+    #[error("{0}")]
+    Left(String),
+    /// Somebody has written it since it was read.
+    #[error("somebody writes it just now")]
+    Changed,
+}
+
+/// A file of the vault as it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The file, inside of the vault and without links.
+    at: PathBuf,
+    /// What it says; `None`: it is not there.
+    pub(super) text: Option<String>,
+    seen: Option<(FileStat, FileIdentity)>,
+}
+
+/// Nobody else writes notes while this lives, as far as the file system has locks.
+pub(super) struct Turn(#[expect(dead_code, reason = "it is unlocked when it is closed")] Option<File>);
+
+impl Place {
+    /// The vault of some settings. Nothing is looked at yet.
+    pub(super) fn of(settings: &settings::Vault, home: &Path) -> Self {
+        let own = home.join(OWN);
+        let vault = settings.path.clone().unwrap_or_else(|| own.clone());
+        Self::at(vault.clone(), settings.root.clone(), vault == own)
+    }
+
+    /// A vault that is known.
+    pub(super) fn at(vault: PathBuf, root: String, is_own: bool) -> Self {
+        Self { vault, root, is_own, unsettled: RefCell::default() }
+    }
+
+    pub(super) fn vault(&self) -> &Path {
+        &self.vault
+    }
+
+    pub(super) fn root(&self) -> &str {
+        &self.root
+    }
+
+    /// The folder below which all notes lie.
+    pub(super) fn notes(&self) -> PathBuf {
+        self.vault.join(&self.root)
+    }
+
+    /// Looks whether the vault is there; the home's own is made. With `has_notes` it must still have them: an empty folder
+    /// is where something is not mounted.
+    pub(super) fn look(&mut self, has_notes: bool) -> Result<(), Refused> {
+        if self.is_own {
+            durable::create_private_folder(&self.vault).map_err(|error| refused(&self.vault, &error))?;
+        }
+        match fs::canonicalize(&self.vault) {
+            Ok(vault) if vault.is_dir() => self.vault = vault,
+            Ok(_) => {
+                let what = format!("the vault {} is no folder", self.vault.display());
+                return Err(Refused { what, fix: "name the folder of a vault in vault.path".to_owned() });
+            }
+            Err(error) => return Err(refused(&self.vault, &error)),
+        }
+        let is_empty = || fs::read_dir(self.notes()).map_or(true, |mut entries| entries.next().is_none());
+        if has_notes && is_empty() {
+            let what = format!("{} is empty, and notes were written there", self.notes().display());
+            let fix = "mount or put back what belongs there; if it is to begin anew, run `baton vault sync`".to_owned();
+            return Err(Refused { what, fix });
+        }
+        Ok(())
+    }
+
+    /// Waits until no other home writes here.
+    pub(super) fn turn(&self) -> Result<Turn, Refused> {
+        let notes = self.notes();
+        self.make_folder(&notes).map_err(|error| refused(&notes, &error))?;
+        let path = notes.join(LOCK);
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let file = file.map_err(|error| refused(&path, &error))?;
+        let until = Instant::now() + LOCK_WAIT;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Turn(Some(file))),
+                Err(fs::TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(LOCK_LOOK),
+                Err(fs::TryLockError::WouldBlock) => {
+                    let what = "another home has been writing notes there for long".to_owned();
+                    return Err(Refused {
+                        what,
+                        fix: "it is tried again; `baton status` of that home says more".to_owned(),
+                    });
+                }
+                // Not every file system has locks.
+                Err(fs::TryLockError::Error(_)) => return Ok(Turn(None)),
+            }
+        }
+    }
+
+    /// Reads a file, given by its path below the vault.
+    pub(super) fn read(&self, path: &str) -> Result<Found, Error> {
+        let at = self.locate(path)?;
+        let metadata = match fs::symlink_metadata(&at) {
+            Ok(metadata) => metadata,
+            Err(error) if is_missing(&error) => return Ok(Found { at, text: None, seen: None }),
+            Err(error) => return Err(self.judge(&at, &error)),
+        };
+        if !metadata.is_file() {
+            return Err(Error::Left(format!("{path} is no file")));
+        }
+        if metadata.len() > NOTE_MAX_BYTES {
+            return Err(Error::Left(format!("{path} is larger than {} MB", NOTE_MAX_BYTES / 1024 / 1024)));
+        }
+        let bytes = fs::read(&at).map_err(|error| self.judge(&at, &error))?;
+        let text = String::from_utf8(bytes).map_err(|_| Error::Left(format!("{path} is no UTF-8 text")))?;
+        Ok(Found { at, text: Some(text), seen: Some((FileStat::of(&metadata), identity(&metadata))) })
+    }
+
+    /// Writes a file that was read before, unless somebody has written it since. Durable after [`Place::settle`].
+    pub(super) fn write(&self, found: &Found, text: &str) -> Result<(), Error> {
+        let folder = found.at.parent().unwrap_or(&self.vault);
+        self.make_folder(folder).map_err(|error| self.judge(folder, &error))?;
+        let temporary = folder.join(temporary());
+        let written = self.fill(&temporary, &found.at, text).map_err(|error| self.judge(&found.at, &error));
+        let written = written.and_then(|()| match seen(&found.at) == found.seen {
+            true => fs::rename(&temporary, &found.at).map_err(|error| self.judge(&found.at, &error)),
+            false => Err(Error::Changed),
+        });
+        if written.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+        written?;
+        self.unsettled.borrow_mut().push(found.at.clone());
+        Ok(())
+    }
+
+    fn fill(&self, temporary: &Path, like: &Path, text: &str) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        if self.is_own {
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        }
+        let mut file = options.open(temporary)?;
+        if let Ok(known) = fs::metadata(like) {
+            // Whoever may read it now goes on to.
+            let _ = file.set_permissions(known.permissions());
+        }
+        file.write_all(text.as_bytes())
+    }
+
+    /// Removes a file that was read before, unless somebody has written it since. Whether it was there.
+    pub(super) fn remove(&self, found: &Found) -> Result<bool, Error> {
+        if found.seen.is_none() {
+            return Ok(false);
+        }
+        if seen(&found.at) != found.seen {
+            return Err(Error::Changed);
+        }
+        fs::remove_file(&found.at).map_err(|error| self.judge(&found.at, &error))?;
+        self.unsettled.borrow_mut().push(found.at.clone());
+        Ok(true)
+    }
+
+    /// Has everything that was written since survive a power cut.
+    pub(super) fn settle(&self) -> Result<(), Refused> {
+        let written = std::mem::take(&mut *self.unsettled.borrow_mut());
+        if written.is_empty() || (written.len() > FEW && durable::sync_all(&self.vault)) {
+            return Ok(());
+        }
+        let settled = written.iter().try_for_each(|file| {
+            match durable::sync_file(file) {
+                // It was removed.
+                Err(error) if is_missing(&error) => {}
+                synced => synced?,
+            }
+            durable::sync_parent(file)
+        });
+        settled.map_err(|error| refused(&self.vault, &error))
+    }
+
+    /// Every note there is, by its path below the vault, in order; and, apart, what writing has left behind.
+    pub(super) fn all(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
+        let (mut notes, mut left) = (Vec::new(), Vec::new());
+        let top = self.notes();
+        match gather(&top, &self.root, 0, &mut notes, &mut left) {
+            Err(error) if !is_missing(&error) => return Err(refused(&top, &error)),
+            _ => {}
+        }
+        notes.sort_unstable();
+        Ok((notes, left))
+    }
+
+    /// Whether a file that was found lies below the folder of notes, and not somewhere else in the vault.
+    pub(super) fn is_note(&self, found: &Found) -> bool {
+        let notes = fs::canonicalize(self.notes()).unwrap_or_else(|_| self.notes());
+        found.at.starts_with(notes) && found.at.extension().is_some_and(|it| it.eq_ignore_ascii_case("md"))
+    }
+
+    /// Makes a folder of the vault and those above it.
+    fn make_folder(&self, folder: &Path) -> io::Result<()> {
+        match self.is_own {
+            true => durable::make_private_folder(folder).map(drop),
+            false => match folder.is_dir() {
+                true => Ok(()),
+                // The vault itself is never made: it may not be mounted.
+                false if self.vault.is_dir() => fs::create_dir_all(folder),
+                false => Err(io::ErrorKind::NotFound.into()),
+            },
+        }
+    }
+
+    /// Where a path below the vault leads.
+    fn locate(&self, path: &str) -> Result<PathBuf, Error> {
+        let mut at = self.vault.clone();
+        for part in Path::new(path).components() {
+            let Component::Normal(name) = part else {
+                return Err(Error::Left(format!("{path} leads out of the vault")));
+            };
+            at = named(&at, name);
+            if fs::symlink_metadata(&at).is_ok_and(|found| found.is_symlink()) {
+                at = fs::canonicalize(&at).map_err(|_| Error::Left(format!("{path} is a link to nothing")))?;
+                if !at.starts_with(&self.vault) {
+                    return Err(Error::Left(format!("{path} is a link that leads out of the vault")));
+                }
+            }
+        }
+        Ok(at)
+    }
+
+    /// Whether a failure concerns one file, or everything: then nothing can be written beside it either.
+    fn judge(&self, path: &Path, error: &io::Error) -> Error {
+        if Obstacle::of(error).is_of_the_disk() {
+            // The names of notes say what sessions were about, and this goes to the log.
+            return Error::Vault(refused(&self.notes(), error));
+        }
+        let probe = self.notes().join(temporary());
+        let tried = self.make_folder(&self.notes()).and_then(|()| File::create_new(&probe)?.write_all(b"\n"));
+        let _ = fs::remove_file(&probe);
+        match tried {
+            Ok(()) => Error::Left(format!("{}: {error}", path.display())),
+            Err(wide) => Error::Vault(refused(&self.notes(), &wide)),
+        }
+    }
+}
+
+/// The entry of a folder with this name, however its letters are written; else the name as it is.
+fn named(folder: &Path, name: &std::ffi::OsStr) -> PathBuf {
+    let exact = folder.join(name);
+    if fs::symlink_metadata(&exact).is_ok() {
+        return exact;
+    }
+    let Some(wanted) = name.to_str().map(str::to_lowercase) else { return exact };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let like = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|known| known.to_lowercase() == wanted);
+    entries.into_iter().find(like).map_or(exact, |entry| entry.path())
+}
+
+fn gather(
+    folder: &Path,
+    below: &str,
+    depth: usize,
+    notes: &mut Vec<String>,
+    left: &mut Vec<PathBuf>,
+) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let kind = entry.file_type()?;
+        if kind.is_file() && is_temporary(name) {
+            left.push(entry.path());
+        } else if name.starts_with('.') || notes.len() >= NOTES_MAX {
+            continue;
+        } else if kind.is_dir() && depth < DEPTH_MAX {
+            gather(&entry.path(), &format!("{below}/{name}"), depth + 1, notes, left)?;
+        } else if kind.is_file() && name.to_lowercase().ends_with(".md") {
+            notes.push(format!("{below}/{name}"));
+        }
+    }
+    Ok(())
+}
+
+fn is_temporary(name: &str) -> bool {
+    name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1)
+}
+
+/// A name that no other file has.
+fn temporary() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("{}{}-{count}{}", TEMPORARY.0, std::process::id(), TEMPORARY.1)
+}
+
+fn seen(path: &Path) -> Option<(FileStat, FileIdentity)> {
+    let metadata = fs::symlink_metadata(path).ok()?;
+    Some((FileStat::of(&metadata), identity(&metadata)))
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn refused(path: &Path, error: &io::Error) -> Refused {
+    let shown = path.display();
+    let fix = match Obstacle::of(error) {
+        Obstacle::Full => "free space on the disk of the vault",
+        Obstacle::ReadOnly => "make the file system of the vault writable again (`mount -o remount,rw`)",
+        Obstacle::Forbidden => "make the vault yours to read and write (`chown`, `chmod u+rwX`)",
+        Obstacle::Failing => "the disk of the vault fails: save what is on it",
+        Obstacle::Other if is_missing(error) => "mount or put back the vault, or name another one in vault.path",
+        Obstacle::Other => "`baton logs` tells more",
+    };
+    Refused { what: format!("{shown}: {error}"), fix: fix.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+use super::*;
+
+fn place(vault: &Path) -> Place {
+    let mut place = Place::at(vault.to_owned(), "claude".to_owned(), false);
+    place.look(false).unwrap();
+    place
+}
+
+fn left(result: Result<Found, Error>) -> String {
+    match result {
+        Err(Error::Left(why)) => why,
+        other => panic!("it is left alone: {other:?}"),
+    }
+}
+
+#[test]
+fn a_note_is_written_whole_and_only_over_what_was_read() {
+    let temp = tempfile::tempdir().unwrap();
+    let place = place(temp.path());
+    let note = "claude/projects/web/sessions/one.md";
+    let missing = place.read(note).unwrap();
+    assert_eq!(missing.text, None);
+    place.write(&missing, "first").unwrap();
+    assert!(matches!(place.write(&missing, "again"), Err(Error::Changed)), "somebody made it meanwhile");
+    let found = place.read(note).unwrap();
+    assert_eq!(found.text.as_deref(), Some("first"));
+    fs::write(temp.path().join(note), "a person's words").unwrap();
+    assert!(matches!(place.write(&found, "second"), Err(Error::Changed)));
+    assert!(matches!(place.remove(&found), Err(Error::Changed)));
+    let found = place.read(note).unwrap();
+    place.write(&found, "second").unwrap();
+    place.settle().unwrap();
+    let folder = temp.path().join("claude/projects/web/sessions");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing else is left there");
+    assert_eq!(place.all().unwrap().0, [note]);
+    let found = place.read(note).unwrap();
+    assert!(place.remove(&found).unwrap());
+    place.settle().unwrap();
+    assert_eq!(place.read(note).unwrap().text, None);
+}
+
+#[test]
+fn the_home_s_own_vault_is_made_and_another_is_not() {
+    let temp = tempfile::tempdir().unwrap();
+    let settings = settings::Vault::default();
+    let mut own = Place::of(&settings, temp.path());
+    own.look(false).unwrap();
+    assert!(temp.path().join("vault").is_dir());
+    let missing = Some(temp.path().join("not-mounted"));
+    let mut other = Place::of(&settings::Vault { path: missing.clone(), ..settings }, temp.path());
+    let refused = other.look(false).unwrap_err();
+    assert!(refused.what.contains("not-mounted") && refused.fix.contains("mount"), "{refused:?}");
+    assert!(other.turn().is_err());
+    assert!(!missing.unwrap().exists());
+}
+
+#[test]
+fn an_empty_folder_is_not_where_notes_were() {
+    let temp = tempfile::tempdir().unwrap();
+    let mut place = place(temp.path());
+    place.look(false).unwrap();
+    let refused = place.look(true).unwrap_err();
+    assert!(refused.what.contains("is empty") && refused.fix.contains("vault sync"), "{refused:?}");
+    let found = place.read("claude/Start.md").unwrap();
+    place.write(&found, "x").unwrap();
+    place.look(true).unwrap();
+}
+
+#[test]
+fn what_is_no_note_is_left_alone() {
+    let temp = tempfile::tempdir().unwrap();
+    let place = place(temp.path());
+    fs::create_dir_all(temp.path().join("claude/folder.md")).unwrap();
+    fs::write(temp.path().join("claude/bytes.md"), b"\xff\xfe").unwrap();
+    File::create(temp.path().join("claude/large.md")).unwrap().set_len(NOTE_MAX_BYTES + 1).unwrap();
+    for (path, why) in [
+        ("claude/folder.md", "is no file"),
+        ("claude/bytes.md", "is no UTF-8"),
+        ("claude/large.md", "is larger"),
+        ("../outside.md", "leads out"),
+        ("claude/../../outside.md", "leads out"),
+        ("/etc/passwd", "leads out"),
+    ] {
+        let told = left(place.read(path));
+        assert!(told.contains(why), "{path}: {told}");
+    }
+}
+
+#[test]
+fn a_name_in_other_letters_is_the_same_file() {
+    let temp = tempfile::tempdir().unwrap();
+    let place = place(temp.path());
+    fs::create_dir_all(temp.path().join("claude/Projects/Web")).unwrap();
+    fs::write(temp.path().join("claude/Projects/Web/README.md"), "there").unwrap();
+    let found = place.read("claude/projects/web/readme.md").unwrap();
+    assert_eq!(found.text.as_deref(), Some("there"));
+    place.write(&found, "here").unwrap();
+    assert_eq!(place.all().unwrap().0, ["claude/Projects/Web/README.md"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_inside_and_never_out_of_the_vault() {
+    use std::os::unix::fs::symlink;
+
+    let temp = tempfile::tempdir().unwrap();
+    let (vault, outside) = (temp.path().join("vault"), temp.path().join("outside"));
+    for folder in [vault.join("claude"), vault.join("elsewhere"), outside.clone()] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    fs::write(outside.join("secret.md"), "secret").unwrap();
+    symlink(vault.join("elsewhere"), vault.join("claude/inside")).unwrap();
+    symlink(&outside, vault.join("claude/outside")).unwrap();
+    symlink(outside.join("secret.md"), vault.join("claude/file.md")).unwrap();
+    symlink("nowhere", vault.join("claude/nothing.md")).unwrap();
+    let place = place(&vault);
+    let found = place.read("claude/inside/note.md").unwrap();
+    place.write(&found, "x").unwrap();
+    assert_eq!(fs::read_to_string(vault.join("elsewhere/note.md")).unwrap(), "x");
+    for path in ["claude/outside/secret.md", "claude/outside/new.md", "claude/file.md"] {
+        assert!(left(place.read(path)).contains("leads out"), "{path}");
+    }
+    assert!(left(place.read("claude/nothing.md")).contains("link to nothing"));
+    assert_eq!(place.all().unwrap().0, [""; 0], "links are not gone through");
+    assert_eq!(fs::read_to_string(outside.join("secret.md")).unwrap(), "secret");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_note_keeps_who_may_read_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let temp = tempfile::tempdir().unwrap();
+    let place = place(temp.path());
+    let note = temp.path().join("claude/one.md");
+    fs::create_dir_all(temp.path().join("claude")).unwrap();
+    fs::write(&note, "x").unwrap();
+    fs::set_permissions(&note, fs::Permissions::from_mode(0o640)).unwrap();
+    let found = place.read("claude/one.md").unwrap();
+    place.write(&found, "y").unwrap();
+    assert_eq!(fs::metadata(&note).unwrap().permissions().mode() & 0o777, 0o640);
+    let mut own = Place::of(&settings::Vault::default(), temp.path());
+    own.look(false).unwrap();
+    let found = own.read("claude/one.md").unwrap();
+    own.write(&found, "z").unwrap();
+    let mode = fs::metadata(temp.path().join("vault/claude/one.md")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "conversations are their owner's");
+}
+
+#[test]
+fn what_a_killed_daemon_was_writing_is_known() {
+    let temp = tempfile::tempdir().unwrap();
+    let place = place(temp.path());
+    let turn = place.turn().unwrap();
+    let left = temp.path().join("claude").join(temporary());
+    fs::write(&left, "half a no").unwrap();
+    assert_eq!(place.all().unwrap(), (Vec::new(), vec![left]));
+    let second = File::open(temp.path().join("claude").join(LOCK)).unwrap();
+    assert!(matches!(second.try_lock(), Err(fs::TryLockError::WouldBlock)), "one home at a time");
+    drop(turn);
+    second.try_lock().unwrap();
+}

@@ -1,0 +1,151 @@
+//! Notes read: one for an agent, all of them to be checked.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use baton_events::protocol::answer;
+use baton_events::redact::redact;
+use baton_events::vault::verify::{Finding, Known};
+
+use super::Scribe;
+use super::place::{Error, Place, Refused};
+use super::told::Progress;
+use crate::gateway::Services;
+
+/// Most text of a note that an answer has.
+const READ_BYTES: usize = 48 * 1024;
+/// Findings that are told one by one.
+const FINDINGS: usize = 200;
+/// Notes between two looks whether anybody still waits.
+const STEP: usize = 50;
+
+/// Why a note is not read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unread {
+    /// There is no such note.
+    #[error("there is no note {0:?} below {1}; paths are like `projects/web/entities/Cache.md`")]
+    Unknown(String, String),
+    /// It is none of Baton's folder.
+    #[error("{0}: only notes below {1} are read")]
+    Outside(String, String),
+    /// It cannot be.
+    #[error("{0}")]
+    Left(String),
+    /// The vault is out of reach.
+    #[error("{what}; {fix}")]
+    Refused {
+        /// What.
+        what: String,
+        /// What to do.
+        fix: String,
+    },
+}
+
+impl From<Refused> for Unread {
+    fn from(Refused { what, fix }: Refused) -> Self {
+        Self::Refused { what, fix }
+    }
+}
+
+impl Scribe {
+    /// One note, by its path below the vault or below the folder of notes.
+    pub(crate) async fn read(&self, services: &Arc<Services>, path: &str) -> Result<answer::VaultRead, Unread> {
+        let (settings, home, path) = (services.settings.now(), services.home.clone(), path.to_owned());
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut place = Place::of(&settings.vault, &home);
+            if !place.vault().is_dir() {
+                let what = format!("{} is not there", place.vault().display());
+                return Err(Unread::Refused { what, fix: "`baton vault status` says more".to_owned() });
+            }
+            place.look(false)?;
+            one(&place, &path)
+        });
+        reading.await.map_err(|_| Unread::Left("reading the note broke; `daemon.log` tells where".to_owned()))?
+    }
+
+    /// Every note, read and checked.
+    pub(crate) async fn verify(
+        &self,
+        services: &Arc<Services>,
+        progress: Arc<Progress>,
+    ) -> Result<answer::VaultVerify, Unread> {
+        let (settings, home) = (services.settings.now(), services.home.clone());
+        // Between two notes of one session links lead nowhere yet.
+        let desk = self.desk().await?;
+        let reading = tokio::task::spawn_blocking(move || {
+            let _desk = desk;
+            let mut place = Place::of(&settings.vault, &home);
+            place.look(false)?;
+            all(&place, &progress)
+        });
+        let read =
+            reading.await.map_err(|_| Unread::Left("reading notes broke; `daemon.log` tells where".to_owned()))?;
+        Ok(read?)
+    }
+}
+
+fn one(place: &Place, path: &str) -> Result<answer::VaultRead, Unread> {
+    let root = place.root();
+    let given = path.trim().trim_start_matches("./").replace('\\', "/");
+    let is_below = given.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
+    let mut path = if is_below { given } else { format!("{root}/{given}") };
+    if !path.to_lowercase().ends_with(".md") {
+        path.push_str(".md");
+    }
+    let outside = || Unread::Outside(path.clone(), root.to_owned());
+    let found = place.read(&path).map_err(|error| match error {
+        Error::Vault(refused) => refused.into(),
+        Error::Left(why) => Unread::Left(why),
+        Error::Changed => Unread::Left(error.to_string()),
+    })?;
+    if !place.is_note(&found) {
+        return Err(outside());
+    }
+    let Some(text) = found.text else { return Err(Unread::Unknown(path, root.to_owned())) };
+    let bytes = text.len() as u64;
+    let text = redact(&text);
+    let mut end = text.len().min(READ_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    Ok(answer::VaultRead { path, text: text[..end].to_owned(), bytes, cut: end < text.len() })
+}
+
+fn all(place: &Place, progress: &Progress) -> Result<answer::VaultVerify, Refused> {
+    let begun = Instant::now();
+    let (paths, left) = place.all()?;
+    progress.begin(paths.len());
+    let known = Known::of(paths.iter().map(String::as_str), place.root());
+    let mut findings: Vec<Finding> = known.findings().to_vec();
+    let mut told = answer::VaultVerify { notes: paths.len() as u64, ..answer::VaultVerify::default() };
+    for group in paths.chunks(STEP) {
+        for path in group {
+            match place.read(path) {
+                Ok(found) => {
+                    let text = found.text.unwrap_or_default();
+                    told.bytes += text.len() as u64;
+                    findings.extend(known.check(path, &text));
+                }
+                Err(Error::Vault(refused)) => return Err(refused),
+                Err(error) => findings.push(Finding { path: path.clone(), line: 0, what: error.to_string() }),
+            }
+        }
+        progress.step(group.len());
+    }
+    findings.extend(left.iter().map(|file| Finding {
+        path: file.display().to_string(),
+        line: 0,
+        what: "a daemon that was killed was writing it; the next one removes it".to_owned(),
+    }));
+    told.found = findings.len() as u64;
+    told.clean = findings.is_empty();
+    let shown = findings.into_iter().take(FINDINGS).map(|finding| answer::VaultFinding {
+        file: redact(&finding.path).into_owned(),
+        line: finding.line as u64,
+        what: redact(&finding.what).into_owned(),
+        fix: "mend it there; Baton changes nothing that a person may have written".to_owned(),
+    });
+    told.findings = shown.collect();
+    told.seconds = (begun.elapsed().as_secs_f64() * 1e3).round() / 1e3;
+    Ok(told)
+}

@@ -1,0 +1,313 @@
+//! What was brought into a vault: a line for each session and project, of which the last one counts.
+//!
+//! The register is a convenience, not the truth: without it every session is brought into its note once more, which changes
+//! nothing, and notes are found by what stands in their heads.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use baton_events::record::SessionId;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::durable;
+use crate::settings;
+
+/// The folder of a home with a register for each vault that it ever had.
+pub(super) const FOLDER: &str = "vault-register";
+/// Version of the lines.
+const FORMAT: u32 = 1;
+/// Lines beyond twice of what counts, from which it is written anew.
+const SLACK: usize = 200;
+/// Largest register that is read: a million sessions.
+const MAX_BYTES: u64 = 512 * 1024 * 1024;
+
+/// A session as a vault has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Entry {
+    /// Its note, below the vault; `None`: it has none, for nobody typed anything in it, or because it is not known any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) note: Option<String>,
+    /// What was brought in: [`super::owed::stamp`].
+    pub(super) stamp: String,
+    /// `active`, `archived`, `compaction_failed`, as the note says.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) status: String,
+    /// Why it could not be compacted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<String>,
+    /// Why its note is left alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) left: Option<String>,
+    /// Whether somebody has removed its note: it is not written again unasked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) removed: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    Vault { format: u32, path: Option<PathBuf>, root: String },
+    Session { id: String, entry: Option<Entry> },
+    Project { path: String, folder: String },
+    Swept { at: i64 },
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Register {
+    file: PathBuf,
+    /// The vault: `None` for the home's own.
+    pub(super) path: Option<PathBuf>,
+    pub(super) root: String,
+    entries: BTreeMap<SessionId, Entry>,
+    projects: BTreeMap<String, String>,
+    swept: Option<i64>,
+    /// Lines in the file.
+    lines: usize,
+    /// Lines that are not in the file yet.
+    unwritten: Vec<String>,
+}
+
+impl Register {
+    /// The register of the vault of some settings. Blocks for a read.
+    pub(super) fn open(home: &Path, settings: &settings::Vault) -> io::Result<Self> {
+        let mut hash = Sha256::new();
+        hash.update(settings.path.as_ref().map(|path| path.as_os_str().as_encoded_bytes()).unwrap_or_default());
+        hash.update([0]);
+        hash.update(settings.root.as_bytes());
+        let name: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let file = home.join(FOLDER).join(format!("{name}.jsonl"));
+        Self::read(file, settings.path.clone(), settings.root.clone())
+    }
+
+    /// Every register of a home: of each vault that it ever had. One that cannot be read has nothing.
+    pub(super) fn all(home: &Path) -> Vec<Self> {
+        let entries = fs::read_dir(home.join(FOLDER)).into_iter().flatten().flatten();
+        let files = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
+        files
+            .filter_map(|file| {
+                let head = fs::read_to_string(&file).ok()?;
+                match serde_json::from_str(head.lines().next()?).ok()? {
+                    Line::Vault { path, root, .. } => Self::read(file, path, root).ok(),
+                    _ => None,
+                }
+            })
+            .collect()
+    }
+
+    fn read(file: PathBuf, path: Option<PathBuf>, root: String) -> io::Result<Self> {
+        let mut register = Self {
+            file,
+            path,
+            root,
+            entries: BTreeMap::new(),
+            projects: BTreeMap::new(),
+            swept: None,
+            lines: 0,
+            unwritten: Vec::new(),
+        };
+        let bytes = match fs::metadata(&register.file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Ok(found) if found.len() > MAX_BYTES => return Err(io::ErrorKind::FileTooLarge.into()),
+            _ => fs::read(&register.file)?,
+        };
+        // A line that a crash has torn says nothing: its session is brought in once more.
+        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            register.lines += 1;
+            match serde_json::from_slice(line) {
+                Ok(Line::Session { id, entry }) => {
+                    let Some(id) = SessionId::new(&id) else { continue };
+                    match entry {
+                        Some(entry) => drop(register.entries.insert(id, entry)),
+                        None => drop(register.entries.remove(&id)),
+                    }
+                }
+                Ok(Line::Project { path, folder }) => drop(register.projects.insert(path, folder)),
+                Ok(Line::Swept { at }) => register.swept = Some(at),
+                Ok(Line::Vault { .. }) | Err(_) => {}
+            }
+        }
+        // A torn line must not swallow the next one.
+        if bytes.last().is_some_and(|byte| *byte != b'\n') {
+            register.unwritten.push(String::new());
+        }
+        Ok(register)
+    }
+
+    pub(super) fn get(&self, id: &SessionId) -> Option<&Entry> {
+        self.entries.get(id)
+    }
+
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&SessionId, &Entry)> {
+        self.entries.iter()
+    }
+
+    /// Notes that were written, so far as nobody has removed them.
+    pub(super) fn has_notes(&self) -> bool {
+        self.entries.values().any(|entry| entry.note.is_some() && !entry.removed)
+    }
+
+    pub(super) fn put(&mut self, id: &SessionId, entry: Entry) {
+        if self.entries.get(id) == Some(&entry) {
+            return;
+        }
+        self.note(&Line::Session { id: id.to_string(), entry: Some(entry.clone()) });
+        self.entries.insert(id.clone(), entry);
+    }
+
+    /// The folder of a project, where it has one.
+    pub(super) fn folder(&self, project: &str) -> Option<&str> {
+        self.projects.get(project).map(String::as_str)
+    }
+
+    /// The folders of all projects.
+    pub(super) fn folders(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.projects.iter().map(|(path, folder)| (path.as_str(), folder.as_str()))
+    }
+
+    pub(super) fn put_folder(&mut self, project: &str, folder: &str) {
+        self.note(&Line::Project { path: project.to_owned(), folder: folder.to_owned() });
+        self.projects.insert(project.to_owned(), folder.to_owned());
+    }
+
+    /// When all notes were last looked at, in milliseconds since 1970.
+    pub(super) fn swept(&self) -> Option<i64> {
+        self.swept
+    }
+
+    pub(super) fn put_swept(&mut self, at: i64) {
+        self.swept = Some(at);
+        self.note(&Line::Swept { at });
+    }
+
+    fn note(&mut self, line: &Line) {
+        // Of these shapes none fails to be written.
+        self.unwritten.extend(serde_json::to_string(line).ok());
+    }
+
+    /// Writes what has changed, durably.
+    pub(super) fn save(&mut self) -> io::Result<()> {
+        if self.unwritten.is_empty() {
+            return Ok(());
+        }
+        let live = self.entries.len() + self.projects.len();
+        if self.lines == 0 || self.lines + self.unwritten.len() > 2 * live + SLACK {
+            return self.rewrite();
+        }
+        let mut text = self.unwritten.join("\n");
+        text.push('\n');
+        let mut file = OpenOptions::new().append(true).open(&self.file)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_data()?;
+        self.lines += self.unwritten.len();
+        self.unwritten.clear();
+        Ok(())
+    }
+
+    /// Takes sessions out: no line of the file names them or their notes when this returns.
+    pub(super) fn forget<'a>(&mut self, sessions: impl IntoIterator<Item = &'a SessionId>) -> io::Result<()> {
+        let gone = sessions.into_iter().filter(|id| self.entries.remove(id).is_some()).count();
+        if gone == 0 { self.save() } else { self.rewrite() }
+    }
+
+    /// Writes it anew with what counts.
+    pub(super) fn rewrite(&mut self) -> io::Result<()> {
+        let head = Line::Vault { format: FORMAT, path: self.path.clone(), root: self.root.clone() };
+        let projects =
+            self.projects.iter().map(|(path, folder)| Line::Project { path: path.clone(), folder: folder.clone() });
+        let sessions =
+            self.entries.iter().map(|(id, entry)| Line::Session { id: id.to_string(), entry: Some(entry.clone()) });
+        let (mut text, mut lines) = (String::new(), 0);
+        for line in std::iter::once(head).chain(self.swept.map(|at| Line::Swept { at })).chain(projects).chain(sessions)
+        {
+            text += &serde_json::to_string(&line)?;
+            text.push('\n');
+            lines += 1;
+        }
+        if let Some(folder) = self.file.parent() {
+            durable::create_private_folder(folder)?;
+        }
+        durable::write_file(&self.file, text.as_bytes())?;
+        durable::sync_parent(&self.file)?;
+        (self.lines, self.unwritten) = (lines, Vec::new());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> SessionId {
+        SessionId::new(text).unwrap()
+    }
+
+    fn entry(note: &str, stamp: &str) -> Entry {
+        let (note, stamp, status) = (Some(note.to_owned()), stamp.to_owned(), "active".to_owned());
+        Entry { note, stamp, status, ..Entry::default() }
+    }
+
+    #[test]
+    fn the_last_line_of_a_session_counts() {
+        let home = tempfile::tempdir().unwrap();
+        let settings = settings::Vault::default();
+        let open = || Register::open(home.path(), &settings).unwrap();
+        let mut register = open();
+        assert!(register.entries.is_empty() && !register.has_notes());
+        register.put(&id("a"), entry("one.md", "1"));
+        register.put_folder("/srv/web", "web");
+        register.put_swept(7);
+        register.save().unwrap();
+        register.put(&id("a"), entry("one.md", "2"));
+        register.put(&id("b"), entry("two.md", "1"));
+        register.save().unwrap();
+        let again = open();
+        assert_eq!(again.entries, register.entries);
+        assert_eq!((again.get(&id("a")).unwrap().stamp.as_str(), again.swept()), ("2", Some(7)));
+        assert_eq!(again.folder("/srv/web"), Some("web"));
+        assert!(again.has_notes());
+    }
+
+    #[test]
+    fn a_torn_line_costs_its_session_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let settings = settings::Vault::default();
+        let mut register = Register::open(home.path(), &settings).unwrap();
+        register.put(&id("a"), entry("one.md", "1"));
+        register.put(&id("b"), entry("two.md", "1"));
+        register.save().unwrap();
+        let text = fs::read_to_string(&register.file).unwrap();
+        for end in 0..text.len() {
+            fs::write(&register.file, &text[..end]).unwrap();
+            let mut torn = Register::open(home.path(), &settings).unwrap();
+            assert!(torn.entries.iter().all(|(id, entry)| register.get(id) == Some(entry)), "at {end}");
+            torn.put(&id("c"), entry("three.md", "1"));
+            torn.save().unwrap();
+            let after = Register::open(home.path(), &settings).unwrap();
+            assert_eq!(after.entries, torn.entries, "at {end}");
+        }
+    }
+
+    #[test]
+    fn what_is_forgotten_is_in_no_line() {
+        let home = tempfile::tempdir().unwrap();
+        let elsewhere = settings::Vault { path: Some("/mnt/notes".into()), ..settings::Vault::default() };
+        let mut register = Register::open(home.path(), &elsewhere).unwrap();
+        for number in 0..500 {
+            register.put(&id("a"), entry("secret-plans.md", &number.to_string()));
+            register.put(&id("b"), entry("other.md", &number.to_string()));
+            register.save().unwrap();
+        }
+        assert!(register.lines <= SLACK + 10, "{}", register.lines);
+        register.forget([&id("a"), &id("unknown")]).unwrap();
+        let text = fs::read_to_string(&register.file).unwrap();
+        assert!(!text.contains("secret") && text.contains("other.md"), "{text}");
+        let all = Register::all(home.path());
+        let [one] = all.as_slice() else { panic!("one register: {}", all.len()) };
+        assert_eq!((&one.path, one.entries.len()), (&elsewhere.path, 1));
+    }
+}

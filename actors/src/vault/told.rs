@@ -1,0 +1,124 @@
+//! How the notes are, as `status` says it.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use baton_events::projection::table::SessionTable;
+use baton_events::protocol::answer::{Problem, Vault, VaultFailure};
+use baton_events::record::Timestamp;
+use baton_events::redact::redact;
+
+use super::desk::Desk;
+use super::owed;
+use super::place::{Place, Refused};
+use crate::settings::Settings;
+
+/// Notes that are named of each kind.
+const NAMED: usize = 8;
+
+/// How far something is that takes long.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+impl Progress {
+    pub(super) fn begin(&self, total: usize) {
+        self.done.store(0, Ordering::Relaxed);
+        self.total.store(total as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn step(&self, count: usize) {
+        self.done.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    /// Done, and in all.
+    pub(crate) fn now(&self) -> (u64, u64) {
+        let total = self.total.load(Ordering::Relaxed);
+        (self.done.load(Ordering::Relaxed).min(total), total)
+    }
+}
+
+/// What is known without working at the desk.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    pub(super) counted: Vault,
+    /// Sessions that the round that goes on has still to bring in.
+    pub(super) owed: u64,
+    pub(super) last_end_ms: Option<u64>,
+    problem: Option<Refused>,
+}
+
+impl Shown {
+    /// Why the vault takes nothing, or that it does.
+    pub(super) fn refused(&mut self, refused: Option<Refused>) {
+        match (&self.problem, &refused) {
+            (None, Some(refused)) => {
+                tracing::error!(problem = %refused, "notes cannot be written, and are kept in vault-pending; trying again");
+            }
+            (Some(_), None) => tracing::info!("notes are written again"),
+            _ => {}
+        }
+        self.problem = refused;
+    }
+
+    pub(super) fn answer(&self, settings: &Settings, home: &Path) -> Vault {
+        let (vault, place) = (&settings.vault, Place::of(&settings.vault, home));
+        let problem = self.problem.as_ref().filter(|_| vault.enabled);
+        let state = match (vault.enabled, problem, self.owed.max(self.counted.behind)) {
+            (false, ..) => "off",
+            (true, Some(_), _) => "waiting",
+            (true, None, 0) => "ready",
+            (true, None, _) => "writing",
+        };
+        Vault {
+            enabled: vault.enabled,
+            state: state.to_owned(),
+            path: redact(&place.vault().display().to_string()).into_owned(),
+            root: vault.root.clone(),
+            last_end_ms: self.last_end_ms,
+            problem: problem
+                .map(|refused| Problem { what: redact(&refused.what).into_owned(), fix: refused.fix.clone() }),
+            ..self.counted.clone()
+        }
+    }
+}
+
+/// Counts what there is. Blocks for short reads.
+pub(super) fn counted(desk: &mut Desk, settings: &Settings, table: &SessionTable) -> Vault {
+    let pending = desk.pending.len() as u64;
+    let Ok((open, _)) = desk.at(&settings.vault) else { return Vault { pending, ..Vault::default() } };
+    let register = &open.register;
+    let mut counted = Vault { pending, ..Vault::default() };
+    let redacted = |text: &str| redact(text).into_owned();
+    for (_, entry) in register.entries() {
+        let Some(note) = &entry.note else { continue };
+        if entry.removed {
+            continue;
+        }
+        counted.notes += 1;
+        match entry.status.as_str() {
+            "archived" => counted.archived += 1,
+            "compaction_failed" => counted.compaction_failed += 1,
+            _ => counted.active += 1,
+        }
+        let failure = |error: &String| VaultFailure { note: redacted(note), error: redacted(error) };
+        if counted.failed.len() < NAMED {
+            counted.failed.extend(entry.error.as_ref().map(failure));
+        }
+        if counted.left_alone.len() < NAMED {
+            counted.left_alone.extend(entry.left.as_ref().map(failure));
+        }
+    }
+    counted.to_remove = owed::to_remove(table, register).len() as u64;
+    if settings.vault.enabled {
+        counted.behind = owed::owed(table, settings, register).len() as u64;
+    }
+    counted.swept_at = register.swept().map(|at| Timestamp(at).to_string());
+    if let Some(names) = open.known_names() {
+        counted.conflicts = names.conflicts();
+        counted.promoted = names.shared_count();
+    }
+    counted
+}

@@ -1,0 +1,27 @@
+//! Tools about notes for people.
+
+use super::{Effect, Kind, Tool, Which, argument};
+
+pub(super) const TOOLS: &[Tool] = &[
+    Tool {
+        which: Which::VaultStatus,
+        name: "vault_status",
+        aliases: &[],
+        title: "Vault status",
+        description: "Whether sessions become notes in an Obsidian vault, where it is, how many there are, what waits and \
+                      what people have changed.",
+        effect: Effect::Reads,
+        listed: false,
+        arguments: &[],
+    },
+    Tool {
+        which: Which::VaultRead,
+        name: "vault_read",
+        aliases: &[],
+        title: "Read a note",
+        description: "One note of the vault, as Markdown; vault_status says where they lie.",
+        effect: Effect::Reads,
+        listed: false,
+        arguments: &[argument("path", Kind::Needed, "Of the note, as `projects/web/entities/Cache.md`.")],
+    },
+];

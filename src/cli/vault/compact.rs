@@ -1,0 +1,75 @@
+//! `baton vault compact`: what long or old notes know, moved into the notes of entities.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::{VaultCompact, VaultCompacted};
+use baton_events::protocol::{VaultCompactParams, method};
+use clap::Args;
+
+use super::super::{Error, ask, read, session};
+use super::SILENT;
+use crate::environment::Environment;
+use crate::print::{self, Output, Progress, Style};
+
+const HELP: &str = "\
+A note is compacted when it has `vault.compact_lines` lines (500) or is `vault.compact_days` days old (3), whichever comes first: \
+its decisions, gotchas, patterns, preferences and references go as dated lines into the notes of entities, it is copied to \
+archive/sessions/ and read back, and stays where it is, marked as archived. The daemon does this at the end of each session and \
+once a day. With a SESSION its note is compacted whatever its size. Nothing is deleted.
+
+JSON: {\"status\",\"dry_run\",\"notes\":[{\"session_id\",\"note\",\"archive\",\"lines\",\"days\",\"reason\",\"updated\":[{\"note\",\"lines\"}],\
+\"error\",\"duration_ms\"}],\"below\",\"message\"}
+
+Examples:
+  baton vault compact --dry-run        what is over a threshold, and where it would go
+  baton vault compact a94e0d17         one note now";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// An id, or the beginning of one; without it every note that is over a threshold
+    #[arg(value_name = "SESSION")]
+    session: Option<String>,
+    /// Look and count only; change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let params = VaultCompactParams { session: typed.session.as_deref().map(session), dry_run: typed.dry_run };
+    let progress = Progress::new();
+    let result = ask(environment, |client| {
+        client.be_patient(SILENT);
+        client.call_raw(method::VAULT_COMPACT, &params, |told| progress.show(&told))
+    });
+    progress.end();
+    let result = result?;
+    let done: VaultCompact = read(&result)?;
+    let output = Output::new();
+    match typed.json {
+        true => output.json(&result),
+        false => {
+            done.notes.iter().for_each(|note| tell(&output, note, done.dry_run));
+            output.line(&print::plain(&done.message));
+        }
+    }
+    Ok(if done.status == "success" { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn tell(output: &Output, note: &VaultCompacted, dry_run: bool) {
+    output.line(&output.styled(Style::Strong, &print::plain(&note.note)));
+    output.line(&print::plain(&format!("  {} lines, {} days old: over by {}", note.lines, note.days, note.reason)));
+    for updated in &note.updated {
+        output.line(&print::plain(&format!("  {:4} lines to {}", updated.lines, updated.note)));
+    }
+    match (&note.error, dry_run) {
+        (Some(error), _) => output.line(&output.styled(Style::Bad, &print::plain(&format!("  {error}")))),
+        (None, true) => {}
+        (None, false) => {
+            output.line(&print::plain(&format!("  archived as {} in {} ms", note.archive, note.duration_ms)));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! `baton vault open`: the vault, opened where a person reads it.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use baton_events::protocol::answer::Vault;
+use baton_events::protocol::method;
+use clap::Args;
+
+use super::super::{Error, ask, read};
+use crate::environment::Environment;
+use crate::print::{self, Output};
+use crate::program;
+
+/// How long a program may take to hand over to another one.
+const WAIT: Duration = Duration::from_secs(10);
+
+const HELP: &str = "\
+Prints the folder of the notes, and has the system open it: in Obsidian where that is set up for obsidian:// addresses and the \
+vault is one of its own, else as a folder. With --print it only prints it.
+
+JSON: {\"path\",\"opened\"}
+
+Examples:
+  baton vault open
+  cd \"$(baton vault open --print)\"";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// Open nothing
+    #[arg(long)]
+    print: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let result = ask(environment, |client| client.call_raw(method::VAULT_STATUS, &(), |_| {}))?;
+    let vault: Vault = read(&result)?;
+    let folder = std::path::Path::new(&vault.path).join(&vault.root);
+    let shown = folder.display().to_string();
+    if !folder.is_dir() {
+        let why = match vault.enabled {
+            true => "no note is written yet; `baton vault status` says more",
+            false => "notes are off; set vault.enabled to true in config.json",
+        };
+        return Err(Error::File { path: shown, reason: format!("it is not there: {why}") });
+    }
+    let is_obsidian = std::path::Path::new(&vault.path).join(".obsidian").is_dir();
+    let address = format!("obsidian://open?path={}", encoded(&shown));
+    let opened = !typed.print && (is_obsidian.then_some(&address).into_iter().chain([&shown])).any(|what| open(what));
+    let output = Output::new();
+    match typed.json {
+        true => output.line(&serde_json::json!({ "path": shown, "opened": opened }).to_string()),
+        false => output.line(&print::plain(&shown)),
+    }
+    if !opened && !typed.print {
+        print::note("Nothing opens it here; the path above is where the notes lie.");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the system has taken it.
+fn open(what: &str) -> bool {
+    let name = if cfg!(windows) {
+        "explorer"
+    } else if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
+    };
+    let Some(program) = program::find(name) else { return false };
+    program::run(&program, &[what.to_owned()], WAIT).is_ok_and(|ran| ran.is_ok)
+}
+
+/// A path as part of an address.
+fn encoded(path: &str) -> String {
+    let keeps = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    path.bytes().map(|byte| if keeps(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::encoded;
+
+    #[test]
+    fn a_path_is_one_part_of_an_address() {
+        assert_eq!(encoded("/home/a b/Notizen-ü"), "%2Fhome%2Fa%20b%2FNotizen-%C3%BC");
+    }
+}

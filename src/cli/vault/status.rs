@@ -1,0 +1,80 @@
+//! `baton vault status`: where the notes lie, and how they are.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::Vault;
+use baton_events::protocol::method;
+use clap::Args;
+
+use super::super::{Error, ask, read};
+use crate::environment::Environment;
+use crate::print::{self, Output, Style};
+
+const HELP: &str = "\
+JSON: {\"enabled\",\"state\":\"off|ready|writing|waiting\",\"path\",\"root\",\"notes\",\"active\",\"archived\",\"compaction_failed\",\
+\"behind\",\"pending\",\"to_remove\",\"conflicts\",\"left_alone\":[{\"note\",\"error\"}],\"failed\":[{\"note\",\"error\"}],\"promoted\",\
+\"last_end_ms\",\"swept_at\",\"problem\":{\"what\",\"fix\"}}
+
+Notes are written where `vault.enabled` is true in config.json; `vault.path` names a vault, else they lie in BATON_HOME/vault.";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let result = ask(environment, |client| client.call_raw(method::VAULT_STATUS, &(), |_| {}))?;
+    let output = Output::new();
+    if typed.json {
+        output.json(&result);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let vault: Vault = read(&result)?;
+    let fact = |name: &str, value: String| {
+        output.line(&format!("{} {}", output.styled(Style::Faint, &format!("{name:9}")), print::plain(&value)));
+    };
+    fact("vault", vault.path.clone());
+    fact("folder", vault.root.clone());
+    fact("state", if vault.enabled { vault.state.clone() } else { "off: vault.enabled is false".to_owned() });
+    let failed = match vault.compaction_failed {
+        0 => String::new(),
+        failed => format!(", {failed} not compacted"),
+    };
+    fact("notes", format!("{}: {} active, {} archived{failed}", vault.notes, vault.active, vault.archived));
+    let waiting = [
+        (vault.behind, "to be written"),
+        (vault.pending, "ready in vault-pending"),
+        (vault.to_remove, "of forgotten sessions to be removed"),
+    ];
+    let waiting: Vec<String> =
+        waiting.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    if !waiting.is_empty() {
+        fact("waiting", waiting.join(", "));
+    }
+    if vault.conflicts > 0 {
+        fact("edited", format!("{} blocks were changed by people, and are theirs", vault.conflicts));
+    }
+    if vault.promoted > 0 {
+        fact("shared", format!("{} entities are shared by projects", vault.promoted));
+    }
+    if let Some(ms) = vault.last_end_ms {
+        fact("last end", format!("written in {ms} ms"));
+    }
+    if let Some(at) = &vault.swept_at {
+        fact("checked", format!("all notes at {at}"));
+    }
+    for failure in vault.failed.iter().chain(&vault.left_alone) {
+        output.line("");
+        let what = format!("{}: {}", failure.note, failure.error);
+        output.line(&output.styled(Style::Warning, &print::plain(&what)));
+    }
+    if let Some(problem) = &vault.problem {
+        output.line("");
+        output.line(&output.styled(Style::Bad, &print::plain(&problem.what)));
+        output.line(&format!("  {}", print::plain(&problem.fix)));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,57 @@
+//! `baton vault sync`: every session that is over, in its note now.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::VaultSync;
+use baton_events::protocol::{VaultSyncParams, method};
+use clap::Args;
+
+use super::super::{Error, ask, project, read};
+use super::SILENT;
+use crate::environment::Environment;
+use crate::print::{self, Output, Progress};
+
+const HELP: &str = "\
+The daemon does this by itself whenever a session ends. It is needed only to have it done now, to have notes written again that \
+somebody has removed, and to begin anew in a vault that was emptied. What people have written in notes stays.
+
+JSON: {\"status\",\"sessions\",\"written\",\"without_note\",\"files\",\"conflicts\",\"compacted\",\"pending\",\"failed\":[…],\"seconds\",\
+\"message\"}
+
+Examples:
+  baton vault sync                     all sessions that are over
+  baton vault sync --project .         those of this directory's project";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// Only this project: a directory, or a name that fits one project
+    #[arg(long, short, value_name = "P")]
+    project: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let params = VaultSyncParams { project: typed.project.as_deref().map(project) };
+    let progress = Progress::new();
+    let result = ask(environment, |client| {
+        client.be_patient(SILENT);
+        client.call_raw(method::VAULT_SYNC, &params, |told| progress.show(&told))
+    });
+    progress.end();
+    let result = result?;
+    let done: VaultSync = read(&result)?;
+    let output = Output::new();
+    match typed.json {
+        true => output.json(&result),
+        false => {
+            output.line(&print::plain(&done.message));
+            if !done.failed.is_empty() {
+                print::note(&format!("failed: {}", print::one_line(&done.failed.join(", "), 400)));
+            }
+        }
+    }
+    Ok(if done.status == "success" { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,63 @@
+//! `baton vault verify`: every note, read and checked.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::VaultVerify;
+use baton_events::protocol::method;
+use clap::Args;
+
+use super::super::{Error, ask, read};
+use super::SILENT;
+use crate::environment::Environment;
+use crate::print::{self, Output, Progress, Style};
+
+const HELP: &str = "\
+Checks that every head is YAML, every link leads to a note, every marker has its other half, and every name is safe on Windows and \
+macOS. Nothing is changed.
+
+JSON: {\"clean\",\"notes\",\"bytes\",\"findings\":[{\"file\",\"line\",\"what\",\"fix\"}],\"found\",\"seconds\"}
+
+Exit code 0 only if nothing is wrong.";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let progress = Progress::new();
+    let result = ask(environment, |client| {
+        client.be_patient(SILENT);
+        client.call_raw(method::VAULT_VERIFY, &(), |told| progress.show(&told))
+    });
+    progress.end();
+    let result = result?;
+    let told: VaultVerify = read(&result)?;
+    let output = Output::new();
+    match typed.json {
+        true => output.json(&result),
+        false => tell(&output, &told),
+    }
+    Ok(if told.clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn tell(output: &Output, told: &VaultVerify) {
+    for finding in &told.findings {
+        let place = if finding.line > 0 { format!("{}:{}", finding.file, finding.line) } else { finding.file.clone() };
+        output.line(&output.styled(Style::Bad, &print::plain(&format!("{place}: {}", finding.what))));
+        output.line(&format!("  {}", print::plain(&finding.fix)));
+    }
+    let more = told.found.saturating_sub(told.findings.len() as u64);
+    if more > 0 {
+        output.line(&format!("… and {more} more"));
+    }
+    let verdict = match told.found {
+        0 => output.styled(Style::Good, "Nothing is wrong."),
+        1 => output.styled(Style::Bad, "1 thing is wrong."),
+        found => output.styled(Style::Bad, &format!("{found} things are wrong.")),
+    };
+    output.line(&format!("{verdict} {} notes were read in {:.2} s.", told.notes, told.seconds));
+}

@@ -1,0 +1,111 @@
+//! What people write survives everything.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{goes_on, notes, only_session, own, ready, until, with_notes, worked};
+use crate::world::{World, id};
+
+#[test]
+fn edits_by_a_person_survive_further_ends() {
+    let world = with_notes(&json!({}));
+    let mut transcript = worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    let (path, note) = only_session(&own(&world));
+    // A line between blocks, a line within one, and a key of the frontmatter.
+    let edited = note
+        .replacen("## Work Log", "My own thoughts.\n\n## Work Log", 1)
+        .replacen("sled instead of sqlite", "sled, after all, instead of sqlite", 1)
+        .replacen("status: active", "status: active\nrating: 5 # mine", 1);
+    assert_ne!(edited, note);
+    fs::write(&path, &edited).unwrap();
+    goes_on(&world, &mut transcript, "And the numbat index, too");
+    until(&world, "the second end", |_| fs::read_to_string(&path).unwrap().contains("numbat index"));
+    let again = fs::read_to_string(&path).unwrap();
+    for mine in ["My own thoughts.", "sled, after all, instead of sqlite", "rating: 5 # mine"] {
+        assert!(again.contains(mine), "{mine}: {again}");
+    }
+    let told = until(&world, "the conflict", |told| told["conflicts"].as_u64() >= Some(1));
+    assert_eq!(told["state"], "ready", "{told}");
+    assert_eq!(world.json(&["vault", "verify"])["clean"], true);
+
+    // It is counted again by the next daemon, and what is there is left as it is.
+    world.stop();
+    until(&world, "the conflict", |told| told["conflicts"].as_u64() >= Some(1));
+    world.ok(&["vault", "sync"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), again, "nothing is new");
+}
+
+#[test]
+fn a_note_that_somebody_removes_stays_removed_until_it_is_asked_for() {
+    let world = with_notes(&json!({}));
+    let mut transcript = worked(&world, "-work-one", 1, "wombat cache");
+    worked(&world, "-work-two", 2, "numbat index");
+    world.close(&id(1));
+    world.close(&id(2));
+    ready(&world, 2);
+    let all = notes(&own(&world));
+    let path =
+        own(&world).join(all.iter().find(|path| path.contains("wombat") && path.contains("/sessions/")).unwrap());
+    fs::remove_file(&path).unwrap();
+    goes_on(&world, &mut transcript, "And the bilby, too");
+    let told = until(&world, "the removal", |told| told["notes"] == 1 && told["behind"] == 0);
+    assert_eq!(told["state"], "ready");
+    assert!(!path.exists());
+    let synced = world.json(&["vault", "sync"]);
+    assert_eq!((&synced["status"], &synced["written"]), (&json!("success"), &json!(1)), "{synced}");
+    assert!(fs::read_to_string(&path).unwrap().contains("bilby"));
+}
+
+#[test]
+fn what_is_no_note_is_left_alone_and_said() {
+    let world = with_notes(&json!({}));
+    let mut transcript = worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    let (path, _) = only_session(&own(&world));
+    fs::write(&path, b"\xff\xfe no text").unwrap();
+    goes_on(&world, &mut transcript, "And the bilby, too");
+    let told = until(&world, "what is left alone", |told| !told["left_alone"].is_null());
+    assert!(told["left_alone"][0]["error"].as_str().unwrap().contains("no UTF-8"), "{told}");
+    assert_eq!(fs::read(&path).unwrap(), b"\xff\xfe no text");
+    // Mended by hand, it is taken up when it is asked for.
+    fs::write(&path, "mine\n").unwrap();
+    world.ok(&["vault", "sync"]);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains("mine\n") && text.contains("bilby"), "{text}");
+}
+
+#[test]
+fn two_homes_write_one_vault_and_neither_takes_the_others_lines() {
+    let (one, other) = (World::new(), World::new());
+    let vault = one.path("shared");
+    fs::create_dir_all(&vault).unwrap();
+    for (world, number, words) in [(&one, 1, "wombat cache"), (&other, 2, "numbat index")] {
+        super::configure(world, &json!({"path": vault}));
+        worked(world, "-work-one", number, words);
+    }
+    one.close(&id(1));
+    other.close(&id(2));
+    ready(&one, 1);
+    ready(&other, 1);
+    let root = vault.join("claude");
+    let has_both = || {
+        let all = notes(&root);
+        let page = all.iter().filter(|path| path.split('/').count() == 3 && path.starts_with("projects/"));
+        page.map(|path| fs::read_to_string(root.join(path)).unwrap())
+            .any(|text| text.contains("wombat-cache") && text.contains("numbat-index"))
+    };
+    assert!(has_both(), "{:?}", notes(&root));
+    // Each home writes again what it knows, and the other's stays.
+    for world in [&one, &other] {
+        world.stop();
+        fs::remove_dir_all(world.home().join("vault-register")).unwrap();
+        let synced = world.json(&["vault", "sync"]);
+        assert_eq!((&synced["status"], &synced["files"]), (&json!("success"), &json!(0)), "{synced}");
+    }
+    assert!(has_both());
+    assert_eq!(one.json(&["vault", "verify"])["clean"], true);
+}

@@ -1,0 +1,82 @@
+//! A forgotten session leaves every note.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::{notes, only_session, own, ready, until, with_notes, worked};
+use crate::world::{World, files_below, id, text};
+
+/// Files below a folder that have a word, in their names or in what they say.
+fn with_word(folder: &Path, word: &str) -> Vec<String> {
+    let has = |path: &&std::path::PathBuf| {
+        let name = path.strip_prefix(folder).unwrap().display().to_string();
+        name.contains(word) || fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(word))
+    };
+    files_below(folder).iter().filter(has).map(|path| path.display().to_string()).collect()
+}
+
+#[test]
+fn what_is_forgotten_is_in_no_note_and_what_others_support_stays() {
+    let world = with_notes(&json!({"compact_lines": 1}));
+    worked(&world, "-work-one", 1, "quokka");
+    worked(&world, "-work-one", 2, "platypus");
+    world.close(&id(1));
+    world.close(&id(2));
+    ready(&world, 2);
+    assert!(with_word(world.home(), "quokka").iter().any(|path| path.contains("/archive/")));
+    let done = world.json(&["forget", &id(1), "--yes"]);
+    assert_eq!(done["status"], "success", "{done}");
+    // At once, and whatever the daemon has still to do.
+    world.kill();
+    assert_eq!(with_word(world.home(), "quokka"), [""; 0]);
+    assert!(with_word(&own(&world), "platypus").len() >= 4);
+    until(&world, "the rest", |told| told["notes"] == 1 && told["to_remove"] == 0);
+    let verified = world.json(&["vault", "verify"]);
+    assert_eq!(verified["clean"], true, "{verified}");
+    // Undone, it is written anew.
+    world.ok(&["forget", &id(1), "--undo", "--yes"]);
+    world.close(&id(1));
+    ready(&world, 2);
+    assert!(!with_word(&own(&world), "quokka").is_empty());
+}
+
+#[test]
+fn what_a_person_wrote_into_a_forgotten_note_stays() {
+    let world = with_notes(&json!({}));
+    worked(&world, "-work-one", 1, "quokka");
+    world.close(&id(1));
+    ready(&world, 1);
+    let (path, note) = only_session(&own(&world));
+    fs::write(&path, note + "\nMy own conclusion.\n").unwrap();
+    world.ok(&["forget", &id(1), "--yes"]);
+    assert!(!path.exists(), "its name told what it was about");
+    let left: Vec<String> = notes(&own(&world)).into_iter().filter(|path| path.contains("/sessions/")).collect();
+    let [left] = left.as_slice() else { panic!("one: {left:?}") };
+    let text = fs::read_to_string(own(&world).join(left)).unwrap();
+    assert!(text.contains("My own conclusion.") && !text.contains("quokka"), "{left}: {text}");
+}
+
+#[test]
+fn what_cannot_be_reached_is_owed_and_removed_when_it_is_back() {
+    let world = World::new();
+    let vault = world.path("notes");
+    fs::create_dir_all(&vault).unwrap();
+    super::configure(&world, &json!({"path": vault}));
+    worked(&world, "-work-one", 1, "quokka");
+    world.close(&id(1));
+    ready(&world, 1);
+    let away = world.path("away");
+    fs::rename(&vault, &away).unwrap();
+    let done = world.run(&["forget", &id(1), "--yes", "--json"]);
+    assert_eq!(done.code, 1, "{}{}", done.out, done.err);
+    assert!(text(&done.json()["message"]).contains("notes there still tell of it"), "{}", done.out);
+    fs::rename(&away, &vault).unwrap();
+    // Also where notes are off by then.
+    fs::write(world.home().join("config.json"), "{}").unwrap();
+    world.stop();
+    world.ok(&["status"]);
+    assert!(crate::world::wait(|| with_word(&vault, "quokka").is_empty()), "{:?}", with_word(&vault, "quokka"));
+    assert!(crate::world::wait(|| with_word(&world.home().join("vault-register"), "quokka").is_empty()));
+}

@@ -1,0 +1,192 @@
+//! A vault that is not there, or takes nothing: finished notes wait, and are delivered when it is back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::{configure, goes_on, notes, ready, until, worked};
+use crate::world::{World, files_below, id, say, text, wait};
+
+fn with_vault() -> (World, PathBuf) {
+    let world = World::new();
+    let vault = world.path("notes");
+    fs::create_dir_all(&vault).unwrap();
+    configure(&world, &json!({"path": vault}));
+    (world, vault)
+}
+
+/// What waits, by name.
+fn waiting(world: &World) -> Vec<String> {
+    let files = files_below(&world.home().join("vault-pending"));
+    files.iter().map(|path| path.display().to_string()).collect()
+}
+
+#[test]
+fn a_vault_that_is_missing_gets_everything_when_it_is_back() {
+    let (world, vault) = with_vault();
+    let mut transcript = worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    let away = world.path("away");
+    fs::rename(&vault, &away).unwrap();
+    goes_on(&world, &mut transcript, "And the numbat index, too");
+    worked(&world, "-work-one", 2, "bilby burrow");
+    // A close does not wait for it, nor fail.
+    world.close(&id(1));
+    world.close(&id(2));
+    let told = until(&world, "what waits", |told| told["pending"] == 2);
+    assert_eq!(told["state"], "waiting", "{told}");
+    assert!(text(&told["problem"]["fix"]).contains("mount or put back"), "{told}");
+    assert!(world.problems().contains("notes are not written"), "{}", world.problems());
+    let kept = waiting(&world);
+    assert!(kept.iter().any(|path| path.contains("bilby")), "{kept:?}");
+    assert!(!vault.exists(), "it is not made");
+    // Somebody edits meanwhile, and the daemon is another one.
+    world.kill();
+    let note = files_below(&away).into_iter().find(|path| path.display().to_string().contains("sessions/")).unwrap();
+    let edited = fs::read_to_string(&note).unwrap() + "\nMy own words.\n";
+    fs::write(&note, edited).unwrap();
+    fs::rename(&away, &vault).unwrap();
+    world.ok(&["status"]);
+    ready(&world, 2);
+    assert!(wait(|| waiting(&world).is_empty()), "{:?}", waiting(&world));
+    let note = vault.join(note.strip_prefix(&away).unwrap());
+    let text = fs::read_to_string(&note).unwrap();
+    assert!(text.contains("My own words.") && text.contains("numbat index"), "{text}");
+    assert!(notes(&vault).iter().any(|path| path.contains("bilby")));
+    assert!(!world.problems().contains("notes are not written"));
+}
+
+#[test]
+fn an_empty_folder_is_not_the_vault_until_somebody_says_so() {
+    let (world, vault) = with_vault();
+    let mut transcript = worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    fs::remove_dir_all(vault.join("claude")).unwrap();
+    goes_on(&world, &mut transcript, "And the numbat index, too");
+    world.close(&id(1));
+    let told = until(&world, "what waits", |told| told["pending"] == 1);
+    assert!(text(&told["problem"]["fix"]).contains("vault sync"), "{told}");
+    world.ok(&["vault", "sync"]);
+    ready(&world, 1);
+    assert!(waiting(&world).is_empty());
+}
+
+#[test]
+fn what_waits_goes_with_a_forgotten_session() {
+    let (world, vault) = with_vault();
+    fs::remove_dir_all(&vault).unwrap();
+    worked(&world, "-work-one", 1, "quokka");
+    world.close(&id(1));
+    until(&world, "what waits", |told| told["pending"] == 1);
+    assert!(!waiting(&world).is_empty());
+    world.ok(&["forget", &id(1), "--yes"]);
+    assert_eq!(waiting(&world), [""; 0]);
+    let said: Vec<_> = files_below(world.home())
+        .into_iter()
+        .filter(|path| fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("quokka")))
+        .collect();
+    assert!(said.is_empty(), "{said:?}");
+}
+
+#[test]
+fn a_vault_that_may_not_be_written_is_said() {
+    let Some(world) = World::without_superpowers() else { return };
+    let vault = world.path("notes");
+    fs::create_dir_all(vault.join("claude")).unwrap();
+    configure(&world, &json!({"path": vault}));
+    let mode = |bits| {
+        use std::os::unix::fs::PermissionsExt as _;
+        for folder in [vault.join("claude"), vault.clone()] {
+            fs::set_permissions(folder, fs::Permissions::from_mode(bits)).unwrap();
+        }
+    };
+    mode(0o555);
+    worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    let told = until(&world, "what waits", |told| told["pending"] == 1);
+    assert!(text(&told["problem"]["fix"]).contains("yours to read and write"), "{told}");
+    mode(0o755);
+    ready(&world, 1);
+}
+
+/// Runs the tests of [`mounted`] where mounting is allowed and harms nobody.
+#[test]
+fn on_a_small_file_system_of_its_own() {
+    let place = tempfile::tempdir().unwrap();
+    let tried = Command::new("unshare")
+        .args(["-m", "mount", "-t", "tmpfs", "-o", "size=1m", "none"])
+        .arg(place.path())
+        .output();
+    if !tried.is_ok_and(|tried| tried.status.success()) {
+        say("skipped: a small file system may not be mounted here");
+        return;
+    }
+    let ran = Command::new("unshare")
+        .arg("-m")
+        .arg(std::env::current_exe().unwrap())
+        .args(["vault::refused::mounted::", "--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{told}");
+    assert!(told.contains("2 passed"), "{told}");
+}
+
+/// On file systems of their own; each test ends with its mount namespace.
+mod mounted {
+    use super::*;
+
+    fn mount(arguments: &[&str], at: &Path) {
+        let ran = Command::new("mount").args(arguments).arg(at).output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    }
+
+    fn problem(told: &Value) -> String {
+        format!("{} {}", told["problem"]["what"], told["problem"]["fix"])
+    }
+
+    #[test]
+    #[ignore = "run by on_a_small_file_system_of_its_own"]
+    fn a_full_vault() {
+        let (world, vault) = with_vault();
+        mount(&["-t", "tmpfs", "-o", "size=1m,mode=700", "none"], &vault);
+        worked(&world, "-work-one", 1, "wombat cache");
+        world.close(&id(1));
+        ready(&world, 1);
+        {
+            use std::io::Write as _;
+            let mut file = fs::File::create(vault.join("filler")).unwrap();
+            while file.write(&[b'x'; 4096]).is_ok_and(|written| written > 0) {}
+        }
+        worked(&world, "-work-one", 2, "bilby burrow");
+        world.close(&id(2));
+        let told = until(&world, "what waits", |told| told["pending"] == 1);
+        assert!(problem(&told).contains("free space on the disk of the vault"), "{told}");
+        fs::remove_file(vault.join("filler")).unwrap();
+        ready(&world, 2);
+        assert!(waiting(&world).is_empty());
+        assert_eq!(world.json(&["vault", "verify"])["clean"], true);
+    }
+
+    #[test]
+    #[ignore = "run by on_a_small_file_system_of_its_own"]
+    fn a_vault_that_turns_read_only() {
+        let (world, vault) = with_vault();
+        mount(&["-t", "tmpfs", "-o", "size=4m,mode=700", "none"], &vault);
+        worked(&world, "-work-one", 1, "wombat cache");
+        world.close(&id(1));
+        ready(&world, 1);
+        mount(&["-o", "remount,ro"], &vault);
+        worked(&world, "-work-one", 2, "bilby burrow");
+        world.close(&id(2));
+        let told = until(&world, "what waits", |told| told["pending"] == 1);
+        assert!(problem(&told).contains("writable again"), "{told}");
+        mount(&["-o", "remount,rw"], &vault);
+        ready(&world, 2);
+        assert!(waiting(&world).is_empty());
+    }
+}

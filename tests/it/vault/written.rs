@@ -1,0 +1,153 @@
+//! What is written, where, and when.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{configure, goes_on, notes, only_session, own, ready, until, with_notes, worked};
+use crate::world::{World, files_below, id, text};
+
+#[test]
+fn an_ended_session_becomes_a_note_that_leads_to_what_it_was_about() {
+    let world = with_notes(&json!({}));
+    let mut transcript = worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    let (path, note) = only_session(&own(&world));
+    let shown = path.display().to_string();
+    assert!(
+        shown.contains("/projects/-work-one/sessions/") || shown.contains("/projects/work-one/sessions/"),
+        "{shown}"
+    );
+    assert!(shown.contains("wombat-cache"), "{shown}");
+    for part in [
+        "type: session",
+        "status: active",
+        &id(1),
+        "## Goal",
+        "## Work Log",
+        "Session End",
+        "Session completed. Work finalized.",
+        "## Decisions Made",
+        "sled instead of sqlite",
+        "## Errors Resolved",
+        "## Files",
+        "wombat_cache.rs",
+        "## Next Steps",
+        "Mend the wombat cache of the service",
+    ] {
+        assert!(note.contains(part), "{part}: {note}");
+    }
+    let all = notes(&own(&world));
+    assert!(all.contains(&"Start.md".to_owned()), "{all:?}");
+    assert!(all.iter().any(|path| path.contains("/entities/")), "{all:?}");
+    let verified = world.json(&["vault", "verify"]);
+    assert_eq!((&verified["clean"], &verified["notes"]), (&json!(true), &json!(all.len())), "{verified}");
+    let status = world.json(&["status"])["vault"].clone();
+    assert_eq!((&status["notes"], &status["state"]), (&json!(1), &json!("ready")), "{status}");
+    // A session that goes on is in the same note, with one more end.
+    goes_on(&world, &mut transcript, "And the numbat index, too");
+    until(&world, "the second end", |_| only_session(&own(&world)).1.matches("Session End").count() == 2);
+    let (again, note) = only_session(&own(&world));
+    assert_eq!(again, path, "the name is fixed");
+    assert!(note.contains("numbat index"), "{note}");
+}
+
+#[test]
+fn what_is_off_writes_nothing_and_what_nobody_typed_has_no_note() {
+    let world = World::new();
+    worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    let status = world.json(&["vault", "status"]);
+    assert_eq!((&status["enabled"], &status["state"]), (&json!(false), &json!("off")), "{status}");
+    assert!(world.run(&["vault", "sync"]).err.contains("vault.enabled"));
+    world.stop();
+    for folder in ["vault", "vault-register", "vault-pending"] {
+        assert!(!world.home().join(folder).exists(), "{folder}");
+    }
+    // Enabled later: what is known by then is written by itself, but for what nobody typed.
+    configure(&world, &json!({}));
+    world.transcript("-work-one", &id(2)).minutes_ago(90).reply("nobody asked");
+    ready(&world, 1);
+    let all = files_below(&own(&world));
+    assert!(all.iter().all(|path| !fs::read_to_string(path).unwrap().contains("nobody asked")), "{all:?}");
+}
+
+#[test]
+fn a_vault_of_one_s_own_is_named_and_everything_lies_below_its_folder() {
+    let world = World::new();
+    let vault = world.path("notes");
+    fs::create_dir_all(vault.join(".obsidian")).unwrap();
+    fs::write(vault.join("mine.md"), "# mine\n").unwrap();
+    configure(&world, &json!({"path": vault, "root": "agents/claude"}));
+    let mut transcript = worked(&world, "-work-one", 1, "wombat cache");
+    worked(&world, "-work-two", 2, "numbat index");
+    world.close(&id(1));
+    world.close(&id(2));
+    ready(&world, 2);
+    let status = world.json(&["vault", "status"]);
+    assert_eq!(text(&status["root"]), "agents/claude");
+    assert_eq!(fs::read_to_string(vault.join("mine.md")).unwrap(), "# mine\n");
+    let top: Vec<_> = fs::read_dir(&vault).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(top.len(), 3, "{top:?}");
+    assert!(!world.home().join("vault").exists());
+    let printed = world.ok(&["vault", "open", "--print"]).out;
+    assert_eq!(printed.trim(), fs::canonicalize(vault.join("agents/claude")).unwrap().display().to_string());
+    // Moved by a person, it is found where it is.
+    let (path, _) = {
+        let all = notes(&vault.join("agents/claude"));
+        let one = all.iter().find(|path| path.contains("/sessions/") && path.contains("wombat")).unwrap().clone();
+        (vault.join("agents/claude").join(one), ())
+    };
+    let moved = vault.join("agents/claude/projects/Read this.md");
+    fs::rename(&path, &moved).unwrap();
+    goes_on(&world, &mut transcript, "And the bilby, too");
+    until(&world, "the moved note", |_| fs::read_to_string(&moved).unwrap().contains("bilby"));
+    assert!(!path.exists());
+}
+
+#[test]
+fn places_that_are_not_for_notes_are_refused() {
+    let world = World::new();
+    for (vault, why) in [
+        (json!({"path": "notes"}), "is not absolute"),
+        (json!({"path": "~"}), "is not absolute"),
+        (json!({"path": world.home().join("log")}), "lies in BATON_HOME"),
+        (json!({"path": world.projects().join("x")}), "transcripts are read"),
+        (json!({"root": "../out"}), "vault.root must be the name of a folder"),
+        (json!({"root": ".obsidian"}), "vault.root must be the name of a folder"),
+        (json!({"compact_lines": 0}), "vault.compact_lines must be a whole number"),
+    ] {
+        configure(&world, &vault);
+        let problems = world.problems();
+        assert!(problems.contains(why), "{vault}: {problems}");
+    }
+}
+
+#[test]
+fn an_agent_reads_notes_and_nothing_else() {
+    let world = with_notes(&json!({}));
+    worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    let (path, note) = only_session(&own(&world));
+    fs::write(world.home().join("vault/private.md"), "mine\n").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(world.home().join("vault/private.md"), own(&world).join("link.md")).unwrap();
+    let mut raw = crate::sockets::Raw::greeted(&world);
+    let mut call = |name: &str, arguments: serde_json::Value| {
+        let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
+        raw.call(&asked)["result"].clone()
+    };
+    let below = path.strip_prefix(own(&world)).unwrap().display().to_string();
+    for name in [below.clone(), format!("claude/{below}"), below.trim_end_matches(".md").to_owned()] {
+        let read = call("vault_read", json!({"path": name}));
+        assert_eq!(read["structuredContent"]["text"], note, "{read}");
+    }
+    for outside in ["../private.md", "../../config.json", "/etc/hosts", "link.md", "claude/../private.md", "none.md"] {
+        let read = call("vault_read", json!({"path": outside}));
+        assert_eq!(read["isError"], true, "{outside}: {read}");
+        assert!(!read.to_string().contains("mine\\n"), "{read}");
+    }
+    assert_eq!(call("vault_status", json!({}))["structuredContent"]["notes"], 1);
+}
