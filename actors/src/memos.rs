@@ -256,7 +256,7 @@ impl Memos {
             let kind = schema::home::encode(event).kind;
             match event {
                 home::Event::EntityRecalled { entity, .. } => {
-                    tracing::info!(%entity, kind, "recalled in another project")
+                    tracing::info!(%entity, kind, "recalled in another project");
                 }
                 _ => tracing::info!(reason = "asked for", kind, "home changed"),
             }

@@ -112,7 +112,7 @@ impl Index {
 
     /// What the note of an entity is called in a project.
     pub(super) fn entity(&self, project: &str, entity: &Entity) -> Option<String> {
-        let name = markdown::plain(&entity.name, NAME_CHARS);
+        let name = markdown::property(&entity.name, NAME_CHARS);
         self.entities.get(&(project.to_owned(), entity.label.as_str().to_owned(), name)).cloned()
     }
 
@@ -123,7 +123,7 @@ impl Index {
 
     /// The project's folder whose page names this directory.
     pub(super) fn folder_of(&self, directory: &str) -> Option<&str> {
-        let directory = markdown::plain(directory, PATH_CHARS);
+        let directory = markdown::property(directory, PATH_CHARS);
         let of_it = |(_, named): &&(String, Option<String>)| named.as_deref() == Some(&directory);
         self.projects.values().find(of_it).map(|(folder, _)| folder.as_str())
     }
@@ -142,7 +142,7 @@ impl Index {
 
     /// The note that projects share of an entity.
     pub(super) fn shared(&self, kind: &str, name: &str) -> Option<&str> {
-        let name = markdown::plain(name, NAME_CHARS);
+        let name = markdown::property(name, NAME_CHARS);
         self.shared.get(&(kind.to_owned(), name)).map(String::as_str)
     }
 

@@ -46,12 +46,12 @@ fn the_home_s_own_vault_is_made_and_another_is_not() {
     let mut own = Place::of(&settings, temp.path());
     own.look(false).unwrap();
     assert!(temp.path().join("vault").is_dir());
-    let missing = Some(temp.path().join("not-mounted"));
-    let mut other = Place::of(&settings::Vault { path: missing.clone(), ..settings }, temp.path());
+    let missing = temp.path().join("not-mounted");
+    let mut other = Place::of(&settings::Vault { path: Some(missing.clone()), ..settings }, temp.path());
     let refused = other.look(false).unwrap_err();
     assert!(refused.what.contains("not-mounted") && refused.fix.contains("mount"), "{refused:?}");
     assert!(other.turn().is_err());
-    assert!(!missing.unwrap().exists());
+    assert!(!missing.exists());
 }
 
 #[test]
