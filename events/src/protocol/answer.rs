@@ -28,7 +28,7 @@ pub use coding::{
     PatternLoop, PatternSequence, Patterns, Place, Runs,
 };
 pub use config::{Config, ConfigValue, ImportedKey};
-pub use enrichment::{Cost, Costs, Enrich, EnrichFailure, Enrichment};
+pub use enrichment::{Cost, Costs, Enrich, EnrichFailure, Enrichment, SessionEnrichment};
 pub use episode::{CommandLine, Episode, ErrorLine, FileModified, FileRead, Line, Metadata};
 pub use forget::{Forget, ForgetAlso, ForgetRow, Reindex};
 pub use graph::{Fact, Facts, Node, Nodes};
@@ -156,6 +156,9 @@ pub struct Row {
     pub oversize_lines: u64,
     /// Records of types this version does not know, by type; empty when there are none.
     pub unknown_types: BTreeMap<String, u64>,
+    /// How its enrichment stands; none where no model was ever to be asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enrichment: Option<SessionEnrichment>,
 }
 
 /// Result of `show`.
