@@ -6,8 +6,10 @@ mod blame;
 mod close;
 mod completions;
 mod config;
+mod costs;
 mod daemon;
 mod doctor;
+mod enrich;
 mod explain;
 mod failure;
 mod fix;
@@ -116,6 +118,10 @@ enum Command {
     Forget(forget::Typed),
     /// Make what is stored anew, by today's filter and rules of redaction
     Reindex(reindex::Typed),
+    /// Have a model make more of what is stored of sessions, now
+    Enrich(enrich::Typed),
+    /// Show what calls of models have cost, by day, session, project or model
+    Costs(costs::Typed),
     /// Tell why a session is as it is: each signal with its effect, and what comes next
     Explain(explain::Typed),
     /// Run an exported log again, event by event
@@ -277,6 +283,8 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
         Command::Vault(typed) => vault::run(&environment, &typed),
         Command::Forget(typed) => forget::run(&environment, &typed),
         Command::Reindex(typed) => reindex::run(&environment, &typed),
+        Command::Enrich(typed) => enrich::run(&environment, &typed),
+        Command::Costs(typed) => costs::run(&environment, &typed),
         Command::Status(typed) => status::run(&environment, &typed),
         Command::Log(typed) => log::run(&environment, &typed),
         Command::HookStats(typed) => hook_stats::run(&environment, &typed),

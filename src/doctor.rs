@@ -4,6 +4,7 @@
 mod agent;
 mod daemon;
 mod home;
+mod model;
 mod programs;
 
 use serde::Serialize;

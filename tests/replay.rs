@@ -80,6 +80,7 @@ const BESIDE: &[&str] = &[
     "group_restored",
     "fact_deleted",
     "fact_restored",
+    "entity_recalled",
 ];
 
 fn journeys() -> Vec<(String, PathBuf)> {

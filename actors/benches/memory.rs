@@ -101,7 +101,7 @@ fn graph(session: &SessionId, dice: &mut Dice) -> Graph {
     let at = Some(Timestamp(1_760_000_000_000));
     let mention = |label: Label, name: String, line: u64| {
         let uuid = node_uuid(GROUP, label, &name);
-        Mention { uuid, label, name, detail: String::new(), line, at, count: 1 }
+        Mention { uuid, label, name, detail: String::new(), line, at, count: 1, by_model: false }
     };
     let own = mention(Label::Session, format!("session_{}", session.short()), 1);
     let source = own.uuid;
@@ -126,6 +126,7 @@ fn graph(session: &SessionId, dice: &mut Dice) -> Graph {
                 line,
                 rests: Vec::new(),
                 settles: Vec::new(),
+                by_model: false,
             });
             graph.mentions.push(mention);
         }

@@ -43,6 +43,7 @@ use crate::clock::Clock;
 use crate::configuration::Configuration;
 use crate::current::Current;
 use crate::embedding::Embedder;
+use crate::enricher::Enricher;
 use crate::hooks::Hooks;
 use crate::indexer;
 use crate::journal::Journal;
@@ -103,6 +104,8 @@ pub struct Services {
     pub indexer: indexer::Handle,
     /// Makes vectors, where that is configured.
     pub embedder: Arc<Embedder>,
+    /// Has a model make more of episodes, where that is configured.
+    pub enricher: Arc<Enricher>,
     /// Where the configuration had this daemon listen when it was started, if not in its home.
     pub socket_path: Option<PathBuf>,
     /// What hooks say.

@@ -4,6 +4,7 @@
 //! from the journal into the searchable memory. A job that breaks is reported as failed. If this actor fails, the jobs in
 //! flight are lost with it: their sessions still owe them, and hand them out again when they are woken.
 
+pub(crate) mod answer;
 pub(crate) mod conversation;
 mod episode;
 mod fresh;

@@ -10,6 +10,7 @@ pub mod configuration;
 pub mod current;
 pub mod durable;
 pub mod embedding;
+pub mod enricher;
 pub mod export;
 pub mod files;
 pub mod footprint;

@@ -3,9 +3,10 @@
 //!
 //! A call is one request with a deadline. Whether and when the next one may follow a failure is for the breaker alone to
 //! say, so that an endpoint that is down costs neither waiting nor a flood of requests. A key is read from the daemon's
-//! environment for each request, and stands in no value, file, message or line of the log.
+//! environment or its file for each request, and stands in no value, file, message or line of the log.
 
 mod breaker;
+mod chat;
 mod client;
 mod embedding;
 mod endpoint;
@@ -15,11 +16,12 @@ mod key;
 mod transport;
 
 pub use breaker::Down;
-pub use client::Client;
+pub use chat::{Reply, Said, Speaker, Talk, Tokens};
+pub use client::{Client, Turn};
 pub use embedding::Embedded;
 pub use endpoint::{BaseUrl, Endpoint};
 pub use failure::{Failure, Kind};
-pub use key::KeyVariable;
+pub use key::KeySource;
 
 #[cfg(test)]
 mod tests;

@@ -230,6 +230,12 @@ impl Memos {
         self.home(cause, |state, _| Ok(home::restore_fact(state, fact))).await
     }
 
+    /// Records since when a model is enabled, or that none is any more; nothing where that is known.
+    pub async fn switch_model(&self, is_enabled: bool) -> Result<Position, Error> {
+        let now = self.clock.now();
+        self.home(None, |state, _| Ok(home::switch_model(state, is_enabled, now))).await
+    }
+
     /// Remembers that an entity was recalled in a project that is not its own; the first time is an event.
     pub async fn recalled(&self, entity: Uuid, project: &str) -> Result<Position, Error> {
         self.home(None, |state, _| home::recall(state, entity, project)).await
@@ -252,7 +258,7 @@ impl Memos {
                 home::Event::EntityRecalled { entity, .. } => {
                     tracing::info!(%entity, kind, "recalled in another project");
                 }
-                _ => tracing::info!(reason = "asked for", kind, "something deleted, or told anew"),
+                _ => tracing::info!(reason = "asked for", kind, "home changed"),
             }
         }
         self.append(StreamId::home(), events.iter().map(schema::home::encode).collect(), cause).await

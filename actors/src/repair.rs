@@ -206,6 +206,7 @@ fn named(record: &StoredRecord) -> Option<(SessionId, Names)> {
     let names = match stream::decode(record).ok()?.event {
         Event::Indexed { episode, .. } => Names { manifest: Some(episode.manifest), note: None },
         Event::CloseRequested { note, .. } => Names { manifest: None, note },
+        Event::ModelAnswered { answer } => Names { manifest: None, note: answer.answer },
         _ => Names { manifest: None, note: None },
     };
     Some((session, names))

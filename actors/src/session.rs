@@ -6,6 +6,7 @@
 
 mod answer;
 mod closing;
+mod enriching;
 mod forgetting;
 mod observe;
 mod signal;
@@ -25,6 +26,7 @@ use uuid::Uuid;
 
 pub use answer::{Closed, Outcome};
 use closing::Waiter;
+pub use enriching::{Asked, Asking, NotAsked};
 pub use signal::{HandOver, SignalCall, Signalled};
 pub use tracking::{Switch, Switched};
 
@@ -144,6 +146,11 @@ impl Handle {
         slot::call(&self.0, |reply| Msg::HandOver(what, reply), within).await
     }
 
+    /// Records what a model is asked about the session, or what came of it.
+    pub async fn asking(&self, what: Asking, within: Duration) -> Result<Asked, CallError> {
+        slot::call(&self.0, |reply| Msg::Asking(what, reply), within).await
+    }
+
     /// Reads to the end of the file as it stands, then closes for a query.
     pub async fn refresh(
         &self,
@@ -166,6 +173,7 @@ pub(crate) enum Msg {
     Switch(Switch, RpcReplyPort<Switched>),
     Signal(SignalCall, Option<FileSeen>, RpcReplyPort<Signalled>),
     HandOver(HandOver, RpcReplyPort<Signalled>),
+    Asking(Asking, RpcReplyPort<Asked>),
     TakenIn(RpcReplyPort<()>),
     Wake,
     Done(Box<JobOutcome>),
@@ -234,6 +242,7 @@ impl Actor for SessionActor {
                 Msg::Signal(_, _, reply) | Msg::HandOver(_, reply) => {
                     drop(reply.send(Signalled::Failed { reason: reason.clone() }));
                 }
+                Msg::Asking(_, reply) => drop(reply.send(Err(NotAsked::Failed { reason: reason.clone() }))),
                 _ => {}
             }
             state.dismiss_waiters(&Outcome::Broken { reason: reason.clone() });
@@ -249,6 +258,7 @@ impl Actor for SessionActor {
             Msg::Switch(switch, reply) => state.switch(switch, reply).await,
             Msg::Signal(call, seen, reply) => state.signal(&myself, call, seen, reply).await,
             Msg::HandOver(what, reply) => state.hand_over(what, reply).await,
+            Msg::Asking(what, reply) => state.asking(what, reply).await,
             Msg::TakenIn(reply) => {
                 let _ = reply.send(());
                 Ok(())
@@ -321,7 +331,11 @@ impl State {
     }
 
     fn policy(&self) -> Policy {
-        self.options.settings.now().policy_for(self.aggregate().state())
+        let settings = self.options.settings.now();
+        let policy = settings.policy_for(self.aggregate().state());
+        // What the log says of a model that is switched off by now holds no more.
+        let model_since = settings.llm.as_ref().and_then(|_| self.options.table.now().home().state.model_since);
+        Policy { model_since, ..policy }
     }
 
     /// Proposes, and records what follows.
@@ -404,6 +418,22 @@ impl State {
             }
             Event::Restored { generation, file_exists } => {
                 tracing::info!(%session, generation, file_exists, "session no longer forgotten");
+            }
+            Event::EnrichmentOwed { asked, .. } => {
+                tracing::info!(%session, asked, hash = %hash_of(before), "enrichment owed")
+            }
+            Event::ModelCalled { call } => {
+                tracing::info!(%session, call = call.id, model = %call.model, tokens_in = call.tokens_in, nanos = call.nanos, "model called");
+            }
+            Event::ModelAnswered { answer } => {
+                let (call, outcome, ms) = (answer.id, answer.outcome, answer.duration_ms);
+                tracing::info!(%session, call, %outcome, ms, nanos = answer.nanos, "model answered");
+            }
+            Event::Enriched { facts, dropped, .. } => {
+                tracing::info!(%session, reason = "enriched", hash = %hash_of(before), %old, facts, dropped, "episode replaced");
+            }
+            Event::EnrichmentGivenUp { why, .. } => {
+                tracing::warn!(%session, %why, hash = %hash_of(before), %old, "enrichment given up, episode kept");
             }
             Event::TrackingForced => tracing::info!(%session, "tracking forced"),
             Event::Abandoned { why } => tracing::info!(%session, %why, "session let go without an index"),
@@ -516,7 +546,8 @@ impl State {
                     self.close_next(myself);
                     continue;
                 }
-                Effect::Wake(_) => continue,
+                // The enricher finds both in the session table.
+                Effect::Enrich(_) | Effect::Wake(_) => continue,
             };
             if self.in_flight == Some(job.effect) {
                 continue;

@@ -42,6 +42,8 @@ pub struct Settings {
     pub prices: Prices,
     /// What makes vectors of texts; `None`: nothing does, and nothing is connected to.
     pub embedding: Option<Embedding>,
+    /// The model that enriches episodes; `None`: none does, and nothing is connected to.
+    pub llm: Option<Llm>,
     /// Notes for people.
     pub vault: Vault,
     /// Which sessions came from another home.
@@ -57,6 +59,25 @@ pub struct Embedding {
     pub endpoint: Endpoint,
     /// How many dimensions it is asked for; `None`: as many as it has.
     pub dimensions: Option<usize>,
+}
+
+/// A model that enriches episodes, and what that may cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Llm {
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// Most tokens of request and answer together.
+    pub context_tokens: u64,
+    /// Most tokens of an answer.
+    pub max_output_tokens: u64,
+    /// How long a call may take.
+    pub timeout: Duration,
+    /// Calls at once.
+    pub max_concurrency: usize,
+    /// Most US dollars for one session; `None`: no bound.
+    pub session_budget_usd: Option<f64>,
+    /// Most US dollars for one day; `None`: no bound.
+    pub daily_budget_usd: Option<f64>,
 }
 
 /// What is done with what hooks say.
@@ -112,6 +133,7 @@ impl Default for Settings {
             filtering: Show::default(),
             prices: Prices::default(),
             embedding: None,
+            llm: None,
             vault: Vault::default(),
             imported: Imported::default(),
             home: None,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use baton_events::memo;
-use baton_events::projection::table::SessionTable;
+use baton_events::projection::table::{Row, SessionTable};
 use baton_events::protocol::answer::{Part, Storage};
 
 use crate::chunks::ChunkStore;
@@ -119,11 +119,13 @@ fn conversations(table: &SessionTable, chunks: &ChunkStore) -> u64 {
         table.iter().filter_map(|(session, row)| Some(of(session, &row.state.episode.as_ref()?.manifest))).sum();
     let notes: u64 =
         table.iter().filter_map(|(session, row)| Some(size(&chunks.note_path(session, &row.state.close_note?)))).sum();
+    let answer = |session, row: &Row| Some(size(&chunks.note_path(session, &row.state.enriched_by()?.answer)));
+    let answers: u64 = table.iter().filter_map(|(session, row)| answer(session, row)).sum();
     let words: u64 = table
         .memos()
         .filter_map(|(uuid, row)| Some(size(&chunks.note_path(&memo::key(uuid), &row.state.memo.as_ref()?.words))))
         .sum();
-    conversations + notes + words
+    conversations + notes + answers + words
 }
 
 /// What lies in the folder of a log and is no part of it any more.

@@ -27,7 +27,9 @@ use tokio::sync::watch;
 use crate::files::FileSeen;
 use crate::limits;
 use crate::restart::RestartBudget;
-use crate::session::{self, CloseCall, Closed, HandOver, SessionActor, SignalCall, Signalled, Switch, Switched};
+use crate::session::{
+    self, Asked, Asking, CloseCall, Closed, HandOver, SessionActor, SignalCall, Signalled, Switch, Switched,
+};
 use crate::slot::{CallError, Slot};
 use crate::table::TableReader;
 
@@ -148,6 +150,19 @@ impl Handle {
             Err(CallError::Gone) => {
                 let successor = self.find(id.clone(), Asker::Anything, Some(session.0.get_id())).await?;
                 successor.hand_over(what, within).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// Has a session record what a model is asked about it, or what came of that; as [`Self::signal`]. A call that was
+    /// recorded before is refused the second time, for it is under way.
+    pub async fn asking(&self, id: &SessionId, what: Asking, within: Duration) -> Result<Asked, CallError> {
+        let session = self.find(id.clone(), Asker::Anything, None).await?;
+        match session.asking(what.clone(), within).await {
+            Err(CallError::Gone) => {
+                let successor = self.find(id.clone(), Asker::Anything, Some(session.0.get_id())).await?;
+                successor.asking(what, within).await
             }
             answer => answer,
         }
@@ -548,7 +563,9 @@ impl State {
         let is_due = |state: &baton_events::session::State| {
             let may_be = state.phase == Phase::Indexing || state.signals.close_owed.is_some();
             may_be
-                && pending(state, &settings.policy_for(state)).iter().any(|effect| !matches!(effect, Effect::Wake(_)))
+                && pending(state, &settings.policy_for(state))
+                    .iter()
+                    .any(|effect| matches!(effect, Effect::Index(_) | Effect::Close(_)))
         };
         table.iter().filter(|(_, row)| is_due(&row.state)).map(|(id, _)| Work::Wake(id.clone())).collect()
     }

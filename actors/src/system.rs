@@ -13,6 +13,7 @@ use crate::chunks::{self, ChunkStore};
 use crate::clock::Clock;
 use crate::configuration::{self, Configuration};
 use crate::embedding::{Embedder, Surroundings};
+use crate::enricher::{self, Enricher, Enriching};
 use crate::export::{self, Exporter};
 use crate::gateway::{self, Endpoint, Services};
 use crate::hooks::{self, Hooks};
@@ -116,6 +117,7 @@ pub struct System {
     journal: Arc<dyn Journal>,
     supervisor: ActorRef<supervisor::Msg>,
     exporter: Exporter,
+    enriching: Enriching,
     upkeep: Upkeep,
     lock: HomeLock,
 }
@@ -172,6 +174,17 @@ impl System {
         }));
         let embedder = Arc::new(Embedder::new(&home.join("vectors")));
         let memos = Memos::new(journal.clone(), table.clone(), chunks.clone(), clock.clone(), outage.clone());
+        let enricher = Arc::new(Enricher::new(enricher::Surroundings {
+            settings: settings.clone(),
+            table: table.clone(),
+            clock: clock.clone(),
+            chunks: chunks.clone(),
+            indexer: indexer.clone(),
+            supervisor: supervisor.clone(),
+            memos: memos.clone(),
+            pace: pace.clone(),
+            stop: stop.subscribe(),
+        }));
         let services = Services {
             home: home.clone(),
             roots: roots.clone(),
@@ -188,6 +201,7 @@ impl System {
             watcher: watcher.clone(),
             indexer: indexer.clone(),
             embedder: embedder.clone(),
+            enricher: enricher.clone(),
             socket_path: socket_path.clone(),
             hooks,
             progress: progress.subscribe(),
@@ -262,11 +276,12 @@ impl System {
             pace: services.pace.clone(),
             stop: services.stop.subscribe(),
         });
+        let enriching = enricher.start();
         services.scribe.start(Arc::new(services.clone()));
         let exporter = Exporter::start(Arc::new(services.clone()));
         tokio::spawn(gateway::handoff::prepare(Arc::new(services.clone())));
         let upkeep = Upkeep::start(services.clone());
-        Ok(Self { upkeep, services, gateway, journal, supervisor: actor, exporter, lock })
+        Ok(Self { upkeep, services, gateway, journal, supervisor: actor, exporter, enriching, lock })
     }
 
     /// Completes when a client has asked the daemon to stop.
@@ -281,13 +296,14 @@ impl System {
         &self.services
     }
 
-    /// Takes no more calls, lets sessions finish what they have begun, commits the memory, exports the table, closes the log, and gives
+    /// Takes no more calls, lets a model say its last words, lets sessions finish what they have begun, commits the memory, exports the table, closes the log, and gives
     /// the home's lock back, to be dropped when nothing of this process writes there any more. What is not done by then is
     /// owed, and done after the next start.
     pub async fn stop(self) -> HomeLock {
         self.services.stop.send_replace(true);
         self.upkeep.end();
         self.gateway.close().await;
+        self.enriching.finish().await;
         if let Err(error) = self.services.supervisor.drain().await {
             tracing::warn!(%error, "sessions not drained in time");
         }

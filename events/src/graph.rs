@@ -12,6 +12,7 @@ mod gather;
 mod issue;
 mod label;
 mod memo;
+mod model;
 mod package;
 mod path;
 mod preference;
@@ -26,6 +27,7 @@ pub(crate) use error::normal as error_name;
 pub(crate) use extract::renames;
 pub use label::{Label, Relation};
 pub use memo::memo;
+pub use model::of_model;
 pub(crate) use package::is_manifest;
 pub(crate) use path::file as file_name;
 pub(crate) use program::is_name as is_program;
@@ -79,6 +81,8 @@ pub struct Mention {
     pub at: Option<Timestamp>,
     /// How often the session has it.
     pub count: u32,
+    /// Whether a model alone says that the session has it.
+    pub by_model: bool,
 }
 
 /// A fact as one session supports it.
@@ -108,6 +112,8 @@ pub struct Assertion {
     pub rests: Vec<Claim>,
     /// What it settles, and so ends what rests on something else, at most [`MAX_CLAIMS`].
     pub settles: Vec<Claim>,
+    /// Whether a model says so, and no rule.
+    pub by_model: bool,
 }
 
 /// What one session says of the world.

@@ -11,7 +11,7 @@ use std::fmt;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use crate::record::Position;
+use crate::record::{Position, Timestamp};
 
 /// Roots that clients may name: their agents' settings are not ours to trust without a bound.
 pub const ROOTS_MAX: usize = 8;
@@ -53,6 +53,13 @@ pub enum Event {
         /// Which.
         fact: Uuid,
     },
+    /// A model is enabled: sessions that end from now on are enriched by it.
+    ModelEnabled {
+        /// When.
+        at: Timestamp,
+    },
+    /// No model is enabled any more.
+    ModelDisabled,
     /// An entity was recalled for the first time in a project that is not its own.
     EntityRecalled {
         /// Which, by its uuid in its own project.
@@ -88,6 +95,8 @@ impl fmt::Display for Event {
             Self::GroupRestored { group: None } => f.write_str("all groups are found again"),
             Self::FactDeleted { fact } => write!(f, "fact {fact} deleted"),
             Self::FactRestored { fact } => write!(f, "fact {fact} told anew"),
+            Self::ModelEnabled { .. } => f.write_str("a model is enabled: what ends from now on is enriched by it"),
+            Self::ModelDisabled => f.write_str("no model is enabled any more"),
             Self::EntityRecalled { entity, project } => write!(f, "entity {entity} recalled in {project}"),
         }
     }
@@ -104,6 +113,8 @@ pub struct State {
     pub cleared: BTreeMap<String, Position>,
     /// Facts that are found no more.
     pub deleted_facts: BTreeSet<Uuid>,
+    /// Since when a model is enabled, if one is.
+    pub model_since: Option<Timestamp>,
     /// In which other projects than their own entities were recalled, by [`project_print`].
     pub recalled: BTreeMap<Uuid, BTreeSet<u64>>,
 }
@@ -179,6 +190,15 @@ pub fn restore_fact(state: &State, fact: Uuid) -> Vec<Event> {
     state.deleted_facts.contains(&fact).then_some(Event::FactRestored { fact }).into_iter().collect()
 }
 
+/// What follows when a model is found to be enabled, or not to be; nothing where that is known.
+pub fn switch_model(state: &State, is_enabled: bool, now: Timestamp) -> Vec<Event> {
+    match (is_enabled, state.model_since) {
+        (true, None) => vec![Event::ModelEnabled { at: now }],
+        (false, Some(_)) => vec![Event::ModelDisabled],
+        _ => Vec::new(),
+    }
+}
+
 /// What follows when an entity is recalled in a project that is not its own; nothing unless it is the first time.
 pub fn recall(state: &State, entity: Uuid, project: &str) -> Result<Vec<Event>, Rejection> {
     let known = state.recalled.get(&entity);
@@ -240,6 +260,8 @@ pub fn evolve(mut state: State, event: Event) -> State {
         }
         Event::FactDeleted { fact } => drop(state.deleted_facts.insert(fact)),
         Event::FactRestored { fact } => drop(state.deleted_facts.remove(&fact)),
+        Event::ModelEnabled { at } => state.model_since = Some(at),
+        Event::ModelDisabled => state.model_since = None,
         Event::EntityRecalled { entity, project } => {
             let known = state.recalled.entry(entity).or_default();
             if known.len() < RECALLED_IN_MAX {
@@ -256,6 +278,23 @@ mod tests {
 
     fn root(number: usize) -> NamedRoot {
         NamedRoot { config_dir: format!("/home/u/.claude-{number}"), named_by: "mcp".to_owned() }
+    }
+
+    #[test]
+    fn a_model_is_switched_on_and_off_once() {
+        let mut state = State::default();
+        for (enabled, now, expected, since) in [
+            (false, 1, vec![], None),
+            (true, 2, vec![Event::ModelEnabled { at: Timestamp(2) }], Some(2)),
+            (true, 3, vec![], Some(2)),
+            (false, 4, vec![Event::ModelDisabled], None),
+            (true, 5, vec![Event::ModelEnabled { at: Timestamp(5) }], Some(5)),
+        ] {
+            let events = switch_model(&state, enabled, Timestamp(now));
+            assert_eq!(events, expected, "{now}");
+            state = events.into_iter().fold(state, evolve);
+            assert_eq!(state.model_since, since.map(Timestamp), "{now}");
+        }
     }
 
     #[test]

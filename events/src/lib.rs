@@ -29,6 +29,7 @@
 pub mod branches;
 pub mod conversation;
 pub mod digest;
+pub mod enrichment;
 pub mod envelope;
 pub mod filter;
 pub mod graph;

@@ -3,6 +3,7 @@
 //! Costs are estimates, and told as such: a plan, a discount, a batch or a long context is not in any transcript. The
 //! built-in table is that of November 2026, as the makers published it; whoever has other prices configures them.
 
+use crate::session::CallTokens;
 use crate::usage::ModelUsage;
 
 /// Most of a price: nobody asks more for a million tokens.
@@ -102,6 +103,29 @@ impl Price {
     }
 }
 
+/// US dollars with six digits, of thousandths of a millionth of one; rounded, and nothing that costs is told as nothing.
+pub fn usd(nanos: u64) -> String {
+    let millionths = if nanos == 0 { 0 } else { (nanos.saturating_add(500) / 1_000).max(1) };
+    format!("{}.{:06} USD", millionths / 1_000_000, millionths % 1_000_000)
+}
+
+/// Thousandths of a millionth of a US dollar of so many dollars; what is no amount is none.
+pub fn nanos(usd: f64) -> u64 {
+    // Casts of floats saturate, and what is no number is 0.
+    (usd * 1e9).round() as u64
+}
+
+impl Price {
+    /// What a call costs that was answered with these tokens, in thousandths of a millionth of a US dollar.
+    pub fn nanos(&self, tokens: &CallTokens) -> u64 {
+        let cached = tokens.cached.min(tokens.input);
+        let usage = tokens.input - cached;
+        // A dollar for a million tokens is a thousand nanos for one.
+        let nanos = usage as f64 * self.input + cached as f64 * self.cache_read + tokens.output as f64 * self.output;
+        (nanos * 1e3).round() as u64
+    }
+}
+
 impl Prices {
     /// These before the built-in ones. A pattern is a model's name in which `*` stands for any characters.
     pub fn new(configured: Vec<(String, Price)>) -> Self {
@@ -181,6 +205,24 @@ mod tests {
         ] {
             assert_eq!(prices.of(model).map(|price| price.input), input, "{model}");
         }
+    }
+
+    #[test]
+    fn a_call_is_told_to_a_millionth_of_a_dollar() {
+        let price = Price { cache_read: 0.1, ..Price::new(0.4, 1.6) };
+        for (input, cached, output, nanos, told) in [
+            (0, 0, 0, 0, "0.000000 USD"),
+            (1, 0, 0, 400, "0.000001 USD"),
+            (1_000_000, 0, 0, 400_000_000, "0.400000 USD"),
+            (1_000_000, 500_000, 1_000, 251_600_000, "0.251600 USD"),
+            (10, 99, 0, 1_000, "0.000001 USD"),
+            (5_000_000, 0, 1_000_000, 3_600_000_000, "3.600000 USD"),
+        ] {
+            let cost = price.nanos(&CallTokens { input, output, cached });
+            assert_eq!((cost, usd(cost).as_str()), (nanos, told), "{input} {cached} {output}");
+        }
+        assert_eq!(price.nanos(&CallTokens { input: u64::MAX, output: u64::MAX, cached: 0 }), u64::MAX);
+        assert_eq!((nanos(0.5), nanos(-1.0), nanos(f64::NAN)), (500_000_000, 0, 0));
     }
 
     #[test]

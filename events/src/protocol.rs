@@ -5,6 +5,7 @@
 
 pub mod answer;
 mod coding;
+mod enrichment;
 mod forget;
 mod hook;
 mod memory;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use coding::{BlameParams, FixParams, HowParams, PatternsParams};
+pub use enrichment::{CostsParams, EnrichParams};
 pub use forget::{ForgetParams, ReindexParams};
 pub use hook::{
     HandoffParams, HookParams, OWN_CHILD, PresenceParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX,
@@ -66,6 +68,10 @@ pub mod method {
     pub const FORGET: &str = "forget";
     /// What is stored, made anew.
     pub const REINDEX: &str = "reindex";
+    /// Episodes, enriched by a model now.
+    pub const ENRICH: &str = "enrich";
+    /// What calls of models have cost.
+    pub const COSTS: &str = "costs";
     /// The configuration with the origin of each value.
     pub const CONFIG: &str = "config";
     /// Entities of the memory.

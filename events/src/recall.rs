@@ -87,7 +87,8 @@ pub struct Entry {
     pub ended: Option<Timestamp>,
     /// How well it fits what is asked, from 0 to 1.
     pub fit: f32,
-    /// Of a note: whether it says something of the kind that is asked for. Of a passage: whether somebody said it.
+    /// Of a note: whether it says something of the kind that is asked for. Of a passage: whether somebody said it. Of what
+    /// failed: whether it is an error that nothing is known to have mended.
     pub answers: bool,
     /// How much it counts beside others; 0 and less: it is left out without being counted.
     pub worth: f32,

@@ -25,6 +25,7 @@
 mod command;
 mod decide;
 mod effect;
+mod enrichment;
 mod event;
 mod signal;
 mod state;
@@ -37,9 +38,14 @@ use std::collections::VecDeque;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-pub use command::{Asleep, Close, Command, Complete, Discover, Observe, Stored};
+pub use command::{Asleep, CallEnd, CallModel, Close, Command, Complete, Discover, Observe, Stored, TakeAnswer};
 pub use decide::decide;
 pub use effect::{Effect, IndexJob, pending};
+pub(crate) use enrichment::enrich_job;
+pub use enrichment::{
+    Ask, CallOutcome, CallTokens, Cost, DAY_MS, EnrichJob, EnrichedBy, Enrichment, GaveUp, MAX_MODEL_CHARS,
+    ModelAnswer, ModelCall, Owed,
+};
 pub use event::{
     Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Kind, Place, TailDigest, Tier,
     Why,
@@ -73,6 +79,8 @@ pub struct Policy {
     pub retry_cap_ms: i64,
     /// Version of the content filter that index jobs use.
     pub filter_version: u32,
+    /// Since when a model is enabled, if one is: what ended before owes it nothing.
+    pub model_since: Option<Timestamp>,
 }
 
 impl Default for Policy {
@@ -89,6 +97,7 @@ impl Default for Policy {
             retry_base_ms: 30_000,
             retry_cap_ms: 6 * 3_600_000,
             filter_version: crate::filter::FILTER_VERSION,
+            model_since: None,
         }
     }
 }
@@ -141,6 +150,15 @@ pub enum Rejection {
     /// The episode's uuid does not follow from the content, or there is no episode to keep.
     #[error("the episode does not follow from the content")]
     WrongEpisode,
+    /// There is no episode, or not of that content.
+    #[error("there is no episode of that content")]
+    NoSuchContent,
+    /// A call of a model is under way.
+    #[error("a model is being asked about it already")]
+    CallRunning,
+    /// The call is not the one that is under way.
+    #[error("that call is not the one under way")]
+    UnknownCall,
     /// The id belongs to another file that is still there.
     #[error("the session is read from {known}")]
     SecondFile {

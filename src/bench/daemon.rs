@@ -9,6 +9,7 @@ use baton_events::protocol::answer::{Hit, Search, Status};
 use baton_events::protocol::{
     FactsParams, HowParams, PatternsParams, RecallParams, SearchParams, TimelineParams, method,
 };
+use baton_events::stopwords::is_stop;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -230,7 +231,9 @@ impl Words {
         let mut pairs = Vec::new();
         for hit in hits {
             let words: Vec<&str> = hit.snippet.split(' ').collect();
-            let is_word = |word: &str| word.len() > 4 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+            // A word that stands in every second text is not in the index, and no prefix finds it.
+            let is_word =
+                |word: &str| word.len() > 4 && word.bytes().all(|byte| byte.is_ascii_lowercase()) && !is_stop(word);
             for pair in words.windows(2).filter(|pair| pair[0] != pair[1] && pair.iter().all(|word| is_word(word))) {
                 pairs.push([pair[0].to_owned(), pair[1].to_owned()]);
             }

@@ -6,9 +6,9 @@ use clap::{ColorChoice, Command};
 /// Commands in the order in which a person meets them. One that stands in no group is shown last.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Use", &["search", "recall", "blame", "fix", "how", "patterns", "show", "close", "handoff", "mcp", "hook"]),
-    ("Look", &["timeline", "sessions", "explain", "unindexed", "status", "doctor", "hook-stats", "logs"]),
+    ("Look", &["timeline", "sessions", "explain", "unindexed", "costs", "status", "doctor", "hook-stats", "logs"]),
     ("Configure", &["install", "uninstall", "service", "config", "session-tracking", "completions"]),
-    ("Maintain", &["sync", "vault", "forget", "reindex", "log", "replay", "daemon", "stop", "bench"]),
+    ("Maintain", &["sync", "enrich", "vault", "forget", "reindex", "log", "replay", "daemon", "stop", "bench"]),
 ];
 
 const TOP: &str = "\

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::Status;
+use baton_events::protocol::answer::{Enrichment, Status};
 use baton_events::protocol::method;
 use clap::Args;
 
@@ -87,6 +87,9 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         let of = if vectors.pending == 0 { String::new() } else { format!(" of {}", vectors.done + vectors.pending) };
         fact("vectors", format!("{} by {model}, {}{of} texts", vectors.state, vectors.done));
     }
+    if let Some(told) = enrichment(&status.enrichment) {
+        fact("model", told);
+    }
     if let Some(vault) = &status.vault {
         let waiting = if vault.pending > 0 { format!(", {} waiting", vault.pending) } else { String::new() };
         fact("vault", format!("{}: {} notes in {}/{}{waiting}", vault.state, vault.notes, vault.path, vault.root));
@@ -128,6 +131,26 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
+/// Who enriches episodes, how far that is, and what it cost today. Nothing where no model is switched on or ever was.
+fn enrichment(enrichment: &Enrichment) -> Option<String> {
+    let counts = [
+        (enrichment.owed, "owed"),
+        (enrichment.under_way, "under way"),
+        (enrichment.over_budget, "over budget"),
+        (enrichment.given_up, "given up"),
+        (enrichment.unknown_calls, "calls of unknown end"),
+    ];
+    let told: String =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")).collect();
+    let Some(model) = &enrichment.model else {
+        return (enrichment.enriched > 0 || !told.is_empty())
+            .then(|| format!("off, {} sessions enriched{told}", enrichment.enriched));
+    };
+    let of = enrichment.daily_budget_usd.map_or(String::new(), |budget| format!(" of ${budget:.2}"));
+    let (state, enriched, spent) = (&enrichment.state, enrichment.enriched, enrichment.spent_today_usd);
+    Some(format!("{state}, {model}, {enriched} sessions enriched{told}, ${spent:.2}{of} spent today"))
+}
+
 /// How many are in which state: `3 active, 120 indexed`.
 fn told(states: &BTreeMap<String, u64>) -> String {
     let states: Vec<String> = states.iter().map(|(state, count)| format!("{count} {state}")).collect();
@@ -148,4 +171,27 @@ fn size(bytes: u64) -> String {
 
 fn megabytes(bytes: u64) -> u64 {
     bytes.div_ceil(1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_told_of_where_there_is_one_or_was() {
+        assert_eq!(enrichment(&Enrichment::default()), None);
+        let was = Enrichment { enriched: 3, unknown_calls: 1, ..Enrichment::default() };
+        assert_eq!(enrichment(&was).as_deref(), Some("off, 3 sessions enriched, 1 calls of unknown end"));
+        let is = Enrichment {
+            state: "waiting".to_owned(),
+            model: Some("m".to_owned()),
+            owed: 7,
+            over_budget: 2,
+            spent_today_usd: 4.999,
+            daily_budget_usd: Some(5.0),
+            ..was
+        };
+        let told = "waiting, m, 3 sessions enriched, 7 owed, 2 over budget, 1 calls of unknown end, $5.00 of $5.00 spent today";
+        assert_eq!(enrichment(&is).as_deref(), Some(told));
+    }
 }

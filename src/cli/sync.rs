@@ -75,10 +75,11 @@ fn tell(output: &Output, done: &Sync, dry_run: bool) {
             number(done.tokens_raw),
             number(done.tokens_filtered),
         ));
-        output.line(&format!(
-            "Indexing costs nothing. Enriching them with gpt-4.1-mini would cost about ${:.2}.",
-            done.llm_cost_estimate
-        ));
+    }
+    if let Some(told) = enriching(done) {
+        output.line(&told);
+    } else if done.tokens_raw > 0 {
+        output.line("Indexing costs nothing.");
     }
     if dry_run && count + done.subagents > 0 {
         print::note("\nNothing was indexed. `baton sync` without --dry-run does it.");
@@ -88,6 +89,16 @@ fn tell(output: &Output, done: &Sync, dry_run: bool) {
         let failures = sessions(done.failures);
         print::note(&format!("\n{failures} could not be read or stored: {names}. `baton status` says why."));
     }
+}
+
+/// What a model would cost that enriched what none has.
+fn enriching(done: &Sync) -> Option<String> {
+    let (count, model) = (sessions(done.would_enrich), print::plain(&done.enrich_model));
+    let cost = match done.enrich_cost_estimate {
+        Some(usd) => format!("would cost about ${usd:.2} at most (`baton enrich --all --max-usd N`)"),
+        None => "costs what llm.prices says, where nothing stands for it".to_owned(),
+    };
+    (done.would_enrich > 0).then(|| format!("Indexing costs nothing. Enriching {count} with {model} {cost}."))
 }
 
 fn sessions(count: u64) -> String {

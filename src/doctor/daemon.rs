@@ -43,6 +43,7 @@ pub(super) fn look(environment: &Environment) -> Vec<Finding> {
     findings.push(coverage(&status, on_disk, unindexed.ok().map(|unindexed| unindexed.count)));
     findings.push(log(&status));
     findings.push(vectors(&status.vectors));
+    findings.push(super::model::look(&status.enrichment));
     findings.push(vault(status.vault.as_ref()));
     findings.extend(status.problems.iter().map(|problem| Finding::warn("problem", &problem.what, &problem.fix)));
     findings.extend(match client.call::<HookStats>(method::HOOK_STATS, &(), |_| {}) {

@@ -270,7 +270,7 @@ fn is_at_rest(world: &World, house: &House, stories: &[Story]) -> bool {
     };
     let owed = |state| {
         let pending = baton_events::session::pending(state, &Policy::default());
-        pending.iter().any(|effect| !matches!(effect, Effect::Wake(_)))
+        pending.iter().any(|effect| matches!(effect, Effect::Index(_) | Effect::Close(_)))
     };
     let (covered, problem) = house.services().indexer.memory();
     stories.iter().all(read)

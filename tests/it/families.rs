@@ -103,6 +103,8 @@ fn a_fork_with_ids_of_its_own_is_known_by_what_it_names() {
     assert_eq!(relations(&world, &id(1)), [format!("continued_by {}", id(2))]);
     let usage = world.show(&id(2))["usage"].clone();
     assert_eq!(usage["copied"]["messages"], usage["total"]["messages"], "{usage}");
+    assert_eq!(world.show(&id(2))["relations"][0]["shared_records"], 4, "each copy is the record that it names");
+    assert_eq!(world.found("zebra lexer"), [id(1)], "nothing but copies: left out");
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod damage;
 mod demo;
 mod doctor;
 mod endpoint;
+mod enrich;
 mod episodes;
 mod explain;
 mod families;

@@ -117,6 +117,7 @@ impl World {
             198 | 199 => self.end_abruptly()?.to_owned(),
             _ => format!("s{number}: {}", self.random_signal(number)),
         };
+        self.random_model()?;
         self.note(|world| format!("{what} | {}", world.told()));
         self.check()
     }
@@ -281,9 +282,15 @@ impl World {
             self.sync_log()?;
             self.step_indexer(turn)?;
             self.deliver_report(0);
+            // Nobody asks a model while the log takes no word of it.
+            let mut asks = false;
+            let able = if self.log.trouble == Trouble::None { self.sessions.len() } else { 0 };
+            for number in 0..able {
+                asks |= self.step_model(number, true)?;
+            }
             self.check()?;
             let idle = self.sessions.iter().all(|session| session.is_idle());
-            if idle && !self.log.is_busy() && self.indexer.is_idle() && self.reports.is_empty() {
+            if idle && !asks && !self.log.is_busy() && self.indexer.is_idle() && self.reports.is_empty() {
                 self.note(|world| format!("all is done | {}", world.told()));
                 return Ok(());
             }
@@ -300,9 +307,11 @@ impl World {
         let mut pause_ms = 60_000;
         for _ in 0..WAKES_TO_REST {
             let before = self.log.tail().position;
-            if self.wake_due() {
+            let enriches = self.next_enrichment();
+            let is_asked = enriches.is_some_and(|at| at <= self.now);
+            if self.wake_due() || is_asked {
                 self.run()?;
-            } else if let Some(next) = self.next_due() {
+            } else if let Some(next) = self.next_due().into_iter().chain(enriches).min() {
                 self.now = next;
                 continue;
             } else {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use baton_events::projection::table::SessionTable;
 use baton_events::record::{CommandId, SessionId, Timestamp};
-use baton_events::session::{Aggregate, CloseReason, Event, Phase, State, episode_uuid};
+use baton_events::session::{Aggregate, CloseReason, Event, Phase, State, Tier, episode_uuid};
 
 use crate::log::{Kept, Log};
 
@@ -115,11 +115,31 @@ impl Watch {
                     .is_some_and(|old| old.hash == episode.hash && old.filter_version == episode.filter_version);
                 ensure("I-8", !same, || format!("{stream}: unchanged content was stored a second time: {episode:?}"))?;
             }
+            // The same content is not asked about again, and never twice at once.
+            Event::ModelCalled { call } => {
+                let is_news = before
+                    .episode
+                    .as_ref()
+                    .is_some_and(|episode| episode.hash == call.content && episode.tier == Tier::Extractive);
+                ensure("I-8", is_news, || format!("{stream} asks a model about {:?}", before.episode))?;
+                let running = before.enrichment().and_then(|known| known.call.as_ref());
+                ensure("I-8", running.is_none(), || format!("{stream} asks twice at once: {running:?}"))?;
+            }
+            Event::Enriched { episode, .. } => {
+                let current = before.episode.as_ref().map(|current| current.uuid);
+                ensure("I-8", current == Some(*episode), || {
+                    format!("{stream} enriches {episode}, and its episode is {current:?}")
+                })?;
+            }
             _ => {}
         }
         let has_cause = was_ended.is_none() || matches!(recorded.event, Event::Signalled { .. });
         ensure("I-8", has_cause, || format!("{stream} has ended by {was_ended:?} and nothing said so"))?;
+        let before_spent = before.clone();
         let after = baton_events::session::evolve(before, &recorded.event);
+        let spent = |state: &State| state.enrichment().map_or(0, |known| known.spent_nanos());
+        let (had, has) = (spent(&before_spent), spent(&after));
+        ensure("I-8", has + 1_000 >= had, || format!("{stream} has spent {has} after {had}: costs are lost"))?;
         ensure("I-11", after.phase != Phase::Forgotten || after.episode.is_none(), || {
             format!("{stream} is forgotten and has an episode")
         })?;

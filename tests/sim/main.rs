@@ -8,6 +8,7 @@ mod folder;
 mod indexer;
 mod invariant;
 mod log;
+mod model;
 mod mutant;
 mod rng;
 mod session;

@@ -29,6 +29,8 @@ pub(crate) enum Mutant {
     CountsALineTwice,
     /// A hook is told that its signal is recorded, and nothing is.
     AnswersSignalsUnrecorded,
+    /// A model is asked as soon as somebody wishes it.
+    AsksBeforeRecording,
     /// A close that was promised to a hook is never begun.
     LeavesOwedCloses,
     /// After a restart only jobs are begun again, and no close that was promised.
@@ -50,6 +52,7 @@ pub(crate) const ALL: &[(Mutant, &[&str])] = &[
     (Mutant::BelievesBeforeWriting, &["I-2", "I-3"]),
     (Mutant::CountsALineTwice, &["I-6"]),
     (Mutant::AnswersSignalsUnrecorded, &["I-1"]),
+    (Mutant::AsksBeforeRecording, &["I-7"]),
     (Mutant::LeavesOwedCloses, &["I-7"]),
     (Mutant::ForgetsOwedClosesAfterRestart, &["I-7"]),
 ];

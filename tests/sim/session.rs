@@ -544,6 +544,6 @@ impl Session {
 fn jobs(owed: &[Effect]) -> impl Iterator<Item = IndexJob> + '_ {
     owed.iter().filter_map(|effect| match effect {
         Effect::Index(job) => Some(job.clone()),
-        Effect::Close(_) | Effect::Wake(_) => None,
+        Effect::Close(_) | Effect::Enrich(_) | Effect::Wake(_) => None,
     })
 }

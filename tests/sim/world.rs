@@ -16,6 +16,7 @@ use crate::folder::Folder;
 use crate::indexer::{Indexer, Job};
 use crate::invariant::{self, Broken, Watch, ensure, fold, table_is_rebuilt};
 use crate::log::{Asker, Log, Trouble, Verdict};
+use crate::model::Model;
 use crate::mutant::Mutant;
 use crate::rng::Rng;
 use crate::session::{Around, Message, Outcome, Session, Wanted};
@@ -35,6 +36,7 @@ pub(crate) struct World {
     pub(crate) folder: Folder,
     pub(crate) sessions: Vec<Session>,
     pub(crate) indexer: Indexer,
+    pub(crate) model: Model,
     pub(crate) store: Store,
     pub(crate) memory: Memory,
     pub(crate) table: SessionTable,
@@ -58,7 +60,10 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(seed: u64, mutant: Option<Mutant>, traced: bool) -> Self {
         let mut rng = Rng::new(seed);
+        let model = Model::new(seed);
+        let begins = Timestamp(1_800_000_000_000);
         let policy = Policy {
+            model_since: model.is_enabled.then_some(begins),
             inactivity_timeout_ms: if rng.percent(20) { 0 } else { Policy::default().inactivity_timeout_ms },
             ..Policy::default()
         };
@@ -66,7 +71,7 @@ impl World {
         let enough = if rng.percent(50) { usize::MAX } else { 200 + rng.below(1500) };
         Self {
             rng,
-            now: Timestamp(1_800_000_000_000),
+            now: begins,
             sleeps: Vec::new(),
             mutant,
             policy,
@@ -74,6 +79,7 @@ impl World {
             folder: Folder::default(),
             sessions,
             indexer: Indexer::default(),
+            model,
             store: Store::default(),
             memory: Memory::default(),
             table: SessionTable::default(),
@@ -304,6 +310,7 @@ impl World {
         self.log.crash(power, &mut self.rng);
         self.store.crash(power, &mut self.rng);
         self.indexer.crash();
+        self.model.crash();
         self.reports.clear();
         self.sessions.iter_mut().for_each(Session::die);
         let half = self.is_wrong(Mutant::RecoversHalfAnAppend);
@@ -331,7 +338,8 @@ impl World {
             let is_begun = |effect: &Effect| match effect {
                 Effect::Index(_) => true,
                 Effect::Close(_) => !forgets_closes,
-                Effect::Wake(_) => false,
+                // Not the session's actor asks a model.
+                Effect::Enrich(_) | Effect::Wake(_) => false,
             };
             let owes = |state: &State| baton_events::session::pending(state, &policy).iter().any(is_begun);
             if self.state(number).is_some_and(owes) && !self.is_wrong(Mutant::OwesNothingAfterRestart) {

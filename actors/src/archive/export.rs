@@ -19,7 +19,7 @@ use baton_events::record::{Position, SessionId};
 use baton_events::redact::json::redact_json;
 use baton_events::schema;
 use baton_events::schema::export::{EXPORT_FORMAT, End, Header, Line, Record, write};
-use baton_events::session::{Event, Phase};
+use baton_events::session::{Event, ModelAnswer, Phase};
 
 use super::spool::Spool;
 use super::{Error, Source};
@@ -245,7 +245,7 @@ impl Survey {
     }
 }
 
-/// Keeps which notes events name: those of closes, and the words of memos, each under the id that its folder has.
+/// Keeps which notes events name: those of closes, answers of models, and the words of memos, each under the id that its folder has.
 pub(crate) fn note_notes(notes: &mut BTreeMap<SessionId, BTreeSet<ContentHash>>, record: &StoredRecord) {
     if let Some(uuid) = record.stream.memo_uuid() {
         match schema::memo::decode(&record.kind, record.v, &record.data) {
@@ -257,12 +257,15 @@ pub(crate) fn note_notes(notes: &mut BTreeMap<SessionId, BTreeSet<ContentHash>>,
         }
         return;
     }
-    if !matches!(record.kind.as_str(), "close_requested" | "forgotten") {
+    if !matches!(record.kind.as_str(), "close_requested" | "model_answered" | "forgotten") {
         return;
     }
     let Some(session) = record.stream.session_id() else { return };
     match stream::decode(record).map(|recorded| recorded.event) {
         Ok(Event::CloseRequested { note: Some(note), .. }) => drop(notes.entry(session).or_default().insert(note)),
+        Ok(Event::ModelAnswered { answer: ModelAnswer { answer: Some(note), .. } }) => {
+            notes.entry(session).or_default().insert(note);
+        }
         Ok(Event::Forgotten) => drop(notes.remove(&session)),
         _ => {}
     }

@@ -252,11 +252,10 @@ impl Importer<'_> {
 
 /// What a taken key does here that it did not do there.
 fn note(key: &Key) -> &'static str {
-    match (key.name, key.used) {
-        ("session_tracking.enabled", _) => {
+    match key.name {
+        "session_tracking.enabled" => {
             "without a model tracking costs nothing; false keeps every session from being read"
         }
-        (_, Use::Later) => "not used yet by this version",
         _ => "",
     }
 }

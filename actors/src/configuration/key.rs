@@ -35,8 +35,6 @@ pub(super) enum Takes {
 pub(super) enum Use {
     /// It does.
     Now,
-    /// It does in a later version.
-    Later,
     /// It does not, for this reason.
     Former(&'static str),
 }
@@ -56,10 +54,6 @@ const fn now(name: &'static str, takes: Takes, default: &'static str) -> Key {
     Key { name, takes, default, used: Use::Now }
 }
 
-const fn later(name: &'static str, takes: Takes, default: &'static str) -> Key {
-    Key { name, takes, default, used: Use::Later }
-}
-
 const fn former(name: &'static str, why: &'static str) -> Key {
     Key { name, takes: Takes::Anything, default: "null", used: Use::Former(why) }
 }
@@ -70,6 +64,17 @@ const fn whole(least: u64, most: u64, unit: &'static str) -> Takes {
 
 /// The object whose members are switches of projects.
 pub(super) const PROJECTS: &str = "session_tracking.projects";
+
+/// Keys that have a default and take `null` all the same: for the default, or for no bound where they are budgets.
+const NULLABLE: [&str; 7] = [
+    "llm.base_url",
+    "llm.model",
+    "llm.api_key_env",
+    "llm.timeout_ms",
+    "llm.max_concurrency",
+    "llm.session_budget_usd",
+    "llm.daily_budget_usd",
+];
 
 /// Longest name of a variable.
 pub(super) const VARIABLE_CHARS: usize = 64;
@@ -99,16 +104,17 @@ pub(super) const KEYS: &[Key] = &[
     now("memory.embedding.model", Takes::Text, "null"),
     now("memory.embedding.api_key_env", Takes::Variable, "null"),
     now("memory.embedding.dimensions", whole(1, 65_536, "dimensions"), "null"),
-    later("llm.enabled", Takes::Switch, "false"),
-    later("llm.base_url", Takes::Url, "null"),
-    later("llm.model", Takes::Text, "\"gpt-4.1-mini\""),
-    later("llm.api_key_env", Takes::Variable, "\"OPENAI_API_KEY\""),
-    later("llm.api_key_file", Takes::Text, "null"),
-    later("llm.max_output_tokens", whole(1, 1_000_000, "tokens"), "2000"),
-    later("llm.timeout_ms", whole(1, 3_600_000, "milliseconds"), "null"),
-    later("llm.max_concurrency", whole(1, 64, "calls"), "null"),
-    later("llm.session_budget_usd", Takes::Amount { most: 1e6, unit: "US dollars" }, "0.50"),
-    later("llm.daily_budget_usd", Takes::Amount { most: 1e6, unit: "US dollars" }, "5.00"),
+    now("llm.enabled", Takes::Switch, "false"),
+    now("llm.base_url", Takes::Url, "\"https://api.openai.com/v1\""),
+    now("llm.model", Takes::Text, "\"gpt-4.1-mini\""),
+    now("llm.api_key_env", Takes::Variable, "\"OPENAI_API_KEY\""),
+    now("llm.api_key_file", Takes::File, "null"),
+    now("llm.context_tokens", whole(4_000, 10_000_000, "tokens"), "128000"),
+    now("llm.max_output_tokens", whole(1, 1_000_000, "tokens"), "2000"),
+    now("llm.timeout_ms", whole(1, 3_600_000, "milliseconds"), "120000"),
+    now("llm.max_concurrency", whole(1, 64, "calls"), "2"),
+    now("llm.session_budget_usd", Takes::Amount { most: 1e6, unit: "US dollars" }, "0.50"),
+    now("llm.daily_budget_usd", Takes::Amount { most: 1e6, unit: "US dollars" }, "5.00"),
     now("llm.prices", Takes::Prices, "null"),
     now("vault.enabled", Takes::Switch, "false"),
     now("vault.path", Takes::File, "null"),
@@ -156,9 +162,9 @@ impl Key {
         KEYS.iter().find(|key| key.name == name)
     }
 
-    /// Whether `null` says that it is not set.
+    /// Whether `null` says that it is not set. A budget that is not set is none.
     pub(super) fn nullable(&self) -> bool {
-        self.default == "null"
+        self.default == "null" || NULLABLE.contains(&self.name)
     }
 
     /// What it takes, in words.

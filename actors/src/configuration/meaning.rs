@@ -10,12 +10,17 @@ use serde_json::Value;
 use super::Source;
 use super::key::{KEYS, PROJECTS, Use};
 use super::parse::{Parsed, Remark};
-use crate::llm::{BaseUrl, Endpoint, KeyVariable};
+use crate::llm::{BaseUrl, Endpoint, KeySource};
 use crate::settings::pattern::Pattern;
-use crate::settings::{Embedding, Hooks, Settings, Switches, Vault};
+use crate::settings::{Embedding, Hooks, Llm, Settings, Switches, Vault};
 
 /// What must be set for vectors to be made.
 const EMBEDDING: [&str; 2] = ["memory.embedding.base_url", "memory.embedding.model"];
+
+/// The endpoint that is meant where none is named, its model, and the variable of its key.
+const OPENAI: &str = "https://api.openai.com/v1";
+const OPENAI_MODEL: &str = "gpt-4.1-mini";
+const OPENAI_KEY: &str = "OPENAI_API_KEY";
 
 /// A configuration, to be shown.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,6 +96,7 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
         },
         prices: said("llm.prices").map_or_else(|| base.prices.clone(), prices),
         embedding: embedding(parsed).or_else(|| base.embedding.clone()),
+        llm: llm(parsed).or_else(|| base.llm.clone()),
         vault: Vault {
             enabled: switch("vault.enabled", base.vault.enabled),
             path: said("vault.path").map_or_else(|| base.vault.path.clone(), |path| path.as_str().map(PathBuf::from)),
@@ -112,10 +118,40 @@ fn embedding(parsed: &Parsed) -> Option<Embedding> {
         // Read by the same rules when the text was parsed.
         base_url: BaseUrl::new(text(EMBEDDING[0])?).ok()?,
         model: text(EMBEDDING[1])?.trim().to_owned(),
-        key: text("memory.embedding.api_key_env").map(KeyVariable::new),
+        key: text("memory.embedding.api_key_env").map(KeySource::variable),
     };
     let dimensions = said("memory.embedding.dimensions").and_then(Value::as_u64);
     Some(Embedding { endpoint, dimensions: dimensions.and_then(|count| usize::try_from(count).ok()) })
+}
+
+/// The model that enriches, where it is switched on.
+fn llm(parsed: &Parsed) -> Option<Llm> {
+    let said = |name: &str| parsed.values.get(name).map(|(value, _)| value).filter(|value| !value.is_null());
+    let text = |name: &str| said(name).and_then(Value::as_str).map(str::trim);
+    let whole = |name: &str, otherwise: u64| said(name).and_then(Value::as_u64).unwrap_or(otherwise);
+    // Of a budget `null` says that there is none.
+    let budget = |name: &str, otherwise: f64| match parsed.values.get(name) {
+        Some((value, _)) => value.as_f64(),
+        None => Some(otherwise),
+    };
+    said("llm.enabled").and_then(Value::as_bool).filter(|enabled| *enabled)?;
+    // Read by the same rules when the text was parsed.
+    let base_url = BaseUrl::new(text("llm.base_url").unwrap_or(OPENAI)).ok()?;
+    let key = match (text("llm.api_key_file"), text("llm.api_key_env")) {
+        (Some(path), _) => Some(KeySource::file(path)),
+        (None, Some(name)) => Some(KeySource::variable(name)),
+        // Nobody on this machine needs the key of somebody else.
+        (None, None) => (!base_url.is_local()).then(|| KeySource::variable(OPENAI_KEY)),
+    };
+    Some(Llm {
+        endpoint: Endpoint { base_url, model: text("llm.model").unwrap_or(OPENAI_MODEL).to_owned(), key },
+        context_tokens: whole("llm.context_tokens", 128_000),
+        max_output_tokens: whole("llm.max_output_tokens", 2_000),
+        timeout: Duration::from_millis(whole("llm.timeout_ms", 120_000)),
+        max_concurrency: usize::try_from(whole("llm.max_concurrency", 2)).unwrap_or(1),
+        session_budget_usd: budget("llm.session_budget_usd", 0.5),
+        daily_budget_usd: budget("llm.daily_budget_usd", 5.0),
+    })
 }
 
 /// What vectors lack, if something of them is set and not enough.

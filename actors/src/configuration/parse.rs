@@ -165,9 +165,6 @@ impl Reader<'_> {
             },
             _ => value,
         };
-        if key.used == Use::Later {
-            self.warn(member.line(), format!("{} is not used yet by this version", key.name));
-        }
         self.parsed.values.insert(key.name, (value, member.line()));
     }
 

@@ -85,7 +85,7 @@ fn every_key_reaches_the_settings() {
     let endpoint = crate::llm::Endpoint {
         base_url: crate::llm::BaseUrl::new("http://[::1]:8080/v1").unwrap(),
         model: "bge".to_owned(),
-        key: Some(crate::llm::KeyVariable::new("K")),
+        key: Some(crate::llm::KeySource::variable("K")),
     };
     assert_eq!(settings.embedding, Some(crate::settings::Embedding { endpoint, dimensions: Some(8) }));
     assert_eq!(settings.watch_directories, Some(vec![PathBuf::from("/home/u/t")]));
@@ -104,6 +104,43 @@ fn every_key_reaches_the_settings() {
         shown(&configuration, "session_tracking.projects./srv/a.enabled"),
         ("true".to_owned(), "config.json:2".to_owned())
     );
+}
+
+#[test]
+fn a_model_is_asked_only_where_it_is_switched_on() {
+    use crate::llm::KeySource;
+    let told = |text: &str| {
+        let world = World::new();
+        world.write(&format!("{{\"llm\": {{{text}}}}}"));
+        let configuration = world.open();
+        assert!(configuration.mistakes().is_empty(), "{text}: {:?}", configuration.mistakes());
+        let settings = configuration.settings().now();
+        settings.llm.clone()
+    };
+    assert_eq!(told(""), None);
+    assert_eq!(told("\"base_url\": \"http://localhost:1/v1\", \"model\": \"m\""), None);
+    let usual = told("\"enabled\": true").unwrap();
+    assert_eq!(usual.endpoint.base_url.as_str(), "https://api.openai.com/v1");
+    assert_eq!(usual.endpoint.key, Some(KeySource::variable("OPENAI_API_KEY")));
+    assert_eq!((usual.endpoint.model.as_str(), usual.max_output_tokens), ("gpt-4.1-mini", 2_000));
+    assert_eq!((usual.session_budget_usd, usual.daily_budget_usd), (Some(0.5), Some(5.0)));
+    let local = "\"enabled\": true, \"base_url\": \"http://127.0.0.1:8080/v1\"";
+    assert_eq!(told(local).unwrap().endpoint.key, None, "a local server needs no key of somebody else");
+    for (more, key) in [
+        ("\"api_key_env\": \"K\"", KeySource::variable("K")),
+        ("\"api_key_env\": \"K\", \"api_key_file\": \"/run/key\"", KeySource::file("/run/key")),
+        ("\"api_key_file\": \"~/key\"", KeySource::file("/home/u/key")),
+    ] {
+        assert_eq!(told(&format!("{local}, {more}")).unwrap().endpoint.key, Some(key), "{more}");
+    }
+    let said = told(
+        "\"enabled\": true, \"model\": \"m \", \"max_output_tokens\": 9, \"timeout_ms\": 8, \"max_concurrency\": 7, \
+         \"session_budget_usd\": 0, \"daily_budget_usd\": null, \"base_url\": null",
+    )
+    .unwrap();
+    assert_eq!((said.endpoint.model.as_str(), said.max_output_tokens, said.max_concurrency), ("m", 9, 7));
+    assert_eq!((said.timeout, said.session_budget_usd), (Duration::from_millis(8), Some(0.0)));
+    assert_eq!(said.daily_budget_usd, None);
 }
 
 #[test]
@@ -299,7 +336,7 @@ fn vectors_are_made_only_where_both_address_and_model_are_set() {
         let world = World::new();
         world.write(&format!("{{\"memory\": {{\"embedding\": {{{text}}}}}}}"));
         let configuration = world.open();
-        assert_eq!(configuration.mistakes(), [], "{text}");
+        assert!(configuration.mistakes().is_empty(), "{text}: {:?}", configuration.mistakes());
         assert_eq!(configuration.settings().now().embedding.is_some(), on, "{text}");
         let told = configuration.lacking().map(|remark| remark.to_string());
         assert_eq!(told.is_some(), lacking.is_some(), "{text}: {told:?}");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use baton_events::conversation::{Body, Item, Link};
 use baton_events::digest::{Abridged, Counting, Episode, Metadata};
+use baton_events::enrichment::Lines;
 use baton_events::filter::one_line;
 use baton_events::record::SessionId;
 use baton_events::session::EpisodeRef;
@@ -12,7 +13,7 @@ use baton_events::withdrawn::Withdrawn;
 
 use super::family::{CHILDREN_MAX, NAME_CHARS};
 use super::{Services, conversation, titles};
-use crate::indexer::EpisodeError;
+use crate::indexer::{EpisodeError, answer};
 use crate::memory::{MAX_LINKS, links};
 
 /// What a conversation comes to.
@@ -44,16 +45,20 @@ pub(super) fn of(
             withdrawn.note(item);
             Ok::<_, EpisodeError>(())
         })?;
-        let (mut account, mut abridged) = (Account::default(), Abridged::default());
+        let by = services.table.now().get(id).and_then(|row| answer::of(&row.state, current));
+        let (mut account, mut abridged, mut lines) = (Account::default(), Abridged::default(), Lines::default());
         let mut numbers = Counting::without(withdrawn);
         conversation.each(|item| {
             numbers.note(item);
             account.note(item);
+            if by.is_some() {
+                lines.note(item);
+            }
             abridged.push(item.clone());
             Ok::<_, EpisodeError>(())
         })?;
         account.numbers = numbers.metadata(current.to);
-        account.episode = abridged.digest(&show);
+        account.episode = conversation::told_by(services, id, by.as_ref(), abridged.digest(&show), &lines);
         titles::entitle(services, id, &mut account.episode);
         Ok(account)
     })

@@ -4,8 +4,11 @@ mod blame;
 mod close;
 mod compact;
 mod config;
+mod costs;
 mod deleting;
 mod edges;
+mod enrich;
+mod enrichment;
 mod episodes;
 mod explain;
 mod facts;
@@ -122,6 +125,8 @@ async fn dispatch(
         method::UNTRACK => result(&track::untrack(params(raw)?, services).await?),
         method::FORGET => result(&forget::forget(params(raw)?, services, out).await?),
         method::REINDEX => result(&reindex::reindex(params(raw)?, services, out).await?),
+        method::ENRICH => result(&enrich::enrich(params(raw)?, services, out).await?),
+        method::COSTS => result(&costs::costs(params(raw)?, services).await?),
         method::CONFIG => result(&config::config(params(raw)?, services).await?),
         method::NODES => result(&nodes::nodes(params(raw)?, services, out).await?),
         method::FACTS => result(&facts::facts(params(raw)?, services, out).await?),
@@ -153,7 +158,7 @@ async fn dispatch(
             result(&BTreeMap::from([("stopping", true)]))
         }
         other => {
-            let known = "blame, close, config, episodes, facts, fix, forget, handoff, hook, hook/stats, hook/took, how, log/compact, log/read, log/stats, log/verify, memory/add, nodes, patterns, presence, recall, reindex, search, \
+            let known = "blame, close, config, costs, enrich, episodes, facts, fix, forget, handoff, hook, hook/stats, hook/took, how, log/compact, log/read, log/stats, log/verify, memory/add, nodes, patterns, presence, recall, reindex, search, \
                          session/explain, session/messages, sessions, show, status, stop, sync, timeline, tools/call, track, tracking, unindexed, untrack, vault/compact, vault/read, \
                          vault/status, vault/sync, vault/verify";
             Err(failure(code::METHOD_NOT_FOUND, format!("no method {other:?}; there are {known}")).into())

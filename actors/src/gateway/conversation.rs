@@ -1,11 +1,14 @@
 //! The conversation behind a session's episode, whichever is current by the time it is read.
 
 use baton_events::digest::{Abridged, Episode, Show};
+use baton_events::enrichment::Lines;
+use baton_events::hash::ContentHash;
 use baton_events::record::SessionId;
 use baton_events::session::EpisodeRef;
 
+use super::digests::MadeOf;
 use super::{Services, titles};
-use crate::indexer::EpisodeError;
+use crate::indexer::{EpisodeError, answer};
 
 /// The digest of what `current` names, see [`read`], under the title that another session gives it if it has none. Its
 /// conversation is not in memory, however long it is; its digest may be, see [`Digests`](super::digests::Digests).
@@ -16,19 +19,40 @@ pub(crate) fn digest(
     show: &Show,
 ) -> Result<(EpisodeRef, Episode), EpisodeError> {
     read(services, id, current, |episode| {
-        let mut episode = match services.digests.get(&episode.manifest, show) {
+        let by = services.table.now().get(id).and_then(|row| answer::of(&row.state, episode));
+        let made_of = MadeOf { manifest: episode.manifest, answer: by, show: *show };
+        let mut episode = match services.digests.get(&made_of) {
             Some(known) => Episode::clone(&known),
             None => {
-                let mut abridged = Abridged::default();
-                services.indexer.each(id, episode, |item| abridged.push(item))?;
-                let made = abridged.digest(show);
-                services.digests.put(episode.manifest, *show, &made);
+                let (mut abridged, mut lines) = (Abridged::default(), Lines::default());
+                services.indexer.each(id, episode, |item| {
+                    if by.is_some() {
+                        lines.note(&item);
+                    }
+                    abridged.push(item);
+                })?;
+                let made = told_by(services, id, by.as_ref(), abridged.digest(show), &lines);
+                services.digests.put(made_of, &made);
                 made
             }
         };
         titles::entitle(services, id, &mut episode);
         Ok(episode)
     })
+}
+
+/// An episode as a model has told it, if one has; `by` names its answer. Blocks for a disk read.
+pub(super) fn told_by(
+    services: &Services,
+    id: &SessionId,
+    by: Option<&ContentHash>,
+    episode: Episode,
+    lines: &Lines,
+) -> Episode {
+    match by.and_then(|by| answer::read(&services.chunks, id, by)) {
+        Some(answer) => answer.tell(episode, lines),
+        None => episode,
+    }
 }
 
 /// Reads what `current` names, or what has replaced it since: then its chunks may have been collected. What cannot be read

@@ -1,7 +1,7 @@
 //! Digests of conversations that were asked for lately: to make one takes reading the whole conversation.
 //!
-//! Known by the manifest of the conversation, which is another one as soon as the conversation is: nothing here is ever out
-//! of date, and what is not asked for any more is dropped by what is.
+//! Known by the manifest of the conversation, which is another one as soon as the conversation is, and by the answer of a
+//! model that tells it: nothing here is ever out of date, and what is not asked for any more is dropped by what is.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,19 +27,29 @@ struct Held {
     bytes: usize,
 }
 
+/// What a digest is made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct MadeOf {
+    /// The conversation.
+    pub(super) manifest: ContentHash,
+    /// The answer of the model that tells it, if one does.
+    pub(super) answer: Option<ContentHash>,
+    /// What it is to show.
+    pub(super) show: Show,
+}
+
 #[derive(Debug)]
 struct Digest {
-    manifest: ContentHash,
-    show: Show,
+    made_of: MadeOf,
     episode: Arc<Episode>,
     bytes: usize,
 }
 
 impl Digests {
     /// The digest of a conversation, as far as it is held.
-    pub(super) fn get(&self, manifest: &ContentHash, show: &Show) -> Option<Arc<Episode>> {
+    pub(super) fn get(&self, made_of: &MadeOf) -> Option<Arc<Episode>> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = held.digests.iter().position(|digest| digest.manifest == *manifest && digest.show == *show)?;
+        let at = held.digests.iter().position(|digest| digest.made_of == *made_of)?;
         let digest = held.digests.remove(at)?;
         let episode = digest.episode.clone();
         held.digests.push_back(digest);
@@ -47,14 +57,14 @@ impl Digests {
     }
 
     /// Holds one, and drops as many others as it takes. One that is too large alone is not held.
-    pub(super) fn put(&self, manifest: ContentHash, show: Show, episode: &Episode) {
+    pub(super) fn put(&self, made_of: MadeOf, episode: &Episode) {
         let bytes = bytes_of(episode);
-        if bytes > HELD_MAX_BYTES / 4 || self.get(&manifest, &show).is_some() {
+        if bytes > HELD_MAX_BYTES / 4 || self.get(&made_of).is_some() {
             return;
         }
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.bytes += bytes;
-        held.digests.push_back(Digest { manifest, show, episode: Arc::new(episode.clone()), bytes });
+        held.digests.push_back(Digest { made_of, episode: Arc::new(episode.clone()), bytes });
         while held.digests.len() > HELD_MAX || held.bytes > HELD_MAX_BYTES {
             let Some(dropped) = held.digests.pop_front() else { break };
             held.bytes -= dropped.bytes;
@@ -95,27 +105,28 @@ mod tests {
         Episode { decisions: vec![said], ..Episode::default() }
     }
 
-    fn manifest(number: u64) -> ContentHash {
+    fn made_of(number: u64) -> MadeOf {
         let mut hash = [0; 32];
         hash[..8].copy_from_slice(&number.to_be_bytes());
-        ContentHash(hash)
+        MadeOf { manifest: ContentHash(hash), answer: None, show: Show::default() }
     }
 
     #[test]
     fn what_was_asked_for_lately_is_held_within_bounds() {
-        let (digests, show) = (Digests::default(), Show::default());
+        let digests = Digests::default();
         for number in 0..HELD_MAX as u64 + 10 {
-            digests.put(manifest(number), show, &episode(10));
-            assert!(digests.get(&manifest(0), &show).is_some(), "it is asked for again and again: {number}");
+            digests.put(made_of(number), &episode(10));
+            assert!(digests.get(&made_of(0)).is_some(), "it is asked for again and again: {number}");
         }
-        assert!(digests.get(&manifest(1), &show).is_none());
-        let other = Show { keep_user_messages: false, ..show };
-        assert!(digests.get(&manifest(0), &other).is_none());
-        digests.put(manifest(1_000), show, &episode(HELD_MAX_BYTES));
-        assert!(digests.get(&manifest(1_000), &show).is_none());
+        assert!(digests.get(&made_of(1)).is_none());
+        let other = Show { keep_user_messages: false, ..Show::default() };
+        assert!(digests.get(&MadeOf { show: other, ..made_of(0) }).is_none());
+        assert!(digests.get(&MadeOf { answer: Some(ContentHash([7; 32])), ..made_of(0) }).is_none());
+        digests.put(made_of(1_000), &episode(HELD_MAX_BYTES));
+        assert!(digests.get(&made_of(1_000)).is_none());
         for number in 2_000..2_020 {
-            digests.put(manifest(number), show, &episode(HELD_MAX_BYTES / 5));
-            digests.put(manifest(number), show, &episode(HELD_MAX_BYTES / 5));
+            digests.put(made_of(number), &episode(HELD_MAX_BYTES / 5));
+            digests.put(made_of(number), &episode(HELD_MAX_BYTES / 5));
         }
         let held = digests.held.lock().unwrap();
         assert!(held.bytes <= HELD_MAX_BYTES && held.digests.len() == 4, "{}", held.digests.len());

@@ -56,6 +56,11 @@ fn attributes<const N: usize>(values: [(&str, Value); N]) -> BTreeMap<String, Va
     values.into_iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
+/// `model` where no rule has found it, and nothing where one has.
+fn said_by(by_model: bool) -> Value {
+    if by_model { "model".into() } else { Value::Null }
+}
+
 fn ids(latest: &[(SessionId, u64)]) -> Value {
     latest.iter().map(|(session, _)| Value::from(session.as_str())).collect()
 }
@@ -78,6 +83,7 @@ pub(super) fn node(node: Node) -> answer::Node {
             ("last_seen", time(node.last_seen).into()),
             ("session_ids", ids(&node.latest)),
             ("lines", serde_json::to_value(lines(&node.latest)).unwrap_or_default()),
+            ("said_by", said_by(node.by_model)),
         ]),
     }
 }
@@ -130,6 +136,7 @@ pub(super) fn fact(fact: Fact) -> answer::Fact {
             ("sessions", fact.sessions.into()),
             ("session_ids", ids(&fact.latest)),
             ("lines", serde_json::to_value(lines(&fact.latest)).unwrap_or_default()),
+            ("said_by", said_by(fact.by_model)),
         ]),
         name: out(&fact.name),
     }
@@ -155,6 +162,7 @@ mod tests {
                 sessions,
                 latest: Vec::new(),
                 telling: telling.then(|| "session a modified x".to_owned()),
+                by_model: false,
             };
             assert_eq!(summary(&node), expected);
         };

@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
 use baton_events::conversation::Agent;
+use baton_events::enrichment::Lines;
 use baton_events::envelope::StoredRecord;
 use baton_events::graph::Surroundings;
 use baton_events::projection::table::Row;
@@ -32,6 +33,7 @@ use baton_events::{digest, graph, outcomes};
 use tokio::sync::oneshot;
 
 use super::Options;
+use super::answer;
 use super::conversation::Conversation;
 use super::fresh::Fresh;
 use super::left_out::LeftOut;
@@ -384,10 +386,12 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 Some(current) => self.put_shown(&session, &row, current),
                 None => Ok(()),
             },
-            (Event::EpisodeDeleted { .. } | Event::EpisodeRestored { .. }, Some(row)) => match &row.state.episode {
-                Some(current) => self.put_shown(&session, &row, current),
-                None => Ok(()),
-            },
+            (Event::EpisodeDeleted { .. } | Event::EpisodeRestored { .. } | Event::Enriched { .. }, Some(row)) => {
+                match &row.state.episode {
+                    Some(current) => self.put_shown(&session, &row, current),
+                    None => Ok(()),
+                }
+            }
             // In whose place it began is one of its facts.
             (Event::Signalled { signal }, Some(row)) if signal.follows.is_some() => match &row.state.episode {
                 Some(current) if row.state.phase != Phase::Forgotten => self.put(&session, &row, current),
@@ -415,15 +419,24 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let items = outline.items(&conversation);
         let mut episode = digest::digest(items, &digest::Show::default());
         episode.left_out = outline.left_out();
+        let answer = answer::of(&row.state, current);
+        let answer = answer.and_then(|answer| answer::read(&self.options.chunks, session, &answer));
+        let lines = if answer.is_some() { Lines::of(items) } else { Lines::default() };
         let state = &row.state;
         let project = state.place.as_ref().map(|place| place.project.as_str());
         let group = state.group_id().unwrap_or_default();
         let follows = state.signals.follows.as_ref().map(|follows| &follows.session);
         let surroundings = Surroundings { session, group, project, parent: state.parent(), follows };
-        let graph = graph::graph(items, &episode, &surroundings);
+        let mut graph = graph::graph(items, &episode, &surroundings);
+        if let Some(answer) = &answer {
+            graph = graph::of_model(graph, answer, &surroundings, episode.cwd.as_deref(), &lines);
+        }
         let whole = (outline.left_out() == 0).then(|| outcomes::outcomes(items, &episode, &surroundings));
         outline.let_go();
         let outcomes = whole.map_or_else(|| outline::outcomes(&conversation, surroundings), Ok)?;
+        if let Some(answer) = &answer {
+            episode = answer.tell(episode, &lines);
+        }
         let titles = std::mem::take(&mut outline.titles).with_own(episode.is_titled);
         let (content, title) = (episode.content(), episode.title);
         let entry = Entry {

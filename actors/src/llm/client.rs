@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::breaker::{Breaker, Down};
+use super::chat::{self, Reply, Talk};
 use super::embedding::{self, Asked, Embedded};
 use super::endpoint::Endpoint;
 use super::failure::{Failure, Kind};
@@ -30,6 +31,15 @@ pub struct Client {
     /// Nothing of this process's environment.
     config: OpenAIConfig,
     breaker: Arc<Mutex<Breaker>>,
+}
+
+/// Whether a request waits for its turn while the endpoint is left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// It does: it fails at once, as [`Kind::Paused`].
+    Waits,
+    /// It does not: somebody wants to know now.
+    AtOnce,
 }
 
 /// A request that was let through, and has not ended.
@@ -74,7 +84,18 @@ impl Client {
             let body: Box<RawValue> = openai.embeddings().create_byot(asked).await.map_err(transport::failure)?;
             embedding::read(body.get(), texts.len(), self.dimensions)
         };
-        self.ask(asking, within, texts).await
+        self.ask(asking, within, texts, Turn::Waits).await
+    }
+
+    /// What a model answers, by one request that takes no longer than `within`.
+    pub async fn chat(&self, talk: &Talk, within: Duration, turn: Turn) -> Result<Reply, Failure> {
+        let asking = async {
+            let openai = self.openai(talk.bytes_max());
+            let asked = talk.body(&self.endpoint);
+            let body: Box<RawValue> = openai.chat().create_byot(asked).await.map_err(transport::failure)?;
+            chat::read(body.get())
+        };
+        self.ask(asking, within, &talk.texts(), turn).await
     }
 
     /// Waits until a request may be sent.
@@ -95,8 +116,9 @@ impl Client {
         asking: impl Future<Output = Result<T, Failure>>,
         within: Duration,
         sent: &[String],
+        turn: Turn,
     ) -> Result<T, Failure> {
-        let passed = self.pass()?;
+        let passed = self.pass(turn)?;
         let ended = tokio::time::timeout(within, asking).await;
         let ended = ended.unwrap_or_else(|_| {
             let seconds = within.as_secs_f64();
@@ -111,8 +133,10 @@ impl Client {
         }
     }
 
-    fn pass(&self) -> Result<Passed<'_>, Failure> {
+    fn pass(&self, turn: Turn) -> Result<Passed<'_>, Failure> {
         match self.breaker().admit(now()) {
+            // How it ends is taken in all the same.
+            Err(_) if turn == Turn::AtOnce => Ok(Passed { client: self, has_ended: false }),
             Ok(()) => Ok(Passed { client: self, has_ended: false }),
             Err(Down { failure, again_in }) => {
                 let what = format!("{failure}; it is tried again in {} s", again_in.as_secs() + 1);

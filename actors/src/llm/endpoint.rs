@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use reqwest::Url;
 
-use super::key::KeyVariable;
+use super::key::KeySource;
 
 /// Longest address: what is longer is something else.
 const URL_BYTES: usize = 2048;
@@ -17,8 +17,8 @@ pub struct Endpoint {
     pub base_url: BaseUrl,
     /// What the endpoint calls it.
     pub model: String,
-    /// Which variable of the daemon's environment holds the key; local servers need none.
-    pub key: Option<KeyVariable>,
+    /// Where the key is found; local servers need none.
+    pub key: Option<KeySource>,
 }
 
 /// The address under which an endpoint's methods lie: `http://127.0.0.1:11434/v1`.
@@ -64,6 +64,13 @@ impl BaseUrl {
     /// Whether it is on this machine.
     pub fn is_local(&self) -> bool {
         self.is_local
+    }
+
+    /// Whether it is that of the API that all others imitate, which alone has left its older names behind.
+    pub(super) fn is_original(&self) -> bool {
+        let rest = self.text.split_once("://").map_or("", |(_, rest)| rest);
+        let host = rest.split(['/', ':']).next().unwrap_or_default();
+        host == "api.openai.com" || host.ends_with(".openai.azure.com")
     }
 
     /// Whether nobody on the way can read what is sent.

@@ -22,6 +22,8 @@ const ECHO_LEAST_BYTES: usize = 8;
 pub enum Kind {
     /// The variable that is to hold the key does not.
     NoKey,
+    /// The file that is to hold the key does not.
+    NoKeyFile,
     /// No connection, or one that broke.
     Unreachable,
     /// It cannot be told who answers: its certificate, or what such are checked by.
@@ -65,13 +67,16 @@ pub struct Failure {
     /// The endpoint's own words, bounded and without secrets.
     said: Option<String>,
     is_of_request: bool,
+    may_have_cost: bool,
 }
 
 impl Failure {
     /// `what` is a sentence without its full stop, and comes from us.
     pub(super) fn new(kind: Kind, what: impl Into<String>) -> Self {
         let is_of_request = matches!(kind, Kind::Refused | Kind::TooLarge | Kind::Unusable);
-        Self { kind, what: what.into(), said: None, is_of_request }
+        // Who answers with an error asks no money for it; who does not answer, or not so that it is understood, may.
+        let may_have_cost = matches!(kind, Kind::TimedOut | Kind::NotUnderstood | Kind::WrongShape | Kind::Unusable);
+        Self { kind, what: what.into(), said: None, is_of_request, may_have_cost }
     }
 
     /// What kept a connection from coming about, in the system's words.
@@ -99,6 +104,11 @@ impl Failure {
         self
     }
 
+    /// Something of ours broke before anything was sent.
+    pub(crate) fn broken(what: &str) -> Self {
+        Self::new(Kind::Unreachable, what)
+    }
+
     /// What kind it is.
     pub fn kind(&self) -> Kind {
         self.kind
@@ -121,12 +131,24 @@ impl Failure {
         self
     }
 
+    /// Whether the endpoint may have worked on it, and asks money for that.
+    pub fn may_have_cost(&self) -> bool {
+        self.may_have_cost
+    }
+
+    /// The same, of a request that was on its way already.
+    pub(super) fn after_sending(mut self) -> Self {
+        self.may_have_cost = true;
+        self
+    }
+
     /// What to do.
     pub fn next_step(&self) -> &'static str {
         match self.kind {
             Kind::NoKey => {
                 "set the variable where Baton is started, then run `baton stop`; the next command starts a daemon that has it"
             }
+            Kind::NoKeyFile => "write the key, and nothing else, into the file that api_key_file names",
             Kind::Unreachable => "start the server, or mend base_url in config.json; it is tried again by itself",
             Kind::Untrusted => {
                 "where the server is your own, name the file of its certificate authority in SSL_CERT_FILE where Baton is \

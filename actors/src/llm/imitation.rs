@@ -1,7 +1,9 @@
 //! An endpoint of our own making: on this machine, always the same for the same words, and as bad as it is told to be.
 //! What is measured or tested with it needs no model and no network. It speaks HTTP/1.1 as far as clients of such an API
-//! do, answers `/v1/embeddings` with [`words::vector`], and any path with what [`Imitation::script`] says.
+//! do, answers `/v1/embeddings` with [`words::vector`], `/v1/chat/completions` with what [`Imitation::says`] makes of the
+//! request, and any path with what [`Imitation::script`] says.
 
+mod chat;
 mod connection;
 mod fault;
 pub mod words;
@@ -17,6 +19,8 @@ pub use fault::Fault;
 
 /// Path of the embeddings.
 pub const EMBEDDINGS: &str = "/v1/embeddings";
+/// Path of the talks.
+pub const CHAT: &str = "/v1/chat/completions";
 /// Connections at once; further ones are closed.
 const CONNECTIONS: usize = 64;
 /// Requests that are remembered.
@@ -38,9 +42,12 @@ pub struct Request {
     pub authorization: Option<String>,
     /// The body.
     pub body: String,
-    /// The texts that it asks vectors of.
+    /// The texts that it asks vectors of, or that are said in it.
     pub texts: Vec<String>,
 }
+
+/// Makes what a model says to a request.
+type Says = Arc<dyn Fn(&Request) -> String + Send + Sync>;
 
 #[derive(Default)]
 struct Shared {
@@ -56,6 +63,9 @@ struct Told {
     always: BTreeMap<String, Fault>,
     requests: Vec<Request>,
     connections: usize,
+    says: Option<Says>,
+    /// Requests that are being answered now, and the most that ever were.
+    at_once: (usize, usize),
 }
 
 impl Imitation {
@@ -97,6 +107,16 @@ impl Imitation {
             Some(fault) => drop(told.always.insert(path.to_owned(), fault)),
             None => drop(told.always.remove(path)),
         }
+    }
+
+    /// What its model says from now on to whatever it is asked.
+    pub fn says(&self, says: impl Fn(&Request) -> String + Send + Sync + 'static) {
+        self.shared.told().says = Some(Arc::new(says));
+    }
+
+    /// The most requests that it was answering at once.
+    pub fn most_at_once(&self) -> usize {
+        self.shared.told().at_once.1
     }
 
     /// All requests so far, whole ones only.
@@ -144,8 +164,21 @@ impl Shared {
         if told.requests.len() < REMEMBERED {
             told.requests.push(request.clone());
         }
+        told.at_once.0 += 1;
+        told.at_once.1 = told.at_once.1.max(told.at_once.0);
         let next = told.next.get_mut(&request.path).and_then(VecDeque::pop_front);
         next.or_else(|| told.always.get(&request.path).cloned())
+    }
+
+    /// One that was taken in is answered, in whatever way.
+    fn is_over(&self) {
+        self.told().at_once.0 -= 1;
+    }
+
+    /// What the model says.
+    fn said(&self, request: &Request) -> String {
+        let says = self.told().says.clone();
+        says.map_or_else(|| chat::usual(request), |says| says(request))
     }
 }
 

@@ -1,4 +1,7 @@
-//! The key of an endpoint, for as long as one request is written. Only the name of its variable is kept anywhere.
+//! The key of an endpoint, for as long as one request is written. Only the name of its variable or file is kept anywhere.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use reqwest::header::HeaderValue;
 
@@ -7,42 +10,85 @@ use super::failure::{Failure, Kind};
 /// What stands for a key wherever it would be said again.
 const HIDDEN: &str = "[redacted:key]";
 
-/// The name of an environment variable that holds a key.
+/// Longest file that is taken for one with a key.
+const FILE_BYTES: u64 = 16 * 1024;
+
+/// Where a key is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyVariable(String);
+pub enum KeySource {
+    /// In an environment variable of this name.
+    Variable(String),
+    /// In a file, alone.
+    File(PathBuf),
+}
 
 /// A key. It has no [`std::fmt::Debug`], and nothing but a header is made of it.
 pub(super) struct Key(String);
 
-impl KeyVariable {
-    /// A name, as the configuration has checked it.
-    pub fn new(name: impl Into<String>) -> Self {
-        Self(name.into())
+impl KeySource {
+    /// The variable of this name, as the configuration has checked it.
+    pub fn variable(name: impl Into<String>) -> Self {
+        Self::Variable(name.into())
     }
 
-    /// The name.
-    pub fn name(&self) -> &str {
-        &self.0
+    /// The file at this path.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Self::File(path.into())
     }
 
-    /// Why the daemon's environment gives no key under this name, if it does not.
+    /// The name of the variable, or the path of the file.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Variable(name) => name.clone(),
+            Self::File(path) => baton_events::redact::redact(&path.display().to_string()).into_owned(),
+        }
+    }
+
+    /// Why there is no key, if there is none. Blocks for a short read where it is in a file.
     pub fn problem(&self) -> Option<Failure> {
         self.read().err()
     }
 
+    /// Blocks for a short read where it is in a file.
     pub(super) fn read(&self) -> Result<Key, Failure> {
-        self.take(std::env::var_os(&self.0).map(|value| value.to_string_lossy().into_owned()))
-    }
-
-    fn take(&self, value: Option<String>) -> Result<Key, Failure> {
-        let wrong = |what: &str| Failure::new(Kind::NoKey, format!("the variable {} {what}", self.0));
-        let value = value.ok_or_else(|| wrong("is not set in the daemon's environment"))?;
-        // Files from which variables are set often end with a line break.
-        match value.trim() {
-            "" => Err(wrong("is empty in the daemon's environment")),
-            key if key.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(Key(key.to_owned())),
-            _ => Err(wrong("holds characters that no key has")),
+        match self {
+            Self::Variable(name) => {
+                let value = std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+                taken(value, Kind::NoKey, &format!("the variable {name}"), "in the daemon's environment")
+            }
+            Self::File(path) => {
+                let whose = format!("the file {}", baton_events::redact::redact(&path.display().to_string()));
+                match read_file(path) {
+                    Ok(text) => taken(Some(text), Kind::NoKeyFile, &whose, "as a key"),
+                    Err(why) => Err(Failure::new(Kind::NoKeyFile, format!("{whose} {why}"))),
+                }
+            }
         }
+    }
+}
+
+/// The error ends the sentence that begins with the file.
+fn read_file(path: &Path) -> Result<String, String> {
+    let unreadable = |error: std::io::Error| format!("cannot be read: {}", error.kind());
+    // A pipe would keep us waiting.
+    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    if !metadata.is_file() || metadata.len() > FILE_BYTES {
+        return Err("is no file that holds a key alone".to_owned());
+    }
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    file.take(FILE_BYTES).read_to_string(&mut text).map_err(unreadable)?;
+    Ok(text)
+}
+
+fn taken(value: Option<String>, kind: Kind, whose: &str, seen: &str) -> Result<Key, Failure> {
+    let wrong = |what: String| Failure::new(kind, format!("{whose} {what}"));
+    let value = value.ok_or_else(|| wrong(format!("is not set {seen}")))?;
+    // What a key is copied into often ends with a line break.
+    match value.trim() {
+        "" => Err(wrong(format!("is empty {seen}"))),
+        key if key.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(Key(key.to_owned())),
+        _ => Err(wrong("holds characters that no key has".to_owned())),
     }
 }
 
@@ -66,7 +112,7 @@ mod tests {
 
     #[test]
     fn what_no_header_can_hold_is_no_key_and_is_not_said_again() {
-        let variable = KeyVariable::new("MY_KEY");
+        let take = |value: Option<&str>| taken(value.map(str::to_owned), Kind::NoKey, "the variable MY_KEY", "here");
         for (value, problem) in [
             (Some("abc-123"), None),
             (Some(" abc-123\n"), None),
@@ -75,7 +121,7 @@ mod tests {
             (Some("abc\n123"), Some("holds characters")),
             (Some("schlüssel"), Some("holds characters")),
         ] {
-            match (variable.take(value.map(str::to_owned)), problem) {
+            match (take(value), problem) {
                 (Ok(key), None) => {
                     let header = key.header().unwrap();
                     assert_eq!(header.as_bytes(), b"Bearer abc-123");
@@ -89,5 +135,29 @@ mod tests {
                 (taken, _) => panic!("{value:?} {}", taken.is_ok()),
             }
         }
+    }
+
+    #[test]
+    fn a_file_holds_a_key_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        let source = KeySource::file(&path);
+        let told = || source.problem().map(|failure| (failure.kind(), failure.what()));
+        assert!(told().is_some_and(|(kind, what)| kind == Kind::NoKeyFile && what.contains("cannot be read")));
+        for (text, problem) in [
+            ("abc-123\n".to_owned(), None),
+            (" \n".to_owned(), Some("is empty")),
+            ("one\ntwo".to_owned(), Some("holds characters")),
+            ("x".repeat(20_000), Some("no file that holds a key alone")),
+        ] {
+            std::fs::write(&path, &text).unwrap();
+            assert_eq!(told().is_none(), problem.is_none(), "{problem:?}");
+            assert!(
+                told().is_none_or(|(_, what)| problem.is_some_and(|problem| what.contains(problem))),
+                "{:?}",
+                told()
+            );
+        }
+        assert!(KeySource::file(folder.path()).problem().is_some());
     }
 }

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use super::imitation::{EMBEDDINGS, Fault, Imitation, words};
+use super::imitation::{CHAT, EMBEDDINGS, Fault, Imitation, words};
 use super::*;
 
 /// Longer than anything here takes.
@@ -185,7 +185,7 @@ async fn the_key_goes_to_the_endpoint_and_nowhere_else() {
     let endpoint = |variable: &str| Endpoint {
         base_url: BaseUrl::new(&server.base_url()).unwrap(),
         model: "m".to_owned(),
-        key: Some(KeyVariable::new(variable)),
+        key: Some(KeySource::variable(variable)),
     };
     let client = Client::new(&endpoint("PATH"), None).unwrap();
     client.embed(&texts(1), LONG).await.unwrap();
@@ -217,4 +217,87 @@ async fn an_encrypted_address_is_never_spoken_to_in_the_clear() {
     };
     assert_eq!(failure.kind(), Kind::Unreachable, "{failure}");
     assert!(server.requests().is_empty());
+}
+
+fn talk(text: &str) -> Talk {
+    let said = |speaker, text: &str| Said { speaker, text: text.to_owned() };
+    let said = vec![said(Speaker::System, "tell it in a word"), said(Speaker::User, text)];
+    Talk { said, format: None, max_tokens: 100 }
+}
+
+#[tokio::test]
+async fn a_model_is_heard_however_its_answer_comes() {
+    let server = Imitation::start().unwrap();
+    server.says(|request| format!("heard {} texts", request.texts.len()));
+    let client = client(&server.base_url(), None);
+    for fault in [
+        None,
+        Some(Fault::Bare),
+        Some(Fault::Slow(SHORT)),
+        Some(Fault::Trickle(Duration::from_millis(5))),
+        Some(Fault::Fenced),
+    ] {
+        let (is_bare, is_fenced) = (fault == Some(Fault::Bare), fault == Some(Fault::Fenced));
+        server.script(CHAT, fault);
+        let reply = client.chat(&talk("of wombats"), LONG, Turn::Waits).await.unwrap();
+        let text = if is_fenced { "```json\nheard 2 texts\n```" } else { "heard 2 texts" };
+        assert_eq!((reply.text.as_str(), reply.refusal, reply.is_cut), (text, None, false));
+        assert_eq!(reply.model.is_none(), is_bare);
+        assert_eq!(reply.tokens.input, (!is_bare).then_some(7));
+    }
+    server.script(CHAT, [Fault::Cut, Fault::Declines("I would rather not".to_owned())]);
+    let cut = client.chat(&talk("a"), LONG, Turn::Waits).await.unwrap();
+    assert_eq!((cut.text.as_str(), cut.is_cut), ("heard ", true));
+    let declined = client.chat(&talk("a"), LONG, Turn::Waits).await.unwrap();
+    assert_eq!(declined.refusal.as_deref(), Some("I would rather not"));
+    assert_eq!(client.health(), None, "it has answered");
+}
+
+#[tokio::test]
+async fn every_fault_of_a_talk_is_told_with_whether_it_may_cost() {
+    let server = Imitation::start().unwrap();
+    let answer = |status, body: &str| Fault::Answer { status, retry_after: None, body: body.to_owned() };
+    let asked = Fault::Answer { status: 429, retry_after: Some("3600".to_owned()), body: "slow down".to_owned() };
+    let limited = Kind::RateLimited { retry_after: Some(Duration::from_secs(900)) };
+    for (fault, kind, may_cost, said) in [
+        (Fault::Hang, Kind::TimedOut, true, "no answer within"),
+        (Fault::Trickle(Duration::from_secs(1)), Kind::TimedOut, true, "no answer within"),
+        (Fault::Reset, Kind::Unreachable, true, "the connection broke"),
+        (Fault::Torn, Kind::Unreachable, true, "the connection broke"),
+        (Fault::status(401, "no such key"), Kind::Unauthorised, false, "no such key"),
+        (asked, limited, false, "slow down"),
+        (answer(429, "plain text"), Kind::RateLimited { retry_after: None }, false, "plain text"),
+        (answer(400, "{\"error\":{\"code\":400,\"message\":\"no\"}}"), Kind::Refused, false, "400"),
+        (Fault::status(500, "boom"), Kind::ServerError, false, "boom"),
+        (Fault::status(400, "maximum context length"), Kind::TooLarge, false, "maximum context"),
+        (Fault::Garbage(10_000_000), Kind::NotUnderstood, true, "longer than"),
+        (answer(200, "[]"), Kind::NotUnderstood, true, "no JSON object"),
+        (answer(200, "{\"choices\":\"none\"}"), Kind::WrongShape, true, "no message of a model"),
+        (Fault::EchoTexts, Kind::Refused, false, "400 (Bad Request)"),
+    ] {
+        let client = client(&server.base_url(), None);
+        let before = server.requests().len();
+        server.script(CHAT, [fault.clone()]);
+        let within = if kind == Kind::TimedOut { SHORT } else { LONG };
+        let failure = client.chat(&talk("all about the wombats of the north"), within, Turn::Waits).await.unwrap_err();
+        assert_eq!((failure.kind(), failure.may_have_cost()), (kind, may_cost), "{fault:?}: {failure}");
+        assert!(failure.what().contains(said) && !failure.what().contains("wombats"), "{fault:?}: {failure}");
+        assert_eq!(server.requests().len(), before + 1, "{fault:?}: one request and no more");
+    }
+    let gone = client("http://127.0.0.1:9/v1", None);
+    let failure = gone.chat(&talk("a"), LONG, Turn::Waits).await.unwrap_err();
+    assert!(failure.kind() == Kind::Unreachable && !failure.may_have_cost(), "{failure}");
+}
+
+#[tokio::test]
+async fn who_wants_to_know_now_is_not_held_up_by_former_failures() {
+    let server = Imitation::start().unwrap();
+    let client = client(&server.base_url(), None);
+    server.script(CHAT, [Fault::status(401, "no"), Fault::status(401, "no")]);
+    client.chat(&talk("a"), LONG, Turn::Waits).await.unwrap_err();
+    assert_eq!(client.chat(&talk("a"), LONG, Turn::Waits).await.unwrap_err().kind(), Kind::Paused);
+    assert_eq!(client.chat(&talk("a"), LONG, Turn::AtOnce).await.unwrap_err().kind(), Kind::Unauthorised);
+    assert!(client.health().is_some());
+    client.chat(&talk("a"), LONG, Turn::AtOnce).await.unwrap();
+    assert_eq!(client.health(), None, "what is known now is newer");
 }

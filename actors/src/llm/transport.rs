@@ -17,10 +17,12 @@ use serde_json::value::RawValue;
 use super::breaker::LONGEST;
 use super::endpoint::BaseUrl;
 use super::failure::{Failure, Kind};
-use super::key::{Key, KeyVariable};
+use super::key::{Key, KeySource};
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(5);
+/// How long an answer that has begun may stand still.
+const BETWEEN: Duration = Duration::from_secs(30);
 /// How long a connection is kept for the next request.
 const IDLE: Duration = Duration::from_secs(60);
 /// Of an answer that is no success, how much is read.
@@ -32,7 +34,7 @@ const CAUSE_CHARS: usize = 200;
 #[derive(Clone)]
 pub(super) struct Transport {
     pub(super) http: Client,
-    pub(super) key: Option<KeyVariable>,
+    pub(super) key: Option<KeySource>,
     /// Most bytes of an answer.
     pub(super) bytes_max: usize,
 }
@@ -81,7 +83,15 @@ impl tower_service::Service<HttpRequestFactory> for Transport {
 impl Transport {
     /// The body of a success: JSON, and not too long.
     async fn send(&self, request: HttpRequestFactory) -> Result<Vec<u8>, OpenAIError> {
-        let key = self.key.as_ref().map(KeyVariable::read).transpose().map_err(boxed)?;
+        let key = match self.key.clone() {
+            None => None,
+            Some(source @ KeySource::Variable(_)) => Some(source.read().map_err(boxed)?),
+            Some(source @ KeySource::File(_)) => {
+                let read = tokio::task::spawn_blocking(move || source.read()).await;
+                let broke = |_| boxed(Failure::new(Kind::NoKeyFile, "reading the file of the key broke"));
+                Some(read.map_err(broke)?.map_err(boxed)?)
+            }
+        };
         let mut request = request.build().await?;
         request.headers_mut().remove(AUTHORIZATION);
         if let Some(value) = key.as_ref().and_then(Key::header) {
@@ -119,10 +129,14 @@ async fn read(response: &mut Response, bytes_max: usize) -> Result<Vec<u8>, Unre
         return Err(Unread { body, why: too_long() });
     }
     loop {
-        let chunk = match response.chunk().await {
-            Ok(Some(chunk)) => chunk,
-            Ok(None) => return Ok(body),
-            Err(error) => return Err(Unread { body, why: broken(&error) }),
+        let chunk = match tokio::time::timeout(BETWEEN, response.chunk()).await {
+            Ok(Ok(Some(chunk))) => chunk,
+            Ok(Ok(None)) => return Ok(body),
+            Ok(Err(error)) => return Err(Unread { body, why: broken(&error).after_sending() }),
+            Err(_) => {
+                let what = format!("the endpoint's answer stood still for {} s", BETWEEN.as_secs());
+                return Err(Unread { body, why: Failure::new(Kind::TimedOut, what) });
+            }
         };
         body.extend_from_slice(&chunk[..chunk.len().min(bytes_max - body.len() + 1)]);
         if body.len() > bytes_max {
@@ -169,7 +183,11 @@ fn broken(error: &reqwest::Error) -> Failure {
         () if error.is_connect() => return Failure::unconnected(&cause(error)),
         () if error.is_timeout() => return Failure::new(Kind::TimedOut, "no answer in time"),
         () if error.is_builder() => format!("no request could be made: {}", cause(error)),
-        () => format!("the connection broke: {}", cause(error)),
+        // It had come about: what was sent may have been read.
+        () => {
+            let what = format!("the connection broke: {}", cause(error));
+            return Failure::new(Kind::Unreachable, what).after_sending();
+        }
     };
     Failure::new(Kind::Unreachable, what)
 }

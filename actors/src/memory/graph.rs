@@ -79,6 +79,8 @@ pub struct Node {
     pub latest: Vec<(SessionId, u64)>,
     /// The latest of the facts that say most of it, as a sentence.
     pub telling: Option<String>,
+    /// Whether only models say so, of the latest sessions.
+    pub by_model: bool,
 }
 
 /// A fact with what its sessions say of it together.
@@ -122,6 +124,8 @@ pub struct Fact {
     pub latest: Vec<(SessionId, u64)>,
     /// The latest episodes that say so; at most 50.
     pub episodes: Vec<Uuid>,
+    /// Whether only models say so, of the latest sessions.
+    pub by_model: bool,
 }
 
 /// The number that a uuid is grouped and found by: its first half. That two of a memory agree in it will not happen.
@@ -152,6 +156,9 @@ pub(super) fn documents(
         if let Some(at) = mention.at {
             document.add_i64(fields.since, at.0);
         }
+        if mention.by_model {
+            document.add_u64(fields.by_model, 1);
+        }
         documents.push(document);
     }
     for said in &graph.assertions {
@@ -174,6 +181,9 @@ pub(super) fn documents(
         }
         if let Some(at) = said.last_at.filter(|_| !said.rests.is_empty() || !said.settles.is_empty()) {
             document.add_i64(fields.last, at.0);
+        }
+        if said.by_model {
+            document.add_u64(fields.by_model, 1);
         }
         for (field, claims) in [(fields.rests, &said.rests), (fields.settles, &said.settles)] {
             for Claim { slot, value } in claims {
@@ -287,6 +297,7 @@ fn node(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> bool) -> Re
         Some(address) => Some(group::stored_text(snapshot, address)?),
         None => None,
     };
+    let by_model = members.iter().all(|member| member.by_model);
     members.truncate(GROUP_SESSIONS);
     Ok(Some(Node {
         uuid: node_uuid(&group.group_id, label, &name),
@@ -300,6 +311,7 @@ fn node(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> bool) -> Re
         sessions: group.members.len() as u64,
         latest: members.into_iter().filter_map(Member::place).collect(),
         telling,
+        by_model,
         group_id: group.group_id,
     }))
 }
@@ -335,6 +347,7 @@ fn fact(snapshot: &Snapshot, subject: u64, exclude: &dyn Fn(&str) -> bool) -> Re
         reference_time: group.seen,
         sessions: group.members.len() as u64,
         episodes: members.iter().map(|member| member.episode).collect(),
+        by_model: members.iter().all(|member| member.by_model),
         latest: members.into_iter().take(GROUP_SESSIONS).filter_map(Member::place).collect(),
         group_id: group.group_id,
     }))

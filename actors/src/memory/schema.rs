@@ -146,6 +146,8 @@ pub(super) struct Fields {
     pub(super) failed: Field,
     /// Outcomes, stored: what was tried and how it went, as JSON.
     pub(super) outcomes: Field,
+    /// Mentions and assertions, stored: there where a model alone says so.
+    pub(super) by_model: Field,
     /// Sessions, stored: there where the transcript says itself what its session is called.
     pub(super) titled: Field,
     /// Sessions: keys of records of other sessions that its transcript gives a title to.
@@ -229,6 +231,7 @@ pub(super) fn build() -> (Schema, Fields) {
         tried: schema.add_text_field("tried", raw()),
         failed: schema.add_text_field("failed", packed(Packed::Tokens, frequencies)),
         outcomes: schema.add_text_field("outcomes", STORED),
+        by_model: schema.add_u64_field("by_model", STORED),
         titled: schema.add_u64_field("titled", STORED),
         leaf: schema.add_u64_field(column::LEAF, number()),
         given: schema.add_text_field("given", STORED),

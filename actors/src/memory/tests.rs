@@ -92,7 +92,16 @@ fn graph(group: &str, session: &SessionId, files: &[&str]) -> Graph {
     let mut mention = |label: Label, name: &str, line: u64| {
         let uuid = node_uuid(group, label, name);
         let at = Some(Timestamp(1_773_480_000_000 + line as i64));
-        graph.mentions.push(Mention { uuid, label, name: name.to_owned(), detail: String::new(), line, at, count: 2 });
+        graph.mentions.push(Mention {
+            uuid,
+            label,
+            name: name.to_owned(),
+            detail: String::new(),
+            line,
+            at,
+            count: 2,
+            by_model: false,
+        });
         uuid
     };
     let source = mention(Label::Session, session.as_str(), 1);
@@ -111,6 +120,7 @@ fn graph(group: &str, session: &SessionId, files: &[&str]) -> Graph {
             line,
             rests: Vec::new(),
             settles: Vec::new(),
+            by_model: false,
         });
     }
     graph

@@ -56,7 +56,7 @@ pub(super) fn verify(
     for (owner, note) in notes.iter().flat_map(|(owner, notes)| notes.iter().map(move |note| (owner, note))) {
         let (place, whose) = match memo::of_key(owner.as_str()) {
             Some(_) => (owner.to_string(), "what was added with it"),
-            None => (format!("session {owner}"), "the words of that close"),
+            None => (format!("session {owner}"), "the words of that close or of that answer of a model"),
         };
         match chunks.note(owner, note) {
             Ok(_) => report.checked().notes += 1,

@@ -108,6 +108,7 @@ fn concerns_the_memory(journal: &DiskJournal, mut from: Position) -> Result<bool
         matches!(
             event,
             Ok(Event::Indexed { .. }
+                | Event::Enriched { .. }
                 | Event::Forgotten
                 | Event::GroupAssigned { .. }
                 | Event::ParentFound { .. }

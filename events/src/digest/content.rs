@@ -10,6 +10,8 @@ use super::{Episode, Pointed};
 
 /// Longest content, in bytes.
 const MAX_BYTES: usize = 16_000;
+/// Categories of the work that are told by other sections.
+const OWN_CATEGORIES: [&str; 3] = ["answers", "changes", "commands"];
 /// Share of one section, in bytes: no section crowds out the next.
 const SECTION_BYTES: usize = 3_500;
 
@@ -25,6 +27,7 @@ impl Episode {
             content.paragraph("Left out: ", &format!("{} parts of a very long conversation", self.left_out));
         }
         content.section("Decisions", &texts(&self.decisions));
+        content.section("Done", &self.done());
         content.section("Open", &self.open());
         content.section("Asked and answered", &self.asked_and_answered());
         content.section("Errors", &self.error_lines());
@@ -83,6 +86,15 @@ impl Episode {
             format!("{who}: {}", said.text)
         };
         told.into_iter().map(line).collect()
+    }
+
+    /// What was done by categories that no rule has: a model's.
+    fn done(&self) -> Vec<String> {
+        let told = self.work_completed.iter().filter(|(category, _)| !OWN_CATEGORIES.contains(&category.as_str()));
+        let lines = |(category, entries): (&String, &Vec<Pointed>)| {
+            entries.iter().map(|entry| format!("{category}: {}", self.relative(&entry.text))).collect::<Vec<_>>()
+        };
+        told.flat_map(lines).collect()
     }
 
     /// What is open and what comes next.

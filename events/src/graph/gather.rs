@@ -98,7 +98,16 @@ impl<'a> Gather<'a> {
         *of_label += 1;
         self.nodes.insert(uuid, self.graph.mentions.len());
         let detail = one_line(detail, MAX_TEXT_CHARS);
-        self.graph.mentions.push(Mention { uuid, label, name, detail, line: of.line, at: of.at, count });
+        self.graph.mentions.push(Mention {
+            uuid,
+            label,
+            name,
+            detail,
+            line: of.line,
+            at: of.at,
+            count,
+            by_model: false,
+        });
         Some(uuid)
     }
 
@@ -139,6 +148,7 @@ impl<'a> Gather<'a> {
             line: of.line,
             rests: claims.rests,
             settles: claims.settles,
+            by_model: false,
         });
     }
 

@@ -120,6 +120,7 @@ pub fn memo(words: &Words, source: Source, group: &str, at: Timestamp) -> Graph 
             line,
             rests: Vec::new(),
             settles: Vec::new(),
+            by_model: false,
         });
     }
     graph
@@ -178,6 +179,7 @@ fn stated(triplet: &Triplet, fact: &str, group: &str, at: Timestamp) -> Graph {
         line: 1,
         rests: Vec::new(),
         settles: Vec::new(),
+        by_model: false,
     });
     graph
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use rpds::RedBlackTreeMapSync;
+use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
@@ -16,7 +16,7 @@ use crate::session::{EpisodeRef, Event, Policy, State, evolve, wake_at};
 use crate::{home, schema};
 
 /// Bumped when the fold changes in what [`SessionTable::state_hash`] counts.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// One session as the table knows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +57,8 @@ pub struct SessionTable {
     /// How many memos stand in each group.
     groups: RedBlackTreeMapSync<Arc<str>, u64>,
     home: Arc<HomeRow>,
+    /// Sessions that owe an enrichment, or have a call of a model under way.
+    enriching: RedBlackTreeSetSync<SessionId>,
     position: Position,
     skipped: u64,
 }
@@ -78,7 +80,7 @@ impl SessionTable {
             _ => false,
         };
         let row = Row { version: sequence, state, since: if stays { since } else { position } };
-        self.rows.insert_mut(id.clone(), Arc::new(row));
+        self.restore(id.clone(), row);
         self.position = position;
     }
 
@@ -105,6 +107,12 @@ impl SessionTable {
 
     /// Puts back one session as a checkpoint kept it.
     pub fn restore(&mut self, id: SessionId, row: Row) {
+        let waits = row.state.enrichment().is_some_and(|known| known.owed.is_some() || known.call.is_some());
+        match (waits, self.enriching.contains(&id)) {
+            (true, false) => self.enriching.insert_mut(id.clone()),
+            (false, true) => drop(self.enriching.remove_mut(&id)),
+            _ => {}
+        }
         self.rows.insert_mut(id, Arc::new(row));
     }
 
@@ -137,7 +145,7 @@ impl SessionTable {
 
     /// SHA-256 over all sessions in the order of their ids, each as its id in JSON, a space, its
     /// [stored shape](schema::state) and a line break, then over all memos in the order of their uuids, each as the name of
-    /// its stream in JSON and what it is, then, if anything was ever deleted in it, over the home likewise. It depends on the recorded events alone: two tables that folded
+    /// its stream in JSON and what it is, then, if anything was ever deleted in it or a model is enabled, over the home likewise. It depends on the recorded events alone: two tables that folded
     /// the same events have the same hash, on whatever machine and whenever, and a table with one difference has another.
     pub fn state_hash(&self) -> ContentHash {
         let mut digest = Sha256::new();
@@ -150,7 +158,7 @@ impl SessionTable {
             let row = MemoRow { since: Position(0), ..MemoRow::clone(row) };
             digest.update(format!("\"memory:{uuid}\" {}\n", schema::kept::memo(&row)));
         }
-        if self.home.state.deletes() {
+        if self.home.state.deletes() || self.home.state.model_since.is_some() {
             digest.update(format!("\"home\" {}\n", schema::kept::home(&self.home)));
         }
         ContentHash(digest.finalize().into())
@@ -234,6 +242,11 @@ impl SessionTable {
         self.rows.is_empty()
     }
 
+    /// Sessions that owe an enrichment, or have a call of a model that has not ended, by id.
+    pub fn enriching(&self) -> impl Iterator<Item = (&SessionId, &Arc<Row>)> {
+        self.enriching.iter().filter_map(|id| Some((id, self.rows.get(id)?)))
+    }
+
     /// Sessions whose time has come by `now`, and the next moment at which another's comes.
     pub fn due(&self, policy: impl Fn(&State) -> Policy, now: Timestamp) -> (Vec<SessionId>, Option<Timestamp>) {
         let mut due = Vec::new();
@@ -252,7 +265,7 @@ impl SessionTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{Agent, EffectId, FileIdentity, Kind, Place, Tier, episode_uuid};
+    use crate::session::{Agent, EffectId, FileIdentity, GaveUp, Kind, Place, Tier, episode_uuid};
 
     fn id(text: &str) -> SessionId {
         SessionId::new(text).unwrap()
@@ -296,6 +309,25 @@ mod tests {
         assert_ne!(table.state_hash(), empty);
         other.apply(Position(10), &id("a"), SequenceNumber(2), &Event::WentIdle);
         assert_ne!(table.state_hash(), other.state_hash());
+    }
+
+    #[test]
+    fn sessions_that_owe_an_enrichment_are_found_without_the_others() {
+        let mut table = SessionTable::default();
+        let found =
+            |table: &SessionTable| -> Vec<String> { table.enriching().map(|(id, _)| id.as_str().to_owned()).collect() };
+        let owed = || Event::EnrichmentOwed { at: Timestamp(0), asked: false };
+        let given_up = Event::EnrichmentGivenUp { content: ContentHash([1; 32]), why: GaveUp::Refused };
+        table.apply(Position(1), &id("a"), SequenceNumber(1), &discovered(0));
+        table.apply(Position(2), &id("b"), SequenceNumber(1), &owed());
+        table.apply(Position(3), &id("c"), SequenceNumber(1), &owed());
+        let snapshot = table.clone();
+        table.apply(Position(4), &id("b"), SequenceNumber(2), &given_up);
+        table.apply(Position(5), &id("c"), SequenceNumber(2), &Event::WentIdle);
+        assert_eq!((found(&snapshot), found(&table)), (vec!["b".to_owned(), "c".to_owned()], vec!["c".to_owned()]));
+        let mut restored = SessionTable::default();
+        table.iter().for_each(|(id, row)| restored.restore(id.clone(), Row::clone(row)));
+        assert_eq!(found(&restored), ["c"], "as a checkpoint keeps it");
     }
 
     fn indexed(hash: u8, filter_version: u32, to: u64) -> Event {

@@ -2,6 +2,7 @@
 
 mod coding;
 mod config;
+mod enrichment;
 mod episode;
 mod forget;
 mod history;
@@ -26,6 +27,7 @@ pub use coding::{
     PatternLoop, PatternSequence, Patterns, Place, Runs,
 };
 pub use config::{Config, ConfigValue, ImportedKey};
+pub use enrichment::{Cost, Costs, Enrich, EnrichFailure, Enrichment};
 pub use episode::{CommandLine, Episode, ErrorLine, FileModified, FileRead, Line, Metadata};
 pub use forget::{Forget, ForgetAlso, ForgetRow, Reindex};
 pub use history::{Change, Explain, Happened, Owed, Replayed, ReplayedSession};
@@ -239,6 +241,8 @@ pub struct Status {
     pub memory: Memory,
     /// Whether searches also go by likeness of meaning.
     pub vectors: Vectors,
+    /// Whether a model makes more of episodes.
+    pub enrichment: Enrichment,
     /// Notes for people, where they are or were written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vault: Option<Vault>,
@@ -386,6 +390,15 @@ pub struct Sync {
     pub tokens_filtered: u64,
     /// What enriching them with a model would cost, in US dollars.
     pub llm_cost_estimate: f64,
+    /// Of a dry run: sessions of the range that no model has enriched, indexed or not.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub would_enrich: u64,
+    /// What enriching these would cost with `enrich_model` at most, in US dollars; none where no price of it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enrich_cost_estimate: Option<f64>,
+    /// The model that would be asked: the configured one, else the one that is meant where none is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub enrich_model: String,
     /// Sessions that could not be read or stored, the first few.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,

@@ -102,7 +102,8 @@ pub fn gathered(episode: &Episode, place: &Place<'_>, asked: &Asked) -> Vec<Entr
     tell(Sort::Fixed, wanted(Kind::Solved, 0.6), mended);
     // A command that failed says less than what somebody gave up.
     let worth = if asked.is(Kind::Failed) || asked.is(Kind::Solved) { 1.5 } else { 0.4 };
-    tell(Sort::Failed, worth, failed);
+    let unsolved = best(failed).into_iter().map(|(said, fit)| place.entry(Sort::Failed, &said, worth, fit));
+    entries.extend(unsolved.map(|entry| Entry { answers: true, ..entry }));
     entries.extend(files(episode, place, asked));
     entries
 }

@@ -131,6 +131,29 @@ fn what_is_not_known_is_said() {
 }
 
 #[test]
+fn an_error_that_was_never_mended_is_not_answered_by_what_mended_another() {
+    let errors = |resolved: bool| {
+        let line = |text: &str, line: u64, resolution| ErrorLine { text: text.to_owned(), line, at: None, resolution };
+        let certificate = resolved.then(|| said("installed the new root", 50));
+        vec![
+            line("curl: certificate verify failed", 10, certificate),
+            line("npm: audit failed with an error of the registry", 20, Some(said("npm ci passed", 30))),
+        ]
+    };
+    let told_of = |resolved: bool| {
+        let asked = read("how did we solve that curl certificate failed");
+        let session = id("one");
+        let place = Place { fit: 0.0, ..place(&session, 1) };
+        let told = told(&asked, gathered(&Episode { errors: errors(resolved), ..Episode::default() }, &place, &asked));
+        let texts: Vec<String> = told.entries.iter().map(|entry| entry.text.clone()).collect();
+        (texts, told.unknown)
+    };
+    let failed = "curl: certificate verify failed";
+    assert_eq!(told_of(true), (vec![format!("{failed} -> installed the new root")], vec![]));
+    assert_eq!(told_of(false), (vec![failed.to_owned()], vec![Kind::Solved]));
+}
+
+#[test]
 fn what_has_more_of_the_question_than_any_answer_comes_first() {
     let (session, asked) = (id("one"), read("why did we choose i64 for amounts, as in cobol"));
     let decision =

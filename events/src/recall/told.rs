@@ -42,7 +42,10 @@ pub fn told(asked: &Asked, mut entries: Vec<Entry>) -> Told {
     let (mut answers, mut others): (Vec<Entry>, Vec<Entry>) =
         entries.into_iter().partition(|entry| asked.kinds.iter().any(|kind| is_of(entry, *kind)));
     merge(&mut answers);
-    let best = answers.iter().map(|entry| entry.fit).fold(0.0, f32::max);
+    // Who asks for an error that was never mended does not want what mended another one.
+    let is_unsolved = |entry: &Entry| asked.is(Kind::Solved) && entry.sort == Sort::Failed && entry.answers;
+    let unsolved = others.iter().filter(|entry| is_unsolved(entry));
+    let best = answers.iter().chain(unsolved).map(|entry| entry.fit).fold(0.0, f32::max);
     answers.retain(|entry| {
         let share = asked.kinds.iter().filter(|kind| is_of(entry, **kind)).map(|kind| nearness(*kind));
         entry.fit >= LEAST_FIT && entry.fit >= best * share.fold(1.0, f32::min)
@@ -54,6 +57,7 @@ pub fn told(asked: &Asked, mut entries: Vec<Entry>) -> Told {
         let general = asked.is_general();
         others.retain(|entry| match entry.sort {
             Sort::Passage | Sort::Note => true,
+            _ if is_unsolved(entry) => entry.fit >= best * nearness(Kind::Solved) && best > 0.0,
             // One that was found by what is near its words says something only with its passages.
             _ => !general && entry.fit >= LEAST_FIT,
         });

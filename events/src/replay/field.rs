@@ -1,9 +1,10 @@
 //! A session's state as named fields, to tell what an event has changed.
 
+use crate::prices::usd;
 use crate::protocol::answer::Change;
 use crate::record::Timestamp;
 use crate::redact::redact;
-use crate::session::{Kind, Phase, State};
+use crate::session::{Enrichment, Kind, Owed, Phase, State};
 
 /// What a state says, field by field. Fields that say nothing are left out; digests and fingerprints, which say nothing to
 /// anybody, too.
@@ -36,6 +37,7 @@ fn fields(state: &State) -> Vec<(&'static str, String)> {
         starts,
         signals,
         handoff,
+        enrichment,
     } = state;
     let mut fields = vec![("state", phase_name(*phase)), ("generation", generation.to_string())];
     let mut add = |name, value: Option<String>| fields.extend(value.map(|value| (name, value)));
@@ -116,7 +118,29 @@ fn fields(state: &State) -> Vec<(&'static str, String)> {
             format!("{what} episode {} of {} at {}", handoff.episode, handoff.from, handoff.at)
         }),
     );
+    if let Some(known) = enrichment {
+        told(known, &mut add);
+    }
     fields
+}
+
+/// What is known of the enrichment, as fields.
+fn told(known: &Enrichment, add: &mut impl FnMut(&'static str, Option<String>)) {
+    let asked = |owed: Owed| if owed.asked { ", asked for" } else { "" };
+    add("enrich", known.owed.map(|owed| format!("owed since {}{}", owed.at, asked(owed))));
+    add("model_call", known.call.as_ref().map(|call| format!("{call} of {} since {}", call.model, call.at)));
+    add("parts_answered", (!known.answers.is_empty()).then(|| known.answers.len().to_string()));
+    add("complaint", known.complaint.map(|outcome| outcome.to_string()));
+    let next = known.retry_at.map_or_else(String::new, |at| format!(", next at {at}"));
+    let failed = known.failed.filter(|_| known.failures > 0);
+    add("model_failure", failed.map(|failed| format!("{failed}, {} in a row{next}", known.failures)));
+    add("not_enriched", known.given_up.map(|(_, why)| why.to_string()));
+    add(
+        "enriched_by",
+        known.current.as_ref().map(|by| format!("{} at {}, answer {}", by.model, by.at, by.answer.short())),
+    );
+    add("model_calls", (known.calls > 0).then(|| known.calls.to_string()));
+    add("spent", (!known.costs.is_empty()).then(|| usd(known.spent_nanos())));
 }
 
 /// The phase as answers say it, with the reason where there is one. A session of which nothing is known is `new`.

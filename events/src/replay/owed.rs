@@ -3,7 +3,8 @@
 
 use crate::protocol::answer::Owed;
 use crate::session::{
-    Phase, Policy, State, disconnect_deadline, idle_deadline, last_sign, late_deadline, owed_close, timeout_deadline,
+    Phase, Policy, State, disconnect_deadline, enrich_job, idle_deadline, last_sign, late_deadline, owed_close,
+    timeout_deadline,
 };
 
 /// Everything that [`pending`](crate::session::pending) says, and every moment that its one wake-up stands for.
@@ -40,6 +41,15 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
     }
     if let Some(at) = late_deadline(state) {
         owe("index late records", Some(at), "records that belong to the end came after it".to_owned());
+    }
+    if let Some(job) = enrich_job(state, policy) {
+        let known = state.enrichment();
+        let why = match (known.and_then(|known| known.failed), job.asked) {
+            (Some(failed), _) => format!("the last call of a model ended: {failed}"),
+            (None, true) => "a person asked for it".to_owned(),
+            (None, false) => format!("{} of quiet after its end", span(policy.check_interval_ms)),
+        };
+        owe("enrich", Some(job.due), why);
     }
     all
 }
@@ -81,10 +91,11 @@ pub(super) fn span(ms: i64) -> String {
 mod tests {
     use super::*;
     use crate::conversation::Agent;
-    use crate::hash::Mark;
+    use crate::hash::{ContentHash, Mark};
     use crate::record::Timestamp;
     use crate::session::{
-        CloseReason, EffectId, End, Failure, FailureWhy, FileIdentity, Job, Kind, Transcript, Why, pending, wake_at,
+        CallOutcome, CloseReason, EffectId, End, Enrichment, EpisodeRef, Failure, FailureWhy, FileIdentity, Job, Kind,
+        Owed, Tier, Transcript, Why, pending, wake_at,
     };
 
     fn state(phase: Phase) -> State {
@@ -105,11 +116,14 @@ mod tests {
             .map(|owed| format!("{} {}: {}", owed.what, owed.at.as_deref().unwrap_or("now"), owed.why))
             .collect();
         assert_eq!(told, expected);
-        let first = all.iter().filter_map(|owed| Timestamp::parse(owed.at.as_deref()?)).min();
+        // A model is asked by who keeps the budgets, not when the session is woken.
+        let first = all.iter().filter(|owed| owed.what != "enrich");
+        let first = first.filter_map(|owed| Timestamp::parse(owed.at.as_deref()?)).min();
         assert_eq!(first, wake_at(state, policy), "{told:?}");
         let jobs =
             pending(state, policy).iter().filter(|effect| !matches!(effect, crate::session::Effect::Wake(_))).count();
-        assert_eq!(all.iter().filter(|owed| owed.at.is_none()).count(), jobs, "{told:?}");
+        let jobs_told = all.iter().filter(|owed| owed.at.is_none() || owed.what == "enrich").count();
+        assert_eq!(jobs_told, jobs, "{told:?}");
     }
 
     #[test]
@@ -188,6 +202,43 @@ mod tests {
         let too_long = with(Phase::Inactive, |state| state.signals.active_at = Some(Timestamp(90_000_000)));
         let bounded = format!("{said}, and 6 h more for hooks without a record");
         check(&too_long, &policy, &[&format!("close 1970-01-01T06:30:00.000Z: 30 min after {bounded}")]);
+    }
+
+    #[test]
+    fn what_a_model_is_to_do_is_told_with_the_moment_before_which_it_is_not_asked() {
+        let policy = Policy::default();
+        let hash = ContentHash([1; 32]);
+        let mut indexed = state(Phase::Indexed);
+        indexed.end = Some(End { reason: CloseReason::Explicit, at: Timestamp(5_000), by_self: true });
+        indexed.episode = Some(EpisodeRef {
+            uuid: uuid::Uuid::nil(),
+            tier: Tier::Extractive,
+            hash,
+            filter_version: 1,
+            generation: 1,
+            to: 9,
+            manifest: hash,
+            items: 1,
+            at: Timestamp(5_000),
+        });
+        let owed = Enrichment { owed: Some(Owed { at: Timestamp(5_000), asked: false }), ..Enrichment::default() };
+        let with = |change: fn(&mut Enrichment)| {
+            let mut state = indexed.clone();
+            let mut enrichment = owed.clone();
+            change(&mut enrichment);
+            state.enrichment = Some(Box::new(enrichment));
+            state
+        };
+        check(&with(|_| {}), &policy, &["enrich 1970-01-01T00:01:05.000Z: 1 min of quiet after its end"]);
+        let asked = with(|known| known.owed = Some(Owed { at: Timestamp(7_000), asked: true }));
+        check(&asked, &policy, &["enrich 1970-01-01T00:00:07.000Z: a person asked for it"]);
+        let failed = with(|known| {
+            known.content = Some(ContentHash([1; 32]));
+            known.failed = Some(CallOutcome::Unavailable);
+            known.retry_at = Some(Timestamp(90_000));
+        });
+        check(&failed, &policy, &["enrich 1970-01-01T00:01:30.000Z: the last call of a model ended: unavailable"]);
+        check(&State { phase: Phase::Indexing, ..with(|_| {}) }, &policy, &[]);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Why an event happened, for a person who wonders: from the state before it and the timeouts that hold now.
 
 use super::owed::{quiet, span};
-use crate::session::{CloseReason, Event, FailureWhy, Phase, Policy, Signal, SignalKind, State, Why};
+use crate::session::{
+    CallOutcome, CloseReason, Event, FailureWhy, GaveUp, ModelAnswer, Phase, Policy, Signal, SignalKind, State, Why,
+};
 
 /// The reason in a sentence; `None` where the event says it itself.
 pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<String> {
@@ -60,7 +62,51 @@ pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<Stri
         Event::HandoffClaimed { .. } => "a prompt was typed in it".to_owned(),
         Event::EpisodeDeleted { .. } => "asked for: `delete_episode`; `baton forget --undo` lifts that".to_owned(),
         Event::EpisodeRestored { .. } => "a person asked for it: `baton forget --undo`".to_owned(),
+        Event::EnrichmentOwed { asked: true, .. } => "a person asked for it: `baton enrich`".to_owned(),
+        Event::EnrichmentOwed { asked: false, .. } => match before.end {
+            Some(_) if before.enriched_by().is_some() => "its content has changed since a model enriched it".to_owned(),
+            _ => "it has ended while a model is enabled (llm.enabled)".to_owned(),
+        },
+        Event::ModelCalled { call } if call.again => {
+            let complaint = before.enrichment().and_then(|known| known.complaint);
+            let complaint = complaint.map_or_else(String::new, |complaint| format!(": {complaint}"));
+            format!("the answer before could not be used{complaint}")
+        }
+        Event::ModelCalled { .. } => "it has been quiet for long enough, and the budgets allow it".to_owned(),
+        Event::ModelAnswered { answer } => answered(before, answer),
+        Event::Enriched { .. } => "a model has told the same content in its own words".to_owned(),
+        Event::EnrichmentGivenUp { why, .. } => given_up(*why).to_owned(),
     })
+}
+
+/// What became of a call, and what of its session.
+fn answered(before: &State, answer: &ModelAnswer) -> String {
+    let call = before.enrichment().and_then(|known| known.call.as_ref()).filter(|call| call.id == answer.id);
+    let changed = call.is_some_and(|call| before.episode.as_ref().is_none_or(|episode| episode.hash != call.content));
+    let told = match answer.outcome {
+        CallOutcome::Good => "the answer could be used",
+        outcome if outcome.is_bad_answer() => "the answer could not be used; it is asked for once more",
+        CallOutcome::Lost => "the program ended before the answer was recorded; what it cost is not known",
+        CallOutcome::Denied => "the endpoint refuses the key, the model or the address; `baton doctor` says more",
+        CallOutcome::Rejected => "the endpoint does not accept the request",
+        _ => "the endpoint gave no answer; the session stays as it is and is tried again",
+    };
+    match changed {
+        true => format!("{told}; the content has changed meanwhile, so it has only cost"),
+        false => told.to_owned(),
+    }
+}
+
+fn given_up(why: GaveUp) -> &'static str {
+    match why {
+        GaveUp::Refused => "the model declined twice; `baton enrich` asks again",
+        GaveUp::Cut => {
+            "the answer was cut off twice: llm.max_output_tokens is too small for it; `baton enrich` asks again"
+        }
+        GaveUp::Invalid => "the answer could not be used twice; `baton enrich` asks again",
+        GaveUp::Rejected => "the endpoint has rejected the request again and again; `baton enrich` asks again",
+        GaveUp::Unreadable => "what was stored of the conversation could not be read; `baton verify` says more",
+    }
 }
 
 /// What comes of a signal, and why no more. An end that it brought about was recorded just before it.

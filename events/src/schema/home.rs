@@ -6,15 +6,17 @@ use uuid::Uuid;
 use super::session::shape::{Oldest, Shape, read};
 use super::session::{Encoded, Error};
 use crate::home::{Event, NamedRoot};
-use crate::record::Position;
+use crate::record::{Position, Timestamp};
 
 /// Every event type of the home.
-pub const KINDS: [&str; 6] = [
+pub const KINDS: [&str; 8] = [
     RootAddedV1::KIND,
     GroupClearedV1::KIND,
     GroupRestoredV1::KIND,
     FactDeletedV1::KIND,
     FactRestoredV1::KIND,
+    ModelEnabledV1::KIND,
+    ModelDisabledV1::KIND,
     EntityRecalledV1::KIND,
 ];
 
@@ -48,6 +50,14 @@ struct FactRestoredV1 {
 }
 
 #[derive(Serialize, Deserialize)]
+struct ModelEnabledV1 {
+    at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ModelDisabledV1 {}
+
+#[derive(Serialize, Deserialize)]
 struct EntityRecalledV1 {
     entity: String,
     project: String,
@@ -75,6 +85,8 @@ first_versions! {
     GroupRestoredV1 = "group_restored",
     FactDeletedV1 = "fact_deleted",
     FactRestoredV1 = "fact_restored",
+    ModelEnabledV1 = "model_enabled",
+    ModelDisabledV1 = "model_disabled",
     EntityRecalledV1 = "entity_recalled",
 }
 
@@ -88,6 +100,8 @@ pub fn encode(event: &Event) -> Encoded {
         Event::GroupRestored { group } => written(&GroupRestoredV1 { group: group.clone() }),
         Event::FactDeleted { fact } => written(&FactDeletedV1 { fact: fact.to_string() }),
         Event::FactRestored { fact } => written(&FactRestoredV1 { fact: fact.to_string() }),
+        Event::ModelEnabled { at } => written(&ModelEnabledV1 { at: at.0 }),
+        Event::ModelDisabled => written(&ModelDisabledV1 {}),
         Event::EntityRecalled { entity, project } => {
             written(&EntityRecalledV1 { entity: entity.to_string(), project: project.clone() })
         }
@@ -126,6 +140,11 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
             let EntityRecalledV1 { entity, project } = read(v, data)?;
             Ok(Event::EntityRecalled { entity: uuid::<EntityRecalledV1>(v, "entity", &entity)?, project })
         }
+        ModelEnabledV1::KIND => {
+            let ModelEnabledV1 { at } = read(v, data)?;
+            Ok(Event::ModelEnabled { at: Timestamp(at) })
+        }
+        ModelDisabledV1::KIND => read::<ModelDisabledV1>(v, data).map(|_| Event::ModelDisabled),
         other => Err(Error::UnknownType { kind: other.to_owned() }),
     }
 }

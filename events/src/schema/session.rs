@@ -4,6 +4,7 @@
 //! `impl From<FooV1> for FooV2` (pure, no defaults from configuration), name `FooV1` as its `Older`, and change the
 //! conversion to the domain type. If the *meaning* changes it is a new event type.
 
+mod enrichment;
 pub(super) mod shape;
 
 use uuid::Uuid;
@@ -12,15 +13,16 @@ use super::hex;
 use crate::hash::ContentHash;
 use crate::record::{SessionId, Timestamp};
 use crate::session::{
-    Agent, CloseReason, Counts, EpisodeRef, Event, FailureWhy, Kind, Place, Signal, SignalDetail, SignalKind,
-    TailDigest, Tier, Why,
+    Agent, CloseReason, Counts, EnrichedBy, EpisodeRef, Event, FailureWhy, GaveUp, Kind, Place, Signal, SignalDetail,
+    SignalKind, TailDigest, Tier, Why,
 };
 
 use shape::{
-    AbandonedV1, CloseRequestedV1, DiscoveredV1, EndedV1, EpisodeDeletedV1, EpisodeRestoredV1, ForgottenV1,
-    GroupAssignedV1, HandoffClaimedV1, HandoffOfferedV1, IndexSkippedV1, IndexedV1, IndexingFailedV1,
-    IndexingStartedV1, LocatedV1, MovedV1, ParentFoundV1, RecordsAppendedV3, RestoredV1, ResumedV1, RewrittenV1, Shape,
-    SignalledV1, TrackingForcedV1, TrackingResumedV1, TrackingStoppedV1, WentIdleV1, read,
+    AbandonedV1, CloseRequestedV1, DiscoveredV1, EndedV1, EnrichedV1, EnrichmentGivenUpV1, EnrichmentOwedV1,
+    EpisodeDeletedV1, EpisodeRestoredV1, ForgottenV1, GroupAssignedV1, HandoffClaimedV1, HandoffOfferedV1,
+    IndexSkippedV1, IndexedV1, IndexingFailedV1, IndexingStartedV1, LocatedV1, ModelAnsweredV1, ModelCalledV1, MovedV1,
+    ParentFoundV1, RecordsAppendedV3, RestoredV1, ResumedV1, RewrittenV1, Shape, SignalledV1, TrackingForcedV1,
+    TrackingResumedV1, TrackingStoppedV1, WentIdleV1, read,
 };
 
 /// Why a stored event could not be read.
@@ -55,7 +57,7 @@ pub enum Error {
 }
 
 /// Every event type, in the order of [`Event`].
-pub const KINDS: [&str; 26] = [
+pub const KINDS: [&str; 31] = [
     DiscoveredV1::KIND,
     MovedV1::KIND,
     LocatedV1::KIND,
@@ -82,6 +84,11 @@ pub const KINDS: [&str; 26] = [
     HandoffClaimedV1::KIND,
     EpisodeDeletedV1::KIND,
     EpisodeRestoredV1::KIND,
+    EnrichmentOwedV1::KIND,
+    ModelCalledV1::KIND,
+    ModelAnsweredV1::KIND,
+    EnrichedV1::KIND,
+    EnrichmentGivenUpV1::KIND,
 ];
 
 /// An event as it is written: its type, the version of its shape, and its data as JSON.
@@ -199,6 +206,20 @@ pub fn encode(event: &Event) -> Encoded {
         Event::HandoffClaimed { episode } => write(&HandoffClaimedV1 { episode: episode.to_string() }),
         Event::EpisodeDeleted { episode } => write(&EpisodeDeletedV1 { episode: episode.to_string() }),
         Event::EpisodeRestored { episode } => write(&EpisodeRestoredV1 { episode: episode.to_string() }),
+        Event::EnrichmentOwed { at, asked } => write(&EnrichmentOwedV1 { at: at.0, asked: *asked }),
+        Event::ModelCalled { call } => write(&ModelCalledV1::from(call)),
+        Event::ModelAnswered { answer } => write(&ModelAnsweredV1::from(answer)),
+        Event::Enriched { episode, by, facts, dropped } => write(&EnrichedV1 {
+            episode: episode.to_string(),
+            answer: by.answer.to_string(),
+            model: by.model.clone(),
+            facts: *facts,
+            dropped: *dropped,
+            at: by.at.0,
+        }),
+        Event::EnrichmentGivenUp { content, why } => {
+            write(&EnrichmentGivenUpV1 { content: content.to_string(), why: why.to_string() })
+        }
     }
 }
 
@@ -325,6 +346,40 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
         EpisodeRestoredV1::KIND => {
             let shape: EpisodeRestoredV1 = read(v, data)?;
             Event::EpisodeRestored { episode: Fields::of::<EpisodeRestoredV1>(v).uuid(&shape.episode)? }
+        }
+        EnrichmentOwedV1::KIND => {
+            let shape: EnrichmentOwedV1 = read(v, data)?;
+            Event::EnrichmentOwed { at: Timestamp(shape.at), asked: shape.asked }
+        }
+        ModelCalledV1::KIND => {
+            let shape: ModelCalledV1 = read(v, data)?;
+            Event::ModelCalled { call: Fields::of::<ModelCalledV1>(v).named("call", shape.read())? }
+        }
+        ModelAnsweredV1::KIND => {
+            let shape: ModelAnsweredV1 = read(v, data)?;
+            Event::ModelAnswered { answer: Fields::of::<ModelAnsweredV1>(v).named("answer", shape.read())? }
+        }
+        EnrichedV1::KIND => {
+            let shape: EnrichedV1 = read(v, data)?;
+            let fields = Fields::of::<EnrichedV1>(v);
+            Event::Enriched {
+                episode: fields.uuid(&shape.episode)?,
+                by: EnrichedBy {
+                    answer: fields.hash("answer", &shape.answer)?,
+                    model: shape.model,
+                    at: Timestamp(shape.at),
+                },
+                facts: shape.facts,
+                dropped: shape.dropped,
+            }
+        }
+        EnrichmentGivenUpV1::KIND => {
+            let shape: EnrichmentGivenUpV1 = read(v, data)?;
+            let fields = Fields::of::<EnrichmentGivenUpV1>(v);
+            Event::EnrichmentGivenUp {
+                content: fields.hash("content", &shape.content)?,
+                why: fields.named("why", GaveUp::parse(&shape.why))?,
+            }
         }
         other => return Err(Error::UnknownType { kind: other.to_owned() }),
     })

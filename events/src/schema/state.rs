@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::cursor::CursorV3;
+use super::enrichment::EnrichmentV1;
 use super::hex;
 use super::session::shape::{EffectV1, IdentityV1};
 use crate::hash::ContentHash;
@@ -78,6 +79,8 @@ struct RowV1 {
     close_owed: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     handoff: Option<HandoffV1>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    enrichment: Option<EnrichmentV1>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -247,6 +250,7 @@ impl From<&Row> for RowV1 {
                 at: handoff.at.0,
                 claimed: handoff.claimed,
             }),
+            enrichment: state.enrichment().map(EnrichmentV1::from),
         }
     }
 }
@@ -314,6 +318,7 @@ impl RowV1 {
                     claimed: handoff.claimed,
                 })
             })?,
+            enrichment: maybe(self.enrichment, EnrichmentV1::read)?.map(Box::new),
         };
         Some(Row { version: SequenceNumber(self.version), state, since: Position::default() })
     }
@@ -426,7 +431,7 @@ impl From<Job> for JobV1 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::EffectId;
+    use crate::session::{Ask, CallOutcome, Cost, EffectId, EnrichedBy, Enrichment, GaveUp, ModelCall, Owed};
     use crate::transcript::Cursor;
 
     fn full() -> State {
@@ -499,6 +504,33 @@ mod tests {
                 at: Timestamp(74),
                 claimed: true,
             }),
+            enrichment: Some(Box::new(Enrichment {
+                owed: Some(Owed { at: Timestamp(80), asked: true }),
+                content: Some(ContentHash([4; 32])),
+                call: Some(ModelCall {
+                    id: 3,
+                    model: "m".to_owned(),
+                    content: ContentHash([4; 32]),
+                    request: ContentHash([5; 32]),
+                    ask: Ask::Part,
+                    part: 2,
+                    parts: 4,
+                    again: true,
+                    tokens_in: 100,
+                    tokens_out: 50,
+                    nanos: 1_000,
+                    at: Timestamp(81),
+                }),
+                answers: vec![(ContentHash([6; 32]), ContentHash([7; 32]))],
+                complaint: Some(CallOutcome::Invalid),
+                failures: 2,
+                failed: Some(CallOutcome::Limited),
+                retry_at: Some(Timestamp(82)),
+                given_up: Some((ContentHash([8; 32]), GaveUp::Cut)),
+                current: Some(EnrichedBy { answer: ContentHash([9; 32]), model: "m".to_owned(), at: Timestamp(83) }),
+                calls: 3,
+                costs: vec![Cost { calls: 2, unknown: 1, nanos: 7, unknown_nanos: 8, ..Cost::of(20_000, "m") }],
+            })),
         }
     }
 
@@ -530,6 +562,9 @@ mod tests {
             ("claude_code", "abacus"),
             ("enriched", "gilded"),
             ("not_stored", "lost"),
+            ("\"part\",\"part\":2", "\"half\",\"part\":2"),
+            ("rate_limited", "tired"),
+            ("cut_off", "bored"),
         ] {
             assert!(line.contains(from), "{line} lacks {from}");
             assert_eq!(decode(&line.replacen(from, to, 1)), None, "{from} -> {to}");

@@ -21,9 +21,9 @@ use crate::projection::table::Row;
 use crate::protocol::{self, answer, tool};
 use crate::record::{Position, SequenceNumber, SessionId, Timestamp};
 use crate::session::{
-    Agent, Checked, CloseReason, Counts, EffectId, End, EpisodeRef, Event, Failure, FailureWhy, FileIdentity, Follows,
-    Handoff, Job, Kind, Phase, Place, Signal, SignalDetail, SignalKind, Signals, State, TailDigest, Tier, Transcript,
-    Why,
+    Agent, Ask, CallOutcome, CallTokens, Checked, CloseReason, Cost, Counts, EffectId, End, EnrichedBy, Enrichment,
+    EpisodeRef, Event, Failure, FailureWhy, FileIdentity, Follows, GaveUp, Handoff, Job, Kind, ModelAnswer, ModelCall,
+    Owed, Phase, Place, Signal, SignalDetail, SignalKind, Signals, State, TailDigest, Tier, Transcript, Why,
 };
 use crate::transcript::{Cursor, MAX_QUEUED, Queued, Window};
 
@@ -178,7 +178,74 @@ fn event() -> impl Strategy<Value = Event> {
         1 => any::<u128>().prop_map(|episode| Event::HandoffClaimed { episode: Uuid::from_u128(episode) }),
         1 => any::<u128>().prop_map(|episode| Event::EpisodeDeleted { episode: Uuid::from_u128(episode) }),
         1 => any::<u128>().prop_map(|episode| Event::EpisodeRestored { episode: Uuid::from_u128(episode) }),
+        5 => of_enrichment().boxed(),
     ]
+}
+
+fn model_call() -> impl Strategy<Value = ModelCall> {
+    let plain = any::<(u32, u32, u32, bool, u64, u64, u64)>();
+    (plain, any::<String>(), hash(), hash(), one_of(Ask::ALL), time()).prop_map(
+        |(plain, model, content, request, ask, at)| {
+            let (id, part, parts, again, tokens_in, tokens_out, nanos) = plain;
+            ModelCall { id, model, content, request, ask, part, parts, again, tokens_in, tokens_out, nanos, at }
+        },
+    )
+}
+
+fn enriched_by() -> impl Strategy<Value = EnrichedBy> {
+    (hash(), any::<String>(), time()).prop_map(|(answer, model, at)| EnrichedBy { answer, model, at })
+}
+
+fn of_enrichment() -> impl Strategy<Value = Event> {
+    let tokens = any::<[u64; 3]>().prop_map(|[input, output, cached]| CallTokens { input, output, cached });
+    let times = (option::of(time()), time());
+    let outcome = one_of(CallOutcome::ALL);
+    let answer = (any::<(u32, Option<u64>, u64)>(), outcome, option::of(tokens), option::of(hash()), times).prop_map(
+        |((id, nanos, duration_ms), outcome, tokens, answer, (retry_at, at))| Event::ModelAnswered {
+            answer: ModelAnswer { id, outcome, tokens, nanos, duration_ms, answer, retry_at, at },
+        },
+    );
+    prop_oneof![
+        (time(), any::<bool>()).prop_map(|(at, asked)| Event::EnrichmentOwed { at, asked }),
+        model_call().prop_map(|call| Event::ModelCalled { call }).boxed(),
+        answer.boxed(),
+        (any::<(u128, u32, u32)>(), enriched_by()).prop_map(|((episode, facts, dropped), by)| {
+            Event::Enriched { episode: Uuid::from_u128(episode), by, facts, dropped }
+        }),
+        (hash(), one_of(GaveUp::ALL)).prop_map(|(content, why)| Event::EnrichmentGivenUp { content, why }),
+    ]
+}
+
+fn enrichment() -> impl Strategy<Value = Enrichment> {
+    let outcome = || option::of(one_of(CallOutcome::ALL));
+    let cost = (any::<(i64, String)>(), any::<[u64; 7]>()).prop_map(|((day, model), numbers)| {
+        let [calls, unknown, tokens_in, tokens_out, tokens_cached, nanos, unknown_nanos] = numbers;
+        Cost { day, model, calls, unknown, tokens_in, tokens_out, tokens_cached, nanos, unknown_nanos }
+    });
+    let owed = (time(), any::<bool>()).prop_map(|(at, asked)| Owed { at, asked });
+    let call = (option::of(owed), option::of(hash()), option::of(model_call()), vec((hash(), hash()), 0..3));
+    let course = (outcome(), any::<u32>(), outcome(), option::of(time()));
+    let given_up = option::of((hash(), one_of(GaveUp::ALL)));
+    (call, course, given_up, option::of(enriched_by()), any::<u32>(), vec(cost, 0..3)).prop_map(
+        |(call, course, given_up, current, calls, costs)| {
+            let (owed, content, call, answers) = call;
+            let (complaint, failures, failed, retry_at) = course;
+            Enrichment {
+                owed,
+                content,
+                call,
+                answers,
+                complaint,
+                failures,
+                failed,
+                retry_at,
+                given_up,
+                current,
+                calls,
+                costs,
+            }
+        },
+    )
 }
 
 fn signal() -> impl Strategy<Value = Signal> {
@@ -236,8 +303,9 @@ fn row() -> impl Strategy<Value = Row> {
     let deleted = option::of(any::<u128>().prop_map(Uuid::from_u128));
     let work = (option::of(checked), option::of(job), option::of(failure), deleted);
     let plain = any::<(u64, bool, u32, [u8; 16], u64, u32)>();
-    (whole, times, course, work, plain, signals(), option::of(handoff())).prop_map(
-        |(whole, times, course, work, plain, signals, handoff)| {
+    let last = (option::of(handoff()), option::of(enrichment().prop_map(Box::new).boxed()));
+    (whole, times, course, work, plain, signals(), last).prop_map(
+        |(whole, times, course, work, plain, signals, (handoff, enrichment))| {
             let (phase, transcript, place, group, read, counts) = whole;
             let (first_at, discovered_at, last_at, last_conversation_at, late_index_at) = times;
             let (end, last_close, close_note, episode) = course;
@@ -271,6 +339,7 @@ fn row() -> impl Strategy<Value = Row> {
                 starts,
                 signals,
                 handoff,
+                enrichment,
             };
             Row { version: SequenceNumber(version), state, since: Position::default() }
         },

@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::enrichment::{Ask, CallOutcome, CallTokens, GaveUp};
 use super::event::{Agent, CloseReason, Counts, EffectId, FailureWhy, FileIdentity, Kind, Place, TailDigest};
 use super::signal::Signal;
 use crate::hash::ContentHash;
@@ -83,6 +84,81 @@ pub enum Command {
         episode: Uuid,
         /// Whether its group was cleared since, which a session does not know.
         is_cleared: bool,
+    },
+    /// Somebody wants a model to enrich the episode, now. Of content that a model has enriched this is none.
+    Enrich,
+    /// A model is about to be asked. Refused for content that is not the episode's, or while another call runs.
+    CallModel(Box<CallModel>),
+    /// A call has ended.
+    TakeAnswer(Box<TakeAnswer>),
+    /// The call that was begun is nobody's any more: the program that made it has ended.
+    LoseCall,
+    /// A model cannot be asked for this content, for a reason that no wait removes.
+    GiveUpEnrichment {
+        /// The content.
+        content: ContentHash,
+        /// Why.
+        why: GaveUp,
+    },
+}
+
+/// See [`Command::CallModel`]. The fields are those of [`ModelCall`](super::ModelCall).
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallModel {
+    /// The model; cut to its bound.
+    pub model: String,
+    /// Hash of the content that it is asked about.
+    pub content: ContentHash,
+    /// Hash of the request.
+    pub request: ContentHash,
+    /// Which request of the session's.
+    pub ask: Ask,
+    /// With [`Ask::Part`] which part, from 1; else 0.
+    pub part: u32,
+    /// Into how many parts the conversation is divided.
+    pub parts: u32,
+    /// Estimated tokens of the request.
+    pub tokens_in: u64,
+    /// Most tokens of the answer.
+    pub tokens_out: u64,
+    /// What it will cost at most, in thousandths of a millionth of a US dollar.
+    pub nanos: u64,
+}
+
+/// See [`Command::TakeAnswer`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct TakeAnswer {
+    /// The call, by its number in the event that began it.
+    pub id: u32,
+    /// How it ended.
+    pub end: CallEnd,
+    /// Tokens, where they were reported.
+    pub tokens: Option<CallTokens>,
+    /// What it cost, in thousandths of a millionth of a US dollar; `None` where that is unknown. What is
+    /// [free](CallOutcome::is_free) and has nothing reported counts as 0.
+    pub nanos: Option<u64>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CallEnd {
+    /// With an answer that was checked and is stored beside the conversation.
+    Good {
+        /// Hash of what is stored.
+        answer: ContentHash,
+        /// Facts in it that join the graph.
+        facts: u32,
+        /// What it claimed of lines that do not exist; dropped.
+        dropped: u32,
+    },
+    /// Without one.
+    Failed {
+        /// How.
+        outcome: CallOutcome,
+        /// How long the endpoint asks to wait, bounded by the caller, in milliseconds.
+        retry_after_ms: Option<i64>,
     },
 }
 

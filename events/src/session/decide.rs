@@ -1,5 +1,6 @@
 //! The rules: which facts follow from a wish in a state. May refuse, changes nothing.
 
+mod enrichment;
 mod signal;
 
 use super::command::{Asleep, Close, Command, Complete, Discover, Observe};
@@ -30,7 +31,13 @@ pub fn decide(
     // A switch is no event: it holds as long as it is so. A job that runs may end, so that its work is not done twice.
     let is_of_tracked = matches!(
         command,
-        Command::Close(_) | Command::Reindex | Command::Signal(_) | Command::Offer { .. } | Command::Claim
+        Command::Close(_)
+            | Command::Reindex
+            | Command::Signal(_)
+            | Command::Offer { .. }
+            | Command::Claim
+            | Command::Enrich
+            | Command::CallModel(_)
     );
     if !policy.tracked && is_of_tracked {
         return Err(Rejection::SwitchedOff);
@@ -44,7 +51,7 @@ pub fn decide(
         Command::Vanish => Ok(decide_vanish(state)),
         Command::Close(close) => Ok(decide_close(state, close, policy, now)),
         Command::Wake { unread, asleep } => Ok(decide_wake(state, *unread, *asleep, policy, now)),
-        Command::Complete(complete) => decide_complete(id, state, complete, now),
+        Command::Complete(complete) => decide_complete(id, state, complete, policy, now),
         Command::Fail { effect, why } => decide_fail(id, state, *effect, *why, policy, now),
         Command::Reindex => Ok(decide_reindex(state)),
         Command::Untrack => Ok(match state.phase {
@@ -88,6 +95,11 @@ pub fn decide(
             }
             _ => Err(Rejection::WrongEpisode),
         },
+        Command::Enrich => enrichment::ask(state, now),
+        Command::CallModel(call) => enrichment::call(state, call, now),
+        Command::TakeAnswer(taken) => enrichment::take(id, state, taken, policy, now),
+        Command::LoseCall => Ok(enrichment::lose(id, state, policy, now)),
+        Command::GiveUpEnrichment { content, why } => Ok(enrichment::give_up(state, *content, *why)),
     }
 }
 
@@ -103,7 +115,16 @@ fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
         }
         // A tombstone outlives every rediscovery: finding the file again is no news and no error.
         Phase::Forgotten => {
-            matches!(command, Command::Discover(_) | Command::Forget | Command::Restore { .. } | Command::Wake { .. })
+            // What a call has cost is recorded whatever has become of its session.
+            matches!(
+                command,
+                Command::Discover(_)
+                    | Command::Forget
+                    | Command::Restore { .. }
+                    | Command::Wake { .. }
+                    | Command::TakeAnswer(_)
+                    | Command::LoseCall
+            )
         }
         Phase::Unindexed(Why::Untracked) => matches!(
             command,
@@ -115,6 +136,8 @@ fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
                 | Command::RestoreEpisode { .. }
                 | Command::Assign { .. }
                 | Command::Wake { .. }
+                | Command::TakeAnswer(_)
+                | Command::LoseCall
         ),
         _ => true,
     }
@@ -256,12 +279,14 @@ fn decide_close(state: &State, close: &Close, policy: &Policy, now: Timestamp) -
             if !matches!(state.phase, Phase::Unindexed(Why::Empty | Why::Gone)) {
                 events.push(Event::Abandoned { why: Why::Empty });
             }
+            return events;
         }
         _ => {
             events.extend(end);
             events.push(start(state, close.reason));
         }
     }
+    events.extend(enrichment::owed_by_close(state, close.reason, policy, now));
     events
 }
 
@@ -307,6 +332,7 @@ fn decide_complete(
     id: &SessionId,
     state: &State,
     complete: &Complete,
+    policy: &Policy,
     now: Timestamp,
 ) -> Result<Vec<Event>, Rejection> {
     let job = match state.job {
@@ -340,6 +366,7 @@ fn decide_complete(
     };
     let after = evolve(state.clone(), &first);
     let mut events = vec![first];
+    events.extend(enrichment::owed_by_index(state, &after, policy, now));
     if let (Some(reason), true) = (job.again, after.unindexed > 0) {
         events.push(start(&after, reason));
     }

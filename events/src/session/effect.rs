@@ -1,6 +1,7 @@
 //! What the world still owes a session. Derived from the state alone, so the live path and the recovery after a crash
 //! are one path: after each commit and after each rehydration the shell starts what is pending and not in flight.
 
+use super::enrichment::{EnrichJob, enrich_job};
 use super::event::{CloseReason, EffectId, FileIdentity};
 use super::state::{Phase, State};
 use super::{Policy, owed_close, wake_at};
@@ -13,6 +14,10 @@ pub enum Effect {
     Index(IndexJob),
     /// A hook was promised a close: read to the end of the file and send [`Command::Wake`](super::Command::Wake), which closes.
     Close(CloseReason),
+    /// Ask a model, not before the moment that it names, when the budget allows it and a model is enabled. Each call is
+    /// recorded before it is made ([`Command::CallModel`](super::Command::CallModel)) and when it has ended
+    /// ([`Command::TakeAnswer`](super::Command::TakeAnswer)).
+    Enrich(EnrichJob),
     /// Send [`Command::Wake`](super::Command::Wake) at this moment or soon after.
     Wake(Timestamp),
 }
@@ -48,6 +53,7 @@ pub fn pending(state: &State, policy: &Policy) -> Vec<Effect> {
         }));
     }
     effects.extend(owed_close(state).map(Effect::Close));
+    effects.extend(enrich_job(state, policy).map(Effect::Enrich));
     effects.extend(wake_at(state, policy).map(Effect::Wake));
     effects
 }

@@ -7,6 +7,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
+use super::enrichment::{EnrichedBy, GaveUp, ModelAnswer, ModelCall};
 use super::signal::Signal;
 pub use crate::conversation::Agent;
 use crate::hash::ContentHash;
@@ -185,6 +186,41 @@ pub enum Event {
     EpisodeRestored {
         /// Which.
         episode: Uuid,
+    },
+    /// A model is to enrich the episode: the session has ended while one was enabled, or somebody asked for it.
+    EnrichmentOwed {
+        /// When.
+        at: Timestamp,
+        /// Whether somebody asked for it.
+        asked: bool,
+    },
+    /// A model is asked: recorded before anything is sent.
+    ModelCalled {
+        /// The call.
+        call: ModelCall,
+    },
+    /// A call of a model has ended, or is known to have been cut off.
+    ModelAnswered {
+        /// How.
+        answer: ModelAnswer,
+    },
+    /// The episode is from now on what a model has made of the same content. Its uuid and hash stay.
+    Enriched {
+        /// The episode.
+        episode: Uuid,
+        /// By which answer of which model, and when.
+        by: EnrichedBy,
+        /// Facts of the answer that join the graph.
+        facts: u32,
+        /// What it claimed of lines that do not exist; dropped.
+        dropped: u32,
+    },
+    /// No model enriches this content, unless somebody asks: the episode stays as it is.
+    EnrichmentGivenUp {
+        /// The content.
+        content: ContentHash,
+        /// Why.
+        why: GaveUp,
     },
 }
 

@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::enrichment::{self, Enrichment};
 use super::event::{
     Agent, CloseReason, Counts, EffectId, EpisodeRef, Event, FailureWhy, FileIdentity, Kind, Place, TailDigest, Why,
 };
@@ -101,6 +102,8 @@ pub struct State {
     pub signals: Signals,
     /// What it was told of the session before it.
     pub handoff: Option<Handoff>,
+    /// What a model is to make of it, and has made of it.
+    pub enrichment: Option<Box<Enrichment>>,
 }
 
 /// The file a session is read from.
@@ -193,6 +196,7 @@ impl Default for State {
             starts: 0,
             signals: Signals::default(),
             handoff: None,
+            enrichment: None,
         }
     }
 }
@@ -274,6 +278,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         }
         Event::Rewritten { generation, identity } => {
             begin_generation(&mut state, *generation);
+            enrichment::resumed(&mut state);
             if let Some(transcript) = &mut state.transcript {
                 transcript.identity = *identity;
             }
@@ -283,6 +288,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.end = None;
             state.late_index_at = None;
             state.signals.close_owed = state.signals.close_owed.filter(|reason| !reason.ends_session());
+            enrichment::resumed(&mut state);
             match &mut state.job {
                 Some(job) => job.resumed = true,
                 None => state.phase = Phase::Active,
@@ -327,12 +333,14 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.deleted = stays_deleted.then_some(episode.uuid);
             state.episode = Some(episode.clone());
             finish_job(&mut state);
+            enrichment::indexed(&mut state);
         }
         Event::IndexSkipped { effect, to, .. } => {
             state.checked = Some(Checked { generation: state.generation, to: *to });
             if effect.is_some() {
                 finish_job(&mut state);
             }
+            enrichment::indexed(&mut state);
         }
         Event::IndexingFailed { why, attempts, retry_at, .. } => {
             state.job = None;
@@ -371,6 +379,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.signals.active_at = None;
             state.signals.disconnected_at = None;
             state.signals.close_owed = None;
+            enrichment::forgotten(&mut state);
         }
         Event::Restored { generation, file_exists } => {
             begin_generation(&mut state, *generation);
@@ -394,6 +403,11 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.deleted = state.episode.as_ref().map(|current| current.uuid).filter(|current| current == episode);
         }
         Event::EpisodeRestored { episode } => state.deleted = state.deleted.filter(|deleted| deleted != episode),
+        Event::EnrichmentOwed { at, asked } => enrichment::owe(&mut state, *at, *asked),
+        Event::ModelCalled { call } => enrichment::called(&mut state, call),
+        Event::ModelAnswered { answer } => enrichment::answered(&mut state, answer),
+        Event::Enriched { episode, by, .. } => enrichment::enriched(&mut state, *episode, by.clone()),
+        Event::EnrichmentGivenUp { content, why } => enrichment::given_up(&mut state, *content, *why),
     }
     state
 }

@@ -9,6 +9,7 @@ use crate::record::{Metadata, StreamId};
 
 mod deleting;
 mod disconnects;
+mod enrichment;
 mod history;
 mod late;
 mod signals;
@@ -178,16 +179,18 @@ fn what_is_stored_is_made_anew_when_a_person_asks() {
 #[test]
 fn what_a_model_made_stays_until_something_is_said() {
     for (then, kept) in [
-        ("30s reindex -> started | indexing end=explicit episode=1 owes=index..300", true),
+        ("30s reindex -> started | indexing end=explicit episode=1(enriched) owes=index..300", true),
         (
-            "30s observe prompt -> appended resumed | active episode=1 wake=90s\n31s close lazy_query -> requested started | indexing episode=1 owes=index..400",
+            "30s observe prompt -> appended resumed | active episode=1(enriched) wake=90s\n31s close lazy_query -> requested started | indexing episode=1(enriched) owes=index..400",
             false,
         ),
     ] {
-        let mut world = world(INDEXED, "");
-        let enriched = EpisodeRef { tier: Tier::Enriched, ..world.aggregate.state().episode.clone().unwrap() };
-        let effect = EffectId { generation: 1, start: 1 };
-        world.record(vec![Event::Indexed { effect, episode: enriched }], None, Timestamp(22_000));
+        let mut world = world(
+            INDEXED,
+            "22s enrich      -> owed(asked) | indexed end=explicit episode=1 enrich=22s
+             22s call        -> called(whole) | indexed end=explicit episode=1 enrich=22s
+             23s answer good -> answered(good) enriched | indexed end=explicit episode=1(enriched)",
+        );
         for line in then.lines() {
             world.step(line);
         }
@@ -196,6 +199,7 @@ fn what_a_model_made_stays_until_something_is_said() {
         world.record(events, None, Timestamp(32_000));
         let tier = world.aggregate.state().episode.as_ref().unwrap().tier;
         assert_eq!(tier == Tier::Enriched, kept, "{then}");
+        assert_eq!(world.aggregate.state().enriched_by().is_some(), kept, "{then}");
         world.replay();
     }
 }

@@ -4,7 +4,9 @@
 
 use std::fmt;
 
+use super::enrichment::{CallOutcome, ModelAnswer, ModelCall};
 use super::event::{Counts, Event, Kind};
+use crate::prices::usd;
 
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -85,7 +87,45 @@ impl fmt::Display for Event {
             Self::HandoffClaimed { episode } => write!(f, "has taken over from episode {episode}"),
             Self::EpisodeDeleted { episode } => write!(f, "episode {episode} deleted, until its content changes"),
             Self::EpisodeRestored { episode } => write!(f, "episode {episode} is found again"),
+            Self::EnrichmentOwed { asked, .. } => {
+                write!(f, "to be enriched by a model{}", if *asked { ", asked for" } else { "" })
+            }
+            Self::ModelCalled { call } => called(f, call),
+            Self::ModelAnswered { answer } => answered(f, answer),
+            Self::Enriched { episode, by, facts, dropped } => {
+                write!(f, "episode {episode} enriched by {}: answer {}, facts {facts}", by.model, by.answer.short())?;
+                match dropped {
+                    0 => Ok(()),
+                    dropped => write!(f, "; claims of lines that do not exist, dropped: {dropped}"),
+                }
+            }
+            Self::EnrichmentGivenUp { content, why } => {
+                write!(f, "not enriched: {why}; content {} stays as it is", content.short())
+            }
         }
+    }
+}
+
+fn called(f: &mut fmt::Formatter<'_>, call: &ModelCall) -> fmt::Result {
+    write!(f, "{call} of {} begins: about {} tokens, at most {} back", call.model, call.tokens_in, call.tokens_out)?;
+    write!(f, ", at most {}{}", usd(call.nanos), if call.again { ", asked once more" } else { "" })
+}
+
+fn answered(f: &mut fmt::Formatter<'_>, answer: &ModelAnswer) -> fmt::Result {
+    write!(f, "call {} ended: {}", answer.id, answer.outcome)?;
+    if answer.outcome != CallOutcome::Lost {
+        write!(f, " after {} ms", answer.duration_ms)?;
+    }
+    if let Some(tokens) = answer.tokens {
+        write!(f, ", {} tokens read ({} cached), {} written", tokens.input, tokens.cached, tokens.output)?;
+    }
+    match answer.nanos {
+        Some(nanos) => write!(f, ", {}", usd(nanos))?,
+        None => f.write_str(", cost unknown")?,
+    }
+    match answer.retry_at {
+        Some(at) => write!(f, "; next at {at} at the earliest"),
+        None => Ok(()),
     }
 }
 
@@ -113,8 +153,8 @@ mod tests {
     use uuid::Uuid;
 
     use super::super::{
-        CloseReason, EffectId, EpisodeRef, FailureWhy, FileIdentity, Place, Signal, SignalDetail, SignalKind,
-        TailDigest, Tier, Why,
+        Ask, CallTokens, CloseReason, EffectId, EnrichedBy, EpisodeRef, FailureWhy, FileIdentity, GaveUp, Place,
+        Signal, SignalDetail, SignalKind, TailDigest, Tier, Why,
     };
     use super::*;
     use crate::conversation::Agent;
@@ -172,6 +212,35 @@ mod tests {
         let reason = CloseReason::Explicit;
         let nil = Uuid::nil();
         let signalled = |kind, detail, follows| Event::Signalled { signal: Signal { kind, detail, at, follows } };
+        let by = EnrichedBy { answer: hash, model: "gpt-4.1-mini".to_owned(), at };
+        let called = |ask, part, parts, again| Event::ModelCalled {
+            call: ModelCall {
+                id: 3,
+                model: "gpt-4.1-mini".to_owned(),
+                content: hash,
+                request: hash,
+                ask,
+                part,
+                parts,
+                again,
+                tokens_in: 1_200,
+                tokens_out: 2_000,
+                nanos: 3_680_000,
+                at,
+            },
+        };
+        let answered = |outcome, nanos, retry_at| Event::ModelAnswered {
+            answer: ModelAnswer {
+                id: 3,
+                outcome,
+                tokens: Some(CallTokens { input: 1_200, output: 70, cached: 200 }),
+                nanos,
+                duration_ms: 900,
+                answer: None,
+                retry_at,
+                at,
+            },
+        };
         let cases = [
             (discovered(Kind::Main), "transcript of claude_code found at /t/s1.jsonl"),
             (
@@ -262,6 +331,35 @@ mod tests {
                 "episode 00000000-0000-0000-0000-000000000000 deleted, until its content changes",
             ),
             (Event::EpisodeRestored { episode: nil }, "episode 00000000-0000-0000-0000-000000000000 is found again"),
+            (Event::EnrichmentOwed { at, asked: false }, "to be enriched by a model"),
+            (Event::EnrichmentOwed { at, asked: true }, "to be enriched by a model, asked for"),
+            (
+                called(Ask::Whole, 0, 1, false),
+                "call 3 of gpt-4.1-mini begins: about 1200 tokens, at most 2000 back, at most 0.003680 USD",
+            ),
+            (
+                called(Ask::Part, 2, 5, true),
+                "call 3 (part 2 of 5) of gpt-4.1-mini begins: about 1200 tokens, at most 2000 back, at most 0.003680 USD, \
+                 asked once more",
+            ),
+            (
+                answered(CallOutcome::Good, Some(1_000), None),
+                "call 3 ended: good after 900 ms, 1200 tokens read (200 cached), 70 written, 0.000001 USD",
+            ),
+            (
+                answered(CallOutcome::Limited, None, Some(at)),
+                "call 3 ended: rate_limited after 900 ms, 1200 tokens read (200 cached), 70 written, cost unknown; next at \
+                 2026-03-14T09:26:53.589Z at the earliest",
+            ),
+            (
+                Event::Enriched { episode: nil, by, facts: 4, dropped: 2 },
+                "episode 00000000-0000-0000-0000-000000000000 enriched by gpt-4.1-mini: answer abababababababab, facts 4; \
+                 claims of lines that do not exist, dropped: 2",
+            ),
+            (
+                Event::EnrichmentGivenUp { content: hash, why: GaveUp::Cut },
+                "not enriched: cut_off; content abababababababab stays as it is",
+            ),
         ];
         for (event, expected) in cases {
             assert_eq!(event.to_string(), expected, "{event:?}");

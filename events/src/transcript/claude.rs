@@ -153,7 +153,15 @@ impl<'r> Record<'r> {
 
     fn stamp(&self) -> Stamp<'r> {
         let at = self.at.and_then(|text| Timestamp::parse(&text.decode()));
-        Stamp { at, uuid: self.uuid, message: None, below: None, sidechain: self.sidechain }
+        // A copy that was given an id of its own is still the record that it names.
+        let copied = self.forked_from.and_then(|fork| fork.get(b"messageUuid")).and_then(Value::text);
+        Stamp {
+            at,
+            uuid: copied.filter(|uuid| !uuid.is_blank()).or(self.uuid),
+            message: None,
+            below: None,
+            sidechain: self.sidechain,
+        }
     }
 }
 

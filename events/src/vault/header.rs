@@ -102,9 +102,20 @@ fn continues(line: &str) -> bool {
 impl Entry<'_> {
     /// Its value; `None` for what is more than a text or a list of texts.
     pub(super) fn value(&self) -> Option<Value> {
-        let (first, below) = self.lines.split_first()?;
+        let (inline, below) = self.spelled()?;
+        yaml::read(inline, &below)
+    }
+
+    /// Whether its value is no YAML.
+    pub(super) fn is_broken(&self) -> bool {
+        self.spelled().is_some_and(|(inline, below)| yaml::is_broken(inline, &below))
+    }
+
+    /// What stands behind its key, and below.
+    fn spelled(&self) -> Option<(&str, Vec<&str>)> {
+        let (first, below) = self.lines.split_first().filter(|_| !self.key.is_empty())?;
         let inline = block::bare(first).trim_start().strip_prefix(self.key)?.trim_start().strip_prefix(':')?;
-        yaml::read(inline, &below.iter().map(|line| block::bare(line)).collect::<Vec<_>>())
+        Some((inline, below.iter().map(|line| block::bare(line)).collect()))
     }
 
     /// What tells whether it is as it was written, however it is spelled. A remark in it is a change.

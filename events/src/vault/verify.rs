@@ -77,6 +77,9 @@ impl Known {
                     if !entry.key.is_empty() && !seen.insert(entry.key) {
                         say(line, format!("the key {} stands there twice", entry.key));
                     }
+                    if entry.is_broken() {
+                        say(line, format!("the value of the key {} is no YAML", entry.key));
+                    }
                     line += entry.lines.len();
                 }
             }

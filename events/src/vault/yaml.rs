@@ -76,6 +76,26 @@ pub(super) fn read(inline: &str, below: &[&str]) -> Option<Value> {
     below.iter().map(item).collect::<Option<Vec<_>>>().map(Value::List)
 }
 
+/// Whether a value is no YAML at all, as far as one line tells: quotes or brackets that are never closed, a colon where none may
+/// be. What goes on in further lines is not judged.
+pub(super) fn is_broken(inline: &str, below: &[&str]) -> bool {
+    let inline = inline.trim();
+    if !below.iter().all(|line| line.trim().is_empty()) {
+        return false;
+    }
+    match inline.chars().next() {
+        Some('"' | '\'') => !quoted(inline).is_some_and(|(_, rest)| is_comment(rest)),
+        Some('[') => !inline.contains(']'),
+        Some('{') => !inline.contains('}'),
+        Some('@' | '`' | '%' | ',' | ']' | '}') => true,
+        Some('|' | '>' | '&' | '*' | '!' | '#') | None => false,
+        Some(_) => {
+            let text = inline.split(" #").next().unwrap_or_default().trim_end();
+            text.contains(": ") || text.ends_with(':')
+        }
+    }
+}
+
 /// `[a, "b, c"]`
 fn flow(text: &str) -> Option<Vec<String>> {
     let mut rest = text.strip_prefix('[')?.trim_start();

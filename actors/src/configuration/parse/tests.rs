@@ -215,7 +215,6 @@ fn what_does_not_count_is_warned_about_with_what_does() {
         ),
         ("{\"version\": \"2.0\"}", "line 1: version is not used: not needed"),
         ("{\"projects\": {\"h__1\": {\"project_root\": \"/p\"}}}", "use session_tracking.projects.{path}.enabled"),
-        ("{\"llm\": {\"enabled\": false}}", "llm.enabled is not used yet by this version"),
         ("{\"hooks\": {\"hook_timeout\": 30000}}", "use hooks.timeout_ms"),
         (
             "{\"llm\": {\"prices\": {\"m\": {\"input\": 1, \"output\": 2, \"chace_read\": 3}}}}",

@@ -10,7 +10,7 @@ use baton_events::redact::redact;
 use baton_events::session::{CloseReason, Phase};
 use uuid::Uuid;
 
-use super::Ended;
+use super::{Ended, enrichment};
 use crate::gateway::connection::failure;
 use crate::gateway::{Services, answers, resolve};
 use crate::limits;
@@ -79,10 +79,14 @@ pub(in crate::gateway) async fn close(asked: CloseParams, services: &Arc<Service
         Ok(closed) => closed.unwrap_or(Err(CallError::Gone)),
         Err(_) => Err(CallError::TimedOut),
     };
+    let is_closed = closed.is_ok();
     let mut answer = match closed {
         Ok((closed, Some(why))) => answers::not_findable(&id, &closed, &why),
         closed => answers::close(&id, closed.map(|(closed, _)| closed)),
     };
+    if is_closed && answer.status == "success" && answer.episode_uuid.is_some() {
+        answer.message.push_str(&enrichment::of_closed(services, &id));
+    }
     let row = services.table.now().get(&id).cloned();
     if answer.episode_uuid.is_some() && row.is_some_and(|row| services.table.now().is_deleted(&row)) {
         answer.episode_uuid = None;

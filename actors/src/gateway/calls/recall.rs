@@ -138,6 +138,7 @@ impl Looking {
     /// Everything that is known of it, and of that what answers.
     fn look(&self, asked: &Asked) -> Result<Answer, Ended> {
         let mut found = self.sessions(asked)?;
+        self.services.enricher.hit(found.sessions.iter().map(|session| session.id.clone()));
         let mut entries = std::mem::take(&mut found.notes_told);
         let mut later: BTreeMap<String, Later> = BTreeMap::new();
         for (rank, session) in (1..).zip(&found.sessions) {

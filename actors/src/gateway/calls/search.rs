@@ -154,6 +154,7 @@ pub(in crate::gateway) async fn search(
     };
     let found = tokio::task::spawn_blocking(move || find(&wanted, &table, &settings, &searcher));
     let Found { hits, notes } = found.await.map_err(|error| internal("the search broke", error))??;
+    services.enricher.hit(hits.iter().filter_map(|hit| SessionId::new(&hit.session_id)));
     Ok(answer::Search { hits, freshness, notes })
 }
 

@@ -10,7 +10,7 @@ use baton_events::protocol::{self, SPOOL_FILES_MAX, answer};
 use baton_events::redact::redact;
 use baton_events::session::Phase;
 
-use super::{Ended, reindex, vectors};
+use super::{Ended, enrichment, reindex, vectors};
 use crate::gateway::{Services, answers};
 use crate::limits;
 use crate::obstacle::Obstacle;
@@ -67,6 +67,8 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         what: format!("searches go by words alone: {what}"),
         fix: vectors.next_step.clone().unwrap_or_default(),
     }));
+    let enrichment = enrichment::enrichment(services).await;
+    problems.extend(enrichment::problems(&enrichment));
     problems.extend(services.roots.refused().into_iter().map(|refused| answer::Problem {
         what: format!("{}, named by {}, is not read: {}", refused.config_dir, refused.named_by, refused.why),
         fix: "if its transcripts are to be read, name its `projects` or `sessions` in session_tracking.watch_directories".to_owned(),
@@ -155,6 +157,7 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
             documents,
         },
         vectors,
+        enrichment,
         vault: Some(vault).filter(|vault| vault.enabled || vault.notes > 0),
         storage,
         hooks: answer::HookSummary {

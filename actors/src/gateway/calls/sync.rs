@@ -7,8 +7,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use baton_events::enrichment::{Limits, budget, request};
+use baton_events::prices::Price;
 use baton_events::protocol::{SyncParams, answer, code};
 use baton_events::record::{Position, SessionId, Timestamp};
+use baton_events::redact::redact;
 use baton_events::session::{CloseReason, Kind, Phase, State};
 use baton_events::tokens;
 use tokio::task::JoinSet;
@@ -24,6 +27,10 @@ use crate::limits;
 use crate::session::{Closed, Outcome};
 use crate::settings::Settings;
 use crate::slot::CallError;
+
+/// The model that is configured where nothing is said, and what it takes and gives.
+const DEFAULT_MODEL: &str = "gpt-4.1-mini";
+const DEFAULT_TOKENS: (u64, u64) = (128_000, 2_000);
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
@@ -45,6 +52,8 @@ struct Range {
     sessions: u64,
     /// What of them, and of their subagents, is not indexed, newest first.
     work: Vec<Work>,
+    /// Main sessions that are.
+    indexed: Vec<SessionId>,
 }
 
 /// A session to be indexed.
@@ -171,32 +180,83 @@ fn choose(mut candidates: Vec<Candidate>, asked: &SyncParams, now: Timestamp) ->
     };
     let sessions = mains.len() as u64;
     let chosen: Vec<bool> = candidates.iter().map(is_in).collect();
-    let work = candidates
-        .into_iter()
-        .zip(chosen)
-        .filter(|(_, chosen)| *chosen)
-        .filter_map(|(candidate, _)| {
-            let Candidate { wanted, file, subagent, .. } = candidate;
-            Some(Work { wanted: wanted?, file, subagent })
-        })
-        .collect();
-    Range { sessions, work }
+    let (mut work, mut indexed) = (Vec::new(), Vec::new());
+    for (candidate, _) in candidates.into_iter().zip(chosen).filter(|(_, chosen)| *chosen) {
+        let Candidate { id, wanted, file, subagent, .. } = candidate;
+        match wanted {
+            Some(wanted) => work.push(Work { wanted, file, subagent }),
+            None if !subagent => indexed.push(id),
+            None => {}
+        }
+    }
+    Range { sessions, work, indexed }
 }
 
 /// Reads everything that would be indexed, and stores nothing.
 async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, Ended> {
     let table = services.table.now();
-    let note = services.settings.now().note();
-    let total = range.work.len() as u64;
+    let settings = services.settings.now();
+    let total = (range.work.len() + range.indexed.len()) as u64;
+    let asking = services.clone();
     let looked = looking::look(services, out, total, move |looking| {
-        let mut sum = answer::Sync { sessions: range.sessions, note, ..answer::Sync::default() };
+        let mut sum = answer::Sync { sessions: range.sessions, note: settings.note(), ..answer::Sync::default() };
+        let mut enriching = Pricing::of(&settings);
         for work in range.work.into_iter().take_while(|_| looking.next()) {
             let row = table.get(&work.wanted.id);
+            let before = sum.tokens_filtered;
             look(&work, row.map(|row| &row.state), &mut sum);
+            if !work.subagent {
+                enriching.add(sum.tokens_filtered - before);
+            }
         }
+        for id in range.indexed.into_iter().take_while(|_| looking.next()) {
+            let Some(row) = table.get(&id).filter(|row| row.state.enriched_by().is_none()) else { continue };
+            let Some(episode) = table.shown(row) else { continue };
+            let mut kept = 0;
+            // What cannot be read is not sent either.
+            let read = asking.indexer.each(&id, episode, |item| kept += tokens::of_items(&[item]));
+            enriching.add(if read.is_ok() { kept } else { 0 });
+        }
+        enriching.tell(&mut sum);
         sum
     });
     looked.await
+}
+
+/// What it would cost to have a model enrich sessions: the configured one, or the one that would be by default.
+struct Pricing {
+    model: String,
+    price: Option<Price>,
+    limits: Limits,
+    sessions: u64,
+    nanos: u64,
+}
+
+impl Pricing {
+    fn of(settings: &Settings) -> Self {
+        let llm = settings.llm.as_ref();
+        let model = llm.map_or(DEFAULT_MODEL, |llm| &llm.endpoint.model).to_owned();
+        let (context_tokens, max_output_tokens) =
+            llm.map_or(DEFAULT_TOKENS, |llm| (llm.context_tokens, llm.max_output_tokens));
+        let limits = Limits { context_tokens, max_output_tokens };
+        Self { price: settings.prices.of(&model), model, limits, sessions: 0, nanos: 0 }
+    }
+
+    /// One more session, of so many tokens.
+    fn add(&mut self, tokens: u64) {
+        if tokens == 0 {
+            return;
+        }
+        let (read, written) = request::estimate(tokens, &self.limits);
+        self.sessions += 1;
+        self.nanos = self.nanos.saturating_add(budget::estimate(self.price.as_ref(), read, written));
+    }
+
+    fn tell(self, sum: &mut answer::Sync) {
+        sum.would_enrich = self.sessions;
+        sum.enrich_model = redact(&self.model).into_owned();
+        sum.enrich_cost_estimate = self.price.map(|_| self.nanos as f64 / 1e9);
+    }
 }
 
 /// Adds one session to a preview.

@@ -4,7 +4,7 @@ use baton_events::protocol::answer;
 use baton_events::redact::redact;
 
 use crate::gateway::Services;
-use crate::llm::KeyVariable;
+use crate::llm::KeySource;
 
 /// Without a word to the endpoint: what is known by now.
 pub(super) fn vectors(services: &Services) -> answer::Vectors {
@@ -19,7 +19,7 @@ pub(super) fn vectors(services: &Services) -> answer::Vectors {
         };
     };
     let endpoint = embedding.endpoint;
-    let failure = endpoint.key.as_ref().and_then(KeyVariable::problem);
+    let failure = endpoint.key.as_ref().and_then(KeySource::problem);
     let progress = services.embedder.progress();
     let problem = failure.map(|failure| (failure.what(), failure.next_step().to_owned()));
     let (problem, next_step) = problem.or_else(|| progress.problem.clone()).unzip();
@@ -27,7 +27,7 @@ pub(super) fn vectors(services: &Services) -> answer::Vectors {
         state: if problem.is_some() { "waiting" } else { progress.state() }.to_owned(),
         model: Some(redact(&endpoint.model).into_owned()),
         base_url: Some(endpoint.base_url.to_string()),
-        api_key_env: endpoint.key.map(|variable| variable.name().to_owned()),
+        api_key_env: endpoint.key.map(|key| key.name()),
         done: progress.done,
         pending: progress.pending,
         problem,

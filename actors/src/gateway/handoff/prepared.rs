@@ -7,7 +7,7 @@ use std::time::Duration;
 use baton_events::digest::Show;
 use baton_events::handoff::Facts;
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::session::EpisodeRef;
+use baton_events::session::{EpisodeRef, Tier};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -33,8 +33,8 @@ pub struct Handoffs {
 #[derive(Default)]
 struct Kept(VecDeque<(Key, Arc<Facts>)>);
 
-/// An episode, how it is shown, and the title that another session gives it.
-type Key = (Uuid, Show, Option<String>);
+/// An episode, who made it, how it is shown, and the title that another session gives it.
+type Key = (Uuid, Tier, Show, Option<String>);
 
 impl Handoffs {
     /// How files are looked at that a session worked on.
@@ -72,7 +72,7 @@ impl Kept {
 
 /// Under what the facts of an episode are kept. Blocks for reads of the index, if any session gives titles.
 fn key(services: &Services, id: &SessionId, current: &EpisodeRef) -> Key {
-    (current.uuid, services.settings.now().filtering, titles::of(services, id))
+    (current.uuid, current.tier, services.settings.now().filtering, titles::of(services, id))
 }
 
 /// The facts of a session's episode, or of the one that has replaced it. `None`: they cannot be had before `until`; those that
@@ -170,19 +170,24 @@ fn last_of_projects(services: &Services) -> Vec<(SessionId, EpisodeRef)> {
 mod tests {
     use super::*;
 
+    const RULES: Tier = Tier::Extractive;
+
     #[test]
     fn the_last_ones_that_were_wanted_are_kept() {
         let mut kept = Kept::default();
         let (show, uuid) = (Show::default(), |n: usize| Uuid::from_u128(n as u128));
         for n in 0..KEPT {
-            kept.put((uuid(n), show, None), Arc::default());
+            kept.put((uuid(n), RULES, show, None), Arc::default());
         }
-        assert!(kept.get(&(uuid(0), show, None)).is_some());
-        kept.put((uuid(KEPT), show, None), Arc::default());
-        assert!(kept.get(&(uuid(1), show, None)).is_none(), "it was wanted longest ago");
-        assert!(kept.get(&(uuid(0), show, None)).is_some() && kept.get(&(uuid(KEPT), show, None)).is_some());
+        assert!(kept.get(&(uuid(0), RULES, show, None)).is_some());
+        kept.put((uuid(KEPT), RULES, show, None), Arc::default());
+        assert!(kept.get(&(uuid(1), RULES, show, None)).is_none(), "it was wanted longest ago");
+        assert!(
+            kept.get(&(uuid(0), RULES, show, None)).is_some() && kept.get(&(uuid(KEPT), RULES, show, None)).is_some()
+        );
         assert_eq!(kept.0.len(), KEPT);
         let less = Show { keep_agent_responses: false, ..show };
-        assert!(kept.get(&(uuid(0), less, None)).is_none(), "shown otherwise it says something else");
+        assert!(kept.get(&(uuid(0), RULES, less, None)).is_none(), "shown otherwise it says something else");
+        assert!(kept.get(&(uuid(0), Tier::Enriched, show, None)).is_none(), "a model tells it otherwise");
     }
 }

@@ -7,7 +7,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use super::fault::Fault;
-use super::{EMBEDDINGS, Request, Shared, words};
+use super::{CHAT, EMBEDDINGS, Request, Shared, chat, words};
 
 /// Longest line of a head, and most lines.
 const LINE_BYTES: u64 = 16 * 1024;
@@ -17,6 +17,18 @@ const BODY_BYTES: usize = 64 * 1024 * 1024;
 /// Most dimensions that are made.
 const DIMENSIONS_MAX: usize = 65_536;
 
+/// Bytes of a piece of an answer that trickles.
+const TRICKLE_BYTES: usize = 64;
+
+/// A request is over when this is dropped.
+struct Over<'a>(&'a Shared);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.is_over();
+    }
+}
+
 /// Until the client has had enough, or a fault ends it.
 pub(super) fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_nodelay(true)?;
@@ -24,6 +36,7 @@ pub(super) fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
     let mut writer = stream;
     while let Some(request) = read(&mut reader)? {
         let fault = shared.take_in(&request);
+        let _over = Over(shared);
         match fault {
             Some(Fault::Hang) => {
                 // Until the client goes, or we do.
@@ -55,11 +68,19 @@ pub(super) fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
                 if let Some(Fault::Slow(late)) = &fault {
                     thread::sleep(*late);
                 }
-                let (status, retry_after, body) = answer(&request, fault.as_ref());
+                let (status, retry_after, body) = answer(&request, fault.as_ref(), shared);
                 let again = retry_after.map(|after| format!("Retry-After: {after}\r\n")).unwrap_or_default();
                 let length = body.len();
                 let head = format!("HTTP/1.1 {status} Status\r\nContent-Length: {length}\r\n{again}\r\n");
-                writer.write_all(&[head.as_bytes(), body.as_bytes()].concat())?;
+                if let Some(Fault::Trickle(pause)) = fault {
+                    writer.write_all(head.as_bytes())?;
+                    for piece in body.as_bytes().chunks(TRICKLE_BYTES) {
+                        thread::sleep(pause);
+                        writer.write_all(piece)?;
+                    }
+                } else {
+                    writer.write_all(&[head.as_bytes(), body.as_bytes()].concat())?;
+                }
             }
         }
     }
@@ -93,13 +114,16 @@ fn read(reader: &mut BufReader<TcpStream>) -> io::Result<Option<Request>> {
     request.texts = match &asked["input"] {
         Value::String(text) => vec![text.clone()],
         Value::Array(texts) => texts.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-        _ => Vec::new(),
+        _ => {
+            let said = asked["messages"].as_array().into_iter().flatten();
+            said.filter_map(|said| said["content"].as_str()).map(str::to_owned).collect()
+        }
     };
     Ok(Some(request))
 }
 
 /// Status, `Retry-After` and body.
-fn answer(request: &Request, fault: Option<&Fault>) -> (u16, Option<String>, String) {
+fn answer(request: &Request, fault: Option<&Fault>, shared: &Shared) -> (u16, Option<String>, String) {
     let error = |status: u16, message: String| (status, None, json!({"error": {"message": message}}).to_string());
     match fault {
         Some(Fault::Answer { status, retry_after, body }) => (*status, retry_after.clone(), body.clone()),
@@ -109,6 +133,7 @@ fn answer(request: &Request, fault: Option<&Fault>) -> (u16, Option<String>, Str
         }
         Some(Fault::EchoTexts) => error(400, format!("invalid input: {}", request.texts.join(", "))),
         _ if request.path == EMBEDDINGS => (200, None, embeddings(request, fault)),
+        _ if request.path == CHAT => (200, None, chat::answer(request, &shared.said(request), fault)),
         _ => error(404, format!("there is no {}", request.path)),
     }
 }

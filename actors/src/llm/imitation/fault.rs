@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// See the module. Those that change an answer are for embeddings.
+/// See the module. Those that change an answer are for embeddings, but for those that say they are of a talk.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
     /// A good answer, late.
@@ -40,10 +40,20 @@ pub enum Fault {
     NaN,
     /// Vectors of zeros.
     Zeros,
-    /// A good answer without `index`, `model` and `usage`.
+    /// A good answer without `index`, `id`, `created`, `model` and `usage`.
     Bare,
     /// A good answer in the opposite order.
     Reversed,
+    /// A good answer in small pieces, with so long a pause before each.
+    Trickle(Duration),
+    /// In a talk: the model says this.
+    Says(String),
+    /// In a talk: what the model says is cut off in the middle, at the bound of its length.
+    Cut,
+    /// In a talk: the model declines, in these words.
+    Declines(String),
+    /// In a talk: what the model says stands in a fence of Markdown.
+    Fenced,
 }
 
 impl Fault {

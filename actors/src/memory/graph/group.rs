@@ -213,6 +213,8 @@ pub(super) struct Member {
     pub(super) target: Uuid,
     pub(super) value: String,
     pub(super) episode: Uuid,
+    /// Whether a model says so, and no rule.
+    pub(super) by_model: bool,
     session: Option<SessionId>,
     line: u64,
 }
@@ -288,6 +290,7 @@ fn member(snapshot: &Snapshot, session: &str, address: DocAddress) -> Result<Mem
         target: end(16),
         value: text(&document, fields.value).to_owned(),
         episode: text(&document, fields.uuid).parse().unwrap_or_default(),
+        by_model: document.get_first(fields.by_model).is_some(),
         session: SessionId::new(session),
         line: document.get_first(fields.line).and_then(|value| value.as_u64()).unwrap_or(0),
     })

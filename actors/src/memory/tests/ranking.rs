@@ -264,6 +264,7 @@ fn what_a_session_did_counts_for_it() {
         line: 1,
         at: None,
         count: 1,
+        by_model: false,
     });
     check(committed, "rounded prices");
     // What was only read is no deed.

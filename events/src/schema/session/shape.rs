@@ -88,6 +88,11 @@ first_version! {
     HandoffClaimedV1 = "handoff_claimed",
     EpisodeDeletedV1 = "episode_deleted",
     EpisodeRestoredV1 = "episode_restored",
+    EnrichmentOwedV1 = "enrichment_owed",
+    ModelCalledV1 = "model_called",
+    ModelAnsweredV1 = "model_answered",
+    EnrichedV1 = "enriched",
+    EnrichmentGivenUpV1 = "enrichment_given_up",
 }
 
 #[derive(Serialize, Deserialize)]
@@ -391,6 +396,74 @@ pub(super) struct EpisodeDeletedV1 {
 #[derive(Serialize, Deserialize)]
 pub(super) struct EpisodeRestoredV1 {
     pub(super) episode: String,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct EnrichmentOwedV1 {
+    pub(super) at: i64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) asked: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(in crate::schema) struct ModelCalledV1 {
+    pub(in crate::schema) id: u32,
+    pub(in crate::schema) model: String,
+    pub(in crate::schema) content: String,
+    pub(in crate::schema) request: String,
+    pub(in crate::schema) ask: String,
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub(in crate::schema) part: u32,
+    pub(in crate::schema) parts: u32,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(in crate::schema) again: bool,
+    pub(in crate::schema) tokens_in: u64,
+    pub(in crate::schema) tokens_out: u64,
+    pub(in crate::schema) nanos: u64,
+    pub(in crate::schema) at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct TokensV1 {
+    pub(super) input: u64,
+    pub(super) output: u64,
+    pub(super) cached: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct ModelAnsweredV1 {
+    pub(super) id: u32,
+    pub(super) outcome: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) tokens: Option<TokensV1>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) nanos: Option<u64>,
+    pub(super) duration_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) answer: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) retry_at: Option<i64>,
+    pub(super) at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct EnrichedV1 {
+    pub(super) episode: String,
+    pub(super) answer: String,
+    pub(super) model: String,
+    pub(super) facts: u32,
+    pub(super) dropped: u32,
+    pub(super) at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct EnrichmentGivenUpV1 {
+    pub(super) content: String,
+    pub(super) why: String,
+}
+
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 fn is_zero(count: &u64) -> bool {

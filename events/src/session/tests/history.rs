@@ -60,12 +60,14 @@ proptest::proptest! {
                 world.replay();
             }
         }
-        for _ in 0..10 {
+        for _ in 0..14 {
             let owed = world.aggregate.pending(&world.policy);
             let Some(effect) = owed.first() else { break };
             let (wish, at) = match effect {
                 Effect::Index(_) => ("complete hash=7", now),
                 Effect::Close(_) => ("wake", now),
+                Effect::Enrich(_) if is_asked(&world) => ("answer good", now),
+                Effect::Enrich(job) => ("call", job.due),
                 Effect::Wake(at) => ("wake", *at),
             };
             now = now.max(at);
@@ -82,7 +84,21 @@ proptest::proptest! {
     }
 }
 
-const WISHES: [&str; 38] = [
+/// Whether a call of a model is under way.
+fn is_asked(world: &World) -> bool {
+    world.aggregate.state().enrichment().is_some_and(|known| known.call.is_some())
+}
+
+const WISHES: [&str; 47] = [
+    "enrich",
+    "call",
+    "call part",
+    "answer good",
+    "answer refused",
+    "answer unavailable",
+    "answer rejected",
+    "lose",
+    "give_up",
     "discover",
     "discover /t/b.jsonl takes_over",
     "observe",

@@ -42,6 +42,10 @@ impl World {
             ["policy", "timeout=0"] => self.policy.inactivity_timeout_ms = 0,
             ["policy", "untracked"] => self.policy.tracked = false,
             ["policy", "tracked"] => self.policy.tracked = true,
+            ["policy", since] if since.starts_with("model=") => {
+                let since = since.trim_start_matches("model=").trim_end_matches('s');
+                self.policy.model_since = since.parse().ok().map(|seconds: i64| Timestamp(seconds * 1000));
+            }
             ["policy", "filter=next"] => self.policy.filter_version += 1,
             _ => return false,
         }
@@ -150,6 +154,40 @@ impl World {
                 episode: episode_uuid(&session(), &ContentHash([number("hash=").unwrap_or(1) as u8; 32])),
                 from: SessionId::new("before").unwrap(),
             },
+            "enrich" => Command::Enrich,
+            "call" => Command::CallModel(Box::new(CallModel {
+                model: "m".to_owned(),
+                content: number("hash=").map_or_else(
+                    || state.episode.as_ref().map_or(ContentHash([1; 32]), |episode| episode.hash),
+                    |n| ContentHash([n as u8; 32]),
+                ),
+                request: ContentHash([number("request=").unwrap_or(9) as u8; 32]),
+                ask: words.get(1).and_then(|word| Ask::parse(word)).unwrap_or(Ask::Whole),
+                part: 0,
+                parts: 1,
+                tokens_in: 100,
+                tokens_out: 50,
+                nanos: 1_000,
+            })),
+            "answer" => {
+                let outcome = CallOutcome::parse(words[1]).unwrap();
+                let retry_after_ms = number("after=").map(|seconds| seconds * 1000);
+                Command::TakeAnswer(Box::new(TakeAnswer {
+                    id: number("call=").map_or(state.enrichment().map_or(0, |known| known.calls), |n| n as u32),
+                    end: match outcome {
+                        CallOutcome::Good => CallEnd::Good { answer: ContentHash([7; 32]), facts: 1, dropped: 2 },
+                        outcome => CallEnd::Failed { outcome, retry_after_ms },
+                    },
+                    tokens: None,
+                    nanos: number("nanos=").map(|n| n as u64),
+                    duration_ms: 5,
+                }))
+            }
+            "lose" => Command::LoseCall,
+            "give_up" => Command::GiveUpEnrichment {
+                content: ContentHash([number("hash=").unwrap_or(1) as u8; 32]),
+                why: GaveUp::Unreadable,
+            },
             "claim" => Command::Claim,
             "delete" => Command::DeleteEpisode {
                 episode: episode_uuid(&session(), &ContentHash([number("hash=").unwrap_or(1) as u8; 32])),
@@ -197,6 +235,9 @@ impl World {
         }
         if let Some(episode) = &state.episode {
             text += &format!(" episode={}", episode.hash.0[0]);
+            if episode.tier == Tier::Enriched {
+                text += "(enriched)";
+            }
             if state.deleted == Some(episode.uuid) {
                 text += "(deleted)";
             }
@@ -208,6 +249,10 @@ impl World {
             match effect {
                 Effect::Index(job) => text += &format!(" owes=index..{}", job.to),
                 Effect::Close(reason) => text += &format!(" owes=close({reason})"),
+                Effect::Enrich(job) => {
+                    let again = if job.again.is_some() { " again" } else { "" };
+                    text += &format!(" enrich={}s{again}", job.due.0 / 1000);
+                }
                 Effect::Wake(at) => text += &format!(" wake={}s", at.0 / 1000),
             }
         }
@@ -248,6 +293,13 @@ fn name(event: &Event) -> String {
         Event::HandoffClaimed { .. } => "claimed".to_owned(),
         Event::EpisodeDeleted { .. } => "deleted".to_owned(),
         Event::EpisodeRestored { .. } => "shown".to_owned(),
+        Event::EnrichmentOwed { asked: false, .. } => "owed".to_owned(),
+        Event::EnrichmentOwed { asked: true, .. } => "owed(asked)".to_owned(),
+        Event::ModelCalled { call } if call.again => format!("called({} again)", call.ask),
+        Event::ModelCalled { call } => format!("called({})", call.ask),
+        Event::ModelAnswered { answer } => format!("answered({})", answer.outcome),
+        Event::Enriched { .. } => "enriched".to_owned(),
+        Event::EnrichmentGivenUp { why, .. } => format!("given_up({why})"),
     }
 }
 
@@ -262,5 +314,8 @@ fn refusal(rejection: &Rejection) -> &'static str {
         Rejection::UnknownEffect => "unknown effect",
         Rejection::WrongEpisode => "wrong episode",
         Rejection::SecondFile { .. } => "second file",
+        Rejection::NoSuchContent => "no such content",
+        Rejection::CallRunning => "call running",
+        Rejection::UnknownCall => "unknown call",
     }
 }

@@ -31,12 +31,17 @@ fn what_is_wrong_is_told_with_its_line() {
     for (path, text, expected) in [
         ("claude/a.md", "---\nkey\n---\n".to_owned(), "claude/a.md:2: this line of the frontmatter"),
         ("claude/a.md", "---\na: 1\nb:\n  - x\na: 2\n---\n".to_owned(), "claude/a.md:5: the key a stands there twice"),
+        ("claude/a.md", "---\na: 1\nb: \"open\n---\n".to_owned(), "claude/a.md:3: the value of the key b is no YAML"),
+        ("claude/a.md", "---\na: b: c\n---\n".to_owned(), "claude/a.md:2: the value of the key a is no YAML"),
+        ("claude/a.md", "---\na: [b\n---\n".to_owned(), "claude/a.md:2: the value of the key a is no YAML"),
         ("claude/a.md", "\n<!-- /baton:open -->\n".to_owned(), "claude/a.md:2: a marker of the block open"),
         ("claude/con.md", String::new(), "claude/con.md:0: the name \"con.md\" is not safe"),
     ] {
         let found = found(&[path], path, &text);
         assert!(found.iter().any(|finding| finding.starts_with(expected)), "{expected}: {found:?}");
     }
+    let sound = "---\na: 'x'\nb: [c, d]\ne: |\n  f: g\nh:\n  i: j\nk: https://x.y # z\nl: \"m\" # n\n---\n";
+    assert_eq!(found(&["claude/a.md"], "claude/a.md", sound), Vec::<String>::new());
     // Links are looked at where Baton wrote them, and nowhere else.
     let text = block("- deploy it\n");
     let missing = found(&["claude/a.md"], "claude/a.md", &(text + "\n[[not yet written]]\n"));

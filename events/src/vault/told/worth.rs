@@ -8,7 +8,7 @@ use super::{Entity, MAX_ENTITIES, MAX_ENTRIES, Said};
 use crate::graph::{Graph, Label, Relation, node_uuid};
 
 /// Longest name of a topic that gets a note, in words: a longer one is a sentence.
-const TOPIC_WORDS: usize = 5;
+const TOPIC_WORDS: usize = 4;
 /// The same in bytes: some scripts have no spaces between words.
 const TOPIC_BYTES: usize = 40;
 /// Most entities of one kind, so that many changed files leave room for what was decided.

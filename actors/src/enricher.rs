@@ -1,0 +1,357 @@
+//! Who has a model enrich episodes: takes what sessions owe from the session table, one call after another, within the
+//! budgets, and has each session record what it was asked and what came of it.
+//!
+//! Off unless somebody switches a model on; then nothing is read or connected to. What is owed stands in the log, so nothing
+//! is lost with a daemon; a call that it had under way is recorded as lost, for what it cost is unknown. Nothing waits for it:
+//! no close, no question, no hook.
+
+mod conversation;
+mod ended;
+mod hits;
+mod owed;
+mod purse;
+mod rooms;
+mod work;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use baton_events::enrichment::budget;
+use baton_events::hash::ContentHash;
+use baton_events::prices::Price;
+use baton_events::projection::table::{Row, SessionTable};
+use baton_events::record::SessionId;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
+
+use crate::chunks::ChunkStore;
+use crate::clock::Clock;
+use crate::indexer;
+use crate::llm::{Client, Endpoint, Failure};
+use crate::memos::Memos;
+use crate::pace::Pace;
+use crate::session::Asking;
+use crate::settings::{Llm, Settings, SettingsReader};
+use crate::supervisor;
+use crate::table::TableReader;
+use hits::Hits;
+use owed::Owing;
+pub use purse::Allowance;
+use purse::Purse;
+use rooms::Rooms;
+pub(crate) use work::{By, Done, Outcome};
+
+/// How long the table is let change before it is looked at again.
+const GATHER: Duration = Duration::from_millis(200);
+/// How often it is looked without a change.
+const LOOK_ANYWAY: Duration = Duration::from_secs(60);
+/// Between two attempts to record something.
+const RETRY: Duration = Duration::from_secs(5);
+/// How long a session may take to record something.
+const RECORD: Duration = Duration::from_secs(30);
+/// What calls that are under way are given when the daemon stops.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// What the enricher needs.
+#[derive(Clone)]
+pub(crate) struct Surroundings {
+    pub(crate) settings: SettingsReader,
+    pub(crate) table: TableReader,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) chunks: Arc<ChunkStore>,
+    pub(crate) indexer: indexer::Handle,
+    pub(crate) supervisor: supervisor::Handle,
+    pub(crate) memos: Memos,
+    pub(crate) pace: Pace,
+    pub(crate) stop: watch::Receiver<bool>,
+}
+
+/// See the module. Shared by whoever asks.
+pub struct Enricher {
+    around: Surroundings,
+    client: Mutex<Option<Client>>,
+    purse: Purse,
+    rooms: Rooms,
+    hits: Hits,
+    known: Mutex<Known>,
+    /// Something is over.
+    over: Notify,
+}
+
+/// What is going on.
+#[derive(Default)]
+struct Known {
+    /// Sessions that are worked on.
+    under_way: BTreeSet<SessionId>,
+    /// Sessions whose next call does not fit into a budget: for which content, and what it may cost.
+    over_budget: BTreeMap<SessionId, (ContentHash, u64)>,
+    /// Why nothing is sent, and what to do about it.
+    problem: Option<(String, String)>,
+}
+
+/// How it stands, for `status`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shown {
+    /// Sessions whose episode is enriched.
+    pub enriched: u64,
+    /// Sessions that are owed it.
+    pub owed: u64,
+    /// Sessions that are worked on.
+    pub under_way: u64,
+    /// Sessions that wait because a budget is spent.
+    pub over_budget: u64,
+    /// Sessions of which a model makes nothing.
+    pub given_up: u64,
+    /// Calls of whose end nothing is known.
+    pub unknown_calls: u64,
+    /// What was spent today, in thousandths of a millionth of a US dollar.
+    pub spent_today_nanos: u64,
+    /// Why nothing is sent, and what to do about it.
+    pub problem: Option<(String, String)>,
+}
+
+/// A session is worked on as long as this lives.
+struct UnderWay<'a> {
+    enricher: &'a Enricher,
+    session: SessionId,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.enricher.known().under_way.remove(&self.session);
+        self.enricher.over.notify_waiters();
+    }
+}
+
+impl Enricher {
+    pub(crate) fn new(around: Surroundings) -> Self {
+        Self {
+            around,
+            client: Mutex::default(),
+            purse: Purse::default(),
+            rooms: Rooms::default(),
+            hits: Hits::default(),
+            known: Mutex::default(),
+            over: Notify::new(),
+        }
+    }
+
+    /// Enriches in the background from now on, as the settings say, until the daemon stops.
+    pub(crate) fn start(self: &Arc<Self>) -> Enriching {
+        Enriching(tokio::spawn(self.clone().run()))
+    }
+
+    /// A question has found these sessions.
+    pub(crate) fn hit(&self, sessions: impl Iterator<Item = SessionId>) {
+        if self.around.settings.now().llm.is_some() {
+            self.hits.note(sessions);
+        }
+    }
+
+    /// How it stands.
+    pub fn shown(&self) -> Shown {
+        let (table, settings, now) = (self.around.table.now(), self.around.settings.now(), self.around.clock.now());
+        let mut shown = Shown { spent_today_nanos: self.purse.today(&table, now), ..Shown::default() };
+        let known = self.known();
+        for (id, row) in table.iter() {
+            let Some(enrichment) = row.state.enrichment() else { continue };
+            shown.enriched += u64::from(row.state.enriched_by().is_some());
+            shown.given_up += u64::from(enrichment.given_up.is_some());
+            let lost: u64 = enrichment.costs.iter().map(|cost| cost.unknown).sum();
+            let is_open = enrichment.call.is_some() && !known.under_way.contains(id);
+            shown.unknown_calls += lost + u64::from(is_open);
+            if let Some(job) = owed::job_of(&settings, &row.state) {
+                shown.owed += 1;
+                let waits = known.over_budget.get(id).is_some_and(|(content, _)| *content == job.content);
+                shown.over_budget += u64::from(waits);
+            }
+        }
+        shown.under_way = known.under_way.len() as u64;
+        shown.problem = known.problem.clone().filter(|_| settings.llm.is_some());
+        shown
+    }
+
+    /// Whether the next call about a session waits until a budget allows it.
+    pub fn over_budget(&self, id: &SessionId) -> bool {
+        self.known().over_budget.contains_key(id)
+    }
+
+    /// What keeps a model from being asked at all as it is configured: no price, no key. Blocks for a short read where the
+    /// key is in a file.
+    pub fn obstacle(settings: &Settings) -> Option<(String, String)> {
+        let llm = settings.llm.as_ref()?;
+        price(settings, llm).err().or_else(|| {
+            let missing = llm.endpoint.key.as_ref().and_then(crate::llm::KeySource::problem)?;
+            Some((missing.what(), missing.next_step().to_owned()))
+        })
+    }
+
+    async fn run(self: Arc<Self>) {
+        let (mut settings, mut table) = (self.around.settings.clone(), self.around.table.clone());
+        let mut stop = self.around.stop.clone();
+        let mut at_work: JoinSet<()> = JoinSet::new();
+        loop {
+            let (set, now) = (settings.newest(), self.around.clock.now());
+            self.keep_switch(&set).await;
+            self.lose_orphans(&table.newest()).await;
+            let mut wake = now.plus_ms(i64::try_from(LOOK_ANYWAY.as_millis()).unwrap_or(i64::MAX));
+            if let Some(llm) = &set.llm {
+                wake = self.begin_due(&set, llm, &mut at_work, wake).await;
+            } else {
+                let mut known = self.known();
+                known.over_budget.clear();
+                known.problem = None;
+            }
+            let goes_on = tokio::select! {
+                _ = stop.wait_for(|stop| *stop) => false,
+                changed = settings.changed() => changed.is_ok(),
+                changed = table.changed() => changed.is_ok(),
+                Some(_) = at_work.join_next(), if !at_work.is_empty() => true,
+                () = self.around.clock.sleep_until(wake) => true,
+            };
+            if !goes_on {
+                break;
+            }
+            // Much may change at once, and all of it is looked at.
+            tokio::time::sleep(GATHER).await;
+        }
+        // What comes in a moment is not lost.
+        let ending = async { while at_work.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(LAST_WORDS, ending).await;
+    }
+
+    /// Begins what is due, as far as there is room. Answers when to look again.
+    async fn begin_due(
+        self: &Arc<Self>,
+        settings: &Arc<Settings>,
+        llm: &Llm,
+        at_work: &mut JoinSet<()>,
+        mut wake: baton_events::record::Timestamp,
+    ) -> baton_events::record::Timestamp {
+        let (table, now) = (self.around.table.now(), self.around.clock.now());
+        let Owing { due, next } = owed::owing(&table, settings, now, |id| self.hits.holds(id));
+        wake = next.map_or(wake, |next| next.min(wake));
+        if due.is_empty() {
+            return wake;
+        }
+        let looked = settings.clone();
+        let obstacle = tokio::task::spawn_blocking(move || Self::obstacle(&looked)).await.unwrap_or(None);
+        if obstacle.is_some() {
+            self.known().problem = obstacle;
+            // The environment stays as it is; a file may be written.
+            return wake.min(now.plus_ms(15_000));
+        }
+        let down = self.client().and_then(|client| client.health()).filter(|down| !down.again_in.is_zero());
+        if let Some(down) = down {
+            let again = i64::try_from(down.again_in.as_millis()).unwrap_or(i64::MAX);
+            return wake.min(now.plus_ms(again.saturating_add(1)));
+        }
+        for (id, content) in due {
+            if at_work.len() >= llm.max_concurrency {
+                break;
+            }
+            let waits = {
+                let known = self.known();
+                let over = known.over_budget.get(&id).filter(|(of, _)| *of == content).map(|(_, nanos)| *nanos);
+                known.under_way.contains(&id)
+                    || over.is_some_and(|nanos| !self.purse.allows(&id, nanos, llm, &table, now))
+            };
+            if waits {
+                continue;
+            }
+            let enricher = self.clone();
+            at_work.spawn(async move {
+                let _ = enricher.enrich(&id, &By::Itself).await;
+            });
+        }
+        wake
+    }
+
+    /// Has the log say whether a model is enabled: only what ends while one is owes anything.
+    async fn keep_switch(&self, settings: &Settings) {
+        let is_enabled = settings.llm.is_some();
+        if self.around.table.now().home().state.model_since.is_some() == is_enabled {
+            return;
+        }
+        if let Err(error) = self.around.memos.switch_model(is_enabled).await {
+            tracing::warn!(%error, "not recorded whether a model is enabled, trying again");
+        }
+    }
+
+    /// Calls that another daemon had under way are nobody's.
+    async fn lose_orphans(&self, table: &SessionTable) {
+        let orphans: Vec<SessionId> = {
+            let known = self.known();
+            let calls = |row: &Row| row.state.enrichment().is_some_and(|enrichment| enrichment.call.is_some());
+            let orphans = table.enriching().filter(|(id, row)| calls(row) && !known.under_way.contains(*id));
+            orphans.map(|(id, _)| id.clone()).collect()
+        };
+        for id in orphans {
+            // Whoever has begun one since then is under way.
+            if self.known().under_way.contains(&id) {
+                continue;
+            }
+            let lost = self.around.supervisor.asking(&id, Asking::Lost, RECORD).await;
+            if !matches!(lost, Ok(Ok(_))) {
+                tracing::debug!(session = %id, "lost call not recorded, trying again");
+            }
+        }
+    }
+
+    /// The way to the configured endpoint; what is known of another one is forgotten.
+    async fn client_of(&self, endpoint: &Endpoint) -> Result<Client, Failure> {
+        if let Some(client) = self.client().filter(|client| client.endpoint() == endpoint) {
+            return Ok(client);
+        }
+        let wanted = endpoint.clone();
+        // Reads the system's certificates.
+        let made = tokio::task::spawn_blocking(move || Client::new(&wanted, None)).await;
+        let made = made.unwrap_or_else(|_| Err(Failure::broken("the way to the endpoint could not be prepared")))?;
+        let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        // Somebody else may have been faster: there is one breaker.
+        if let Some(known) = client.as_ref().filter(|known| known.endpoint() == endpoint) {
+            return Ok(known.clone());
+        }
+        Ok(client.insert(made).clone())
+    }
+
+    fn client(&self) -> Option<Client> {
+        self.client.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Marks a session as worked on. `None`: it is already.
+    fn begin(&self, session: &SessionId) -> Option<UnderWay<'_>> {
+        let begins = self.known().under_way.insert(session.clone());
+        begins.then(|| UnderWay { enricher: self, session: session.clone() })
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the model costs; on this machine one without a price costs nothing. The error says what is missing, and what to do.
+fn price(settings: &Settings, llm: &Llm) -> Result<Option<Price>, (String, String)> {
+    let model = &llm.endpoint.model;
+    let price = settings.prices.of(model);
+    let is_local = llm.endpoint.base_url.is_local();
+    let Err(key) = budget::may_ask(price.as_ref(), is_local, &purse::budget(llm)) else { return Ok(price) };
+    let shown = baton_events::redact::redact(model);
+    let what = format!("no price is known of the model {shown:?}, so no budget can be kept");
+    let fix = format!(
+        "set {key} to {{{shown:?}: {{\"input\": …, \"output\": …}}}} (US dollars for a million tokens), or both budgets to null"
+    );
+    Err((what, fix))
+}
+
+/// Enriching in the background.
+#[derive(Debug)]
+pub(crate) struct Enriching(tokio::task::JoinHandle<()>);
+
+impl Enriching {
+    /// Waits a moment for what is under way. The daemon has been told to stop.
+    pub(crate) async fn finish(self) {
+        let _ = tokio::time::timeout(LAST_WORDS * 2, self.0).await;
+    }
+}

@@ -1,0 +1,206 @@
+//! What may be spent: each call takes its estimate out of the purse before it is made, so that calls at the same time cannot
+//! spend together what each of them may spend alone.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use baton_events::enrichment::budget::{Afford, Budget, Spending, afford};
+use baton_events::enrichment::ledger;
+use baton_events::prices::{self, usd};
+use baton_events::projection::table::SessionTable;
+use baton_events::record::{SessionId, Timestamp};
+
+use crate::settings::Llm;
+
+/// What is taken out of the purse and not recorded as spent yet.
+#[derive(Debug, Default)]
+pub(super) struct Purse {
+    taken: Arc<Mutex<BTreeMap<SessionId, u64>>>,
+}
+
+/// What one call may cost; it goes back when this is dropped, and what was recorded meanwhile counts instead.
+#[derive(Debug)]
+pub(super) struct Taken {
+    purse: Arc<Mutex<BTreeMap<SessionId, u64>>>,
+    session: SessionId,
+    nanos: u64,
+}
+
+/// What a person allows for one run, instead of the day's budget.
+#[derive(Debug)]
+pub struct Allowance {
+    left: Mutex<u64>,
+}
+
+/// Why a call is not made now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OverBudget {
+    /// Which bound, and how it stands.
+    pub(super) why: String,
+}
+
+impl Taken {
+    /// How much, in thousandths of a millionth of a US dollar.
+    pub(super) fn nanos(&self) -> u64 {
+        self.nanos
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        lock(&self.purse).remove(&self.session);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Allowance {
+    /// So many US dollars.
+    pub fn new(usd: f64) -> Self {
+        Self { left: Mutex::new(prices::nanos(usd)) }
+    }
+
+    /// Gives back what was not needed after all.
+    pub(super) fn give_back(&self, nanos: u64) {
+        let mut left = lock(&self.left);
+        *left = left.saturating_add(nanos);
+    }
+}
+
+impl Purse {
+    /// Takes out what a call about a session will cost at most, if every budget allows it.
+    pub(super) fn take(
+        &self,
+        session: &SessionId,
+        nanos: u64,
+        llm: &Llm,
+        allowance: Option<&Allowance>,
+        table: &SessionTable,
+        now: Timestamp,
+    ) -> Result<Taken, OverBudget> {
+        let mut taken = lock(&self.taken);
+        // What a person allows for this run stands for the day's.
+        let of = budget(llm);
+        let budget = Budget { daily_nanos: of.daily_nanos.filter(|_| allowance.is_none()), ..of };
+        let why = match afford(nanos, &spent(table, session, &taken, now), &budget, now) {
+            Afford::Yes => None,
+            Afford::OverSession { nanos, budget } => Some(format!(
+                "its next call would bring the session to {}, and llm.session_budget_usd allows {}",
+                usd(nanos),
+                usd(budget)
+            )),
+            Afford::OverDay { nanos, budget, until } => Some(format!(
+                "its next call would bring today to {}, and llm.daily_budget_usd allows {}; it goes on at {until}",
+                usd(nanos),
+                usd(budget)
+            )),
+        };
+        if let Some(why) = why {
+            return Err(OverBudget { why });
+        }
+        if let Some(allowance) = allowance {
+            let mut left = lock(&allowance.left);
+            if *left < nanos {
+                let why = format!("its next call may cost {}, and {} is left of --max-usd", usd(nanos), usd(*left));
+                return Err(OverBudget { why });
+            }
+            *left -= nanos;
+        }
+        taken.insert(session.clone(), nanos);
+        Ok(Taken { purse: self.taken.clone(), session: session.clone(), nanos })
+    }
+
+    /// Whether a call would be allowed now.
+    pub(super) fn allows(
+        &self,
+        session: &SessionId,
+        nanos: u64,
+        llm: &Llm,
+        table: &SessionTable,
+        now: Timestamp,
+    ) -> bool {
+        afford(nanos, &spent(table, session, &lock(&self.taken), now), &budget(llm), now) == Afford::Yes
+    }
+
+    /// What was spent today, in thousandths of a millionth of a US dollar; what is unknown or under way at its estimate.
+    pub(super) fn today(&self, table: &SessionTable, now: Timestamp) -> u64 {
+        spent_on_day(table, &lock(&self.taken), now)
+    }
+}
+
+/// What may be spent, as it is configured.
+pub(super) fn budget(llm: &Llm) -> Budget {
+    Budget {
+        session_nanos: llm.session_budget_usd.map(prices::nanos),
+        daily_nanos: llm.daily_budget_usd.map(prices::nanos),
+    }
+}
+
+/// What counts against budgets. A call that is taken out for and recorded as under way counts once.
+fn spent(table: &SessionTable, session: &SessionId, taken: &BTreeMap<SessionId, u64>, now: Timestamp) -> Spending {
+    let known = table.get(session).and_then(|row| row.state.enrichment());
+    let (all, call) = known.map_or((0, 0), |known| (known.spent_nanos(), known.call.as_ref().map_or(0, |it| it.nanos)));
+    let session_nanos = match taken.get(session) {
+        Some(taken) => all.saturating_sub(call).saturating_add(*taken),
+        None => all,
+    };
+    Spending { session_nanos, day_nanos: spent_on_day(table, taken, now) }
+}
+
+fn spent_on_day(table: &SessionTable, taken: &BTreeMap<SessionId, u64>, now: Timestamp) -> u64 {
+    let today = ledger::day(now);
+    let recorded = ledger::spent_on(table.iter().map(|(_, row)| &row.state), today);
+    let twice = taken.keys().filter_map(|id| table.get(id)?.state.enrichment()?.call.as_ref());
+    let twice = twice.filter(|call| ledger::day(call.at) == today).map(|call| call.nanos).fold(0, u64::saturating_add);
+    taken.values().copied().fold(recorded.saturating_sub(twice), u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::llm::{BaseUrl, Endpoint};
+
+    fn llm(session: Option<f64>, daily: Option<f64>) -> Llm {
+        Llm {
+            endpoint: Endpoint {
+                base_url: BaseUrl::new("http://localhost/v1").unwrap(),
+                model: "m".to_owned(),
+                key: None,
+            },
+            context_tokens: 8_000,
+            max_output_tokens: 100,
+            timeout: Duration::from_secs(1),
+            max_concurrency: 2,
+            session_budget_usd: session,
+            daily_budget_usd: daily,
+        }
+    }
+
+    #[test]
+    fn calls_at_once_cannot_spend_together_what_each_may_alone() {
+        let (purse, table, llm) = (Purse::default(), SessionTable::default(), llm(Some(0.5), Some(1.0)));
+        let id = |text: &str| SessionId::new(text).unwrap();
+        let take = |session: &str, usd: f64, allowance: Option<&Allowance>| {
+            purse.take(&id(session), prices::nanos(usd), &llm, allowance, &table, Timestamp(0))
+        };
+        assert!(take("a", 0.6, None).unwrap_err().why.contains("llm.session_budget_usd"));
+        let (a, b) = (take("a", 0.5, None).unwrap(), take("b", 0.4, None).unwrap());
+        let over = take("c", 0.2, None).unwrap_err().why;
+        assert!(over.contains("llm.daily_budget_usd") && over.contains("1970-01-02"), "{over}");
+        assert_eq!(purse.today(&table, Timestamp(0)), prices::nanos(0.9));
+        assert!(!purse.allows(&id("c"), prices::nanos(0.2), &llm, &table, Timestamp(0)));
+        drop(b);
+        let c = take("c", 0.2, None).unwrap();
+        // A person's allowance stands for the day's budget, and is one for the whole run.
+        let allowance = Allowance::new(0.5);
+        let d = take("d", 0.4, Some(&allowance)).unwrap();
+        assert!(take("e", 0.2, Some(&allowance)).unwrap_err().why.contains("--max-usd"));
+        allowance.give_back(prices::nanos(0.1));
+        drop((a, c, d, take("e", 0.2, Some(&allowance)).unwrap()));
+        assert_eq!(purse.today(&table, Timestamp(0)), 0);
+    }
+}

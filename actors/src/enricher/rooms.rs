@@ -1,0 +1,82 @@
+//! How many calls are made at once: as many as the configuration says now.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::Notify;
+
+/// Shared by whoever calls.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rooms(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    taken: Mutex<usize>,
+    left: Notify,
+}
+
+/// Room for one call, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Room(Arc<Shared>);
+
+impl Rooms {
+    /// Waits for room. `most` tells how many may be taken, each time it is looked.
+    pub(super) async fn take(&self, most: impl Fn() -> usize) -> Room {
+        loop {
+            let left = self.0.left.notified();
+            tokio::pin!(left);
+            // From now on no word is missed.
+            left.as_mut().enable();
+            if let Some(room) = self.try_take(most()) {
+                return room;
+            }
+            left.await;
+        }
+    }
+
+    fn try_take(&self, most: usize) -> Option<Room> {
+        let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if *taken >= most.max(1) {
+            return None;
+        }
+        *taken += 1;
+        Some(Room(self.0.clone()))
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        *self.0.taken.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.0.left.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn there_is_room_for_as_many_as_are_allowed_and_each_gets_its_turn() {
+        let (rooms, at_once, most) = (Rooms::default(), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let mut tasks = tokio::task::JoinSet::new();
+        for _ in 0..50 {
+            let (rooms, at_once, most) = (rooms.clone(), at_once.clone(), most.clone());
+            tasks.spawn(async move {
+                let _room = rooms.take(|| 3).await;
+                most.fetch_max(at_once.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                for _ in 0..5 {
+                    tokio::task::yield_now().await;
+                }
+                at_once.fetch_sub(1, Ordering::SeqCst);
+            });
+        }
+        let mut done = 0;
+        while let Some(ended) = tasks.join_next().await {
+            ended.unwrap();
+            done += 1;
+        }
+        assert_eq!((done, most.load(Ordering::SeqCst)), (50, 3));
+        assert!(rooms.try_take(0).is_some(), "there is always room for one");
+    }
+}

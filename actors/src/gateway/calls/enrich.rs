@@ -1,0 +1,165 @@
+//! Sessions enriched now, because a person wants it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use baton_events::prices;
+use baton_events::protocol::{EnrichParams, Progress, answer, code};
+use baton_events::record::{Position, SessionId};
+use baton_events::session::{CloseReason, Phase};
+use tokio::task::JoinSet;
+
+use super::Ended;
+use super::looking::told_of;
+use crate::enricher::{Allowance, By, Done, Outcome};
+use crate::gateway::connection::{Out, failure};
+use crate::gateway::{Services, lazy, resolve};
+use crate::limits;
+
+/// After so many failures in a row that are the endpoint's, the others are not tried.
+const FAILURES: u64 = 3;
+
+pub(in crate::gateway) async fn enrich(
+    asked: EnrichParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::Enrich, Ended> {
+    if services.settings.now().llm.is_none() {
+        let message = "no model is switched on, and nothing is sent anywhere: set llm.enabled to true in config.json, and \
+                       llm.base_url where it is not OpenAI's";
+        return Err(failure(code::INVALID_PARAMS, message).into());
+    }
+    if asked.max_usd.is_some_and(|usd| !(0.0..=1e6).contains(&usd)) {
+        return Err(failure(code::INVALID_PARAMS, "max_usd is a number of US dollars from 0 to 1000000").into());
+    }
+    let allowance = asked.max_usd.map(|usd| Arc::new(Allowance::new(usd)));
+    let (chosen, by) = match asked.all {
+        true => (all(services), By::All(allowance)),
+        false => {
+            let id = resolve::meant(services, asked.session.as_deref(), &asked.caller).await?;
+            (vec![id], By::One(allowance))
+        }
+    };
+    let mut sum = answer::Enrich { sessions: chosen.len() as u64, ..answer::Enrich::default() };
+    let (total, done, nanos) = (sum.sessions, AtomicU64::new(0), AtomicU64::new(0));
+    let progress = || Progress {
+        what: format!("enriching, {}", prices::usd(nanos.load(Ordering::Relaxed))),
+        done: done.load(Ordering::Relaxed),
+        total,
+    };
+    let working = async {
+        let (mut waiting, mut failures) = (VecDeque::from(chosen), 0);
+        // Dropped with the call: nothing more is begun.
+        let mut at_work = JoinSet::new();
+        loop {
+            let most = services.settings.now().llm.as_ref().map_or(1, |llm| llm.max_concurrency);
+            while at_work.len() < most
+                && failures < FAILURES
+                && let Some(id) = waiting.pop_front()
+            {
+                let (services, by) = (services.clone(), by.clone());
+                // One that has begun is finished, whoever waits for it.
+                let work = tokio::spawn(async move {
+                    let done = one(&services, &id, &by).await;
+                    (id, done)
+                });
+                at_work.spawn(work);
+            }
+            let Some(next) = at_work.join_next().await else { break };
+            done.fetch_add(1, Ordering::Relaxed);
+            let Ok(Ok((id, done))) = next else {
+                sum.failures += 1;
+                continue;
+            };
+            nanos.fetch_add(done.nanos, Ordering::Relaxed);
+            failures = match done.outcome {
+                Outcome::Failed { is_of_endpoint: true, .. } => failures + 1,
+                _ => 0,
+            };
+            count(&mut sum, &id, done);
+        }
+        waiting.len() as u64
+    };
+    let left = told_of(services, out, progress, working).await?;
+    sum.usd = super::enrichment::dollars(nanos.load(Ordering::Relaxed));
+    let position = services.table.now().position();
+    lazy::catch_up(services, out, if sum.enriched > 0 { position } else { Position(0) }, true).await?;
+    sum.status = if sum.failures > 0 { "error" } else { "success" }.to_owned();
+    sum.message = message(&sum, left);
+    Ok(sum)
+}
+
+/// All that have an episode which no model has made, those last at work first. Subagents' work is told in their parents'.
+fn all(services: &Services) -> Vec<SessionId> {
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let is_meant = |row: &baton_events::projection::table::Row| {
+        let state = &row.state;
+        table.shown(row).is_some() && state.enriched_by().is_none() && !state.is_subagent() && settings.reads(state)
+    };
+    let mut rows: Vec<_> = table.iter().filter(|(_, row)| is_meant(row)).collect();
+    rows.sort_by_key(|(id, row)| (std::cmp::Reverse(row.state.last_activity()), (*id).clone()));
+    rows.into_iter().map(|(id, _)| id.clone()).collect()
+}
+
+/// What was said since its last index is indexed first.
+async fn one(services: &Services, id: &SessionId, by: &By) -> Done {
+    let state = services.table.now().get(id).map(|row| (row.state.phase, row.state.unindexed));
+    if !matches!(state, Some((Phase::Indexed, 0))) {
+        let indexed =
+            services.supervisor.close(id, None, lazy::close_call(CloseReason::Sync), limits::CLOSE_DEADLINE).await;
+        if let Err(error) = indexed {
+            let why = format!("it was not indexed first: {error}");
+            return Done { outcome: Outcome::Failed { why, is_of_endpoint: false }, calls: 0, nanos: 0 };
+        }
+    }
+    services.enricher.enrich(id, by).await
+}
+
+fn count(sum: &mut answer::Enrich, id: &SessionId, done: Done) {
+    sum.calls += done.calls;
+    let mut name = |why: String| {
+        if sum.failed.len() < resolve::NAMED {
+            sum.failed.push(answer::EnrichFailure { session_id: id.to_string(), why });
+        }
+    };
+    match done.outcome {
+        Outcome::Enriched => sum.enriched += 1,
+        Outcome::Unchanged => sum.unchanged += 1,
+        Outcome::OverBudget { why } => {
+            name(why);
+            sum.over_budget += 1;
+        }
+        Outcome::Nothing => {
+            name("there is nothing in it that could be enriched".to_owned());
+            sum.failures += 1;
+        }
+        Outcome::GivenUp { why } | Outcome::Failed { why, .. } => {
+            name(why);
+            sum.failures += 1;
+        }
+    }
+}
+
+fn message(sum: &answer::Enrich, left: u64) -> String {
+    let mut message = match sum.sessions {
+        0 => "every session that has an episode is enriched".to_owned(),
+        1 => "1 session was looked at".to_owned(),
+        sessions => format!("{sessions} sessions were looked at"),
+    };
+    for (count, what) in [
+        (sum.enriched, "enriched"),
+        (sum.unchanged, "enriched before, and the same since"),
+        (sum.over_budget, "over budget: raise llm.daily_budget_usd or llm.session_budget_usd, or give --max-usd"),
+        (sum.failures, "failed"),
+        (left, "not tried, because the endpoint failed: `baton status` says what to do"),
+    ] {
+        if count > 0 {
+            message.push_str(&format!("; {count} {what}"));
+        }
+    }
+    if sum.calls > 0 {
+        message.push_str(&format!("; {} calls, {:.6} USD", sum.calls, sum.usd));
+    }
+    message
+}

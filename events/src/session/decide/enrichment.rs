@@ -1,0 +1,167 @@
+//! When a model is to enrich a session, and what follows from each call of it.
+
+use crate::hash::ContentHash;
+use crate::record::{SessionId, Timestamp};
+use crate::session::command::{CallEnd, CallModel, TakeAnswer};
+use crate::session::enrichment::{
+    Ask, CallOutcome, EnrichedBy, Enrichment, GaveUp, LOST_AT_ONCE, MAX_MODEL_CHARS, ModelAnswer, ModelCall,
+    REJECTED_MAX, is_settled,
+};
+use crate::session::{CloseReason, Event, Policy, Rejection, State, Tier, timeout_deadline};
+
+/// What a close owes: something if it ends the session and a model was enabled when the session was over, which for one
+/// that was abandoned was at its timeout and not when somebody noticed. A subagent's work is in its parent's conversation.
+pub(super) fn owed_by_close(state: &State, reason: CloseReason, policy: &Policy, now: Timestamp) -> Option<Event> {
+    let since = policy.model_since?;
+    let over_at = match reason {
+        CloseReason::InactivityTimeout => timeout_deadline(state, policy).unwrap_or(now),
+        CloseReason::Explicit | CloseReason::McpDisconnect => now,
+        _ => state.end.map_or(now, |end| end.at),
+    };
+    let is_owed = state.enrichment().is_some_and(|enrichment| enrichment.owed.is_some());
+    let is_done = state.unindexed == 0 && is_settled(state);
+    let owes = reason.ends_session() && over_at >= since && !state.is_subagent() && !is_owed && !is_done;
+    owes.then_some(Event::EnrichmentOwed { at: now, asked: false })
+}
+
+/// What a finished index owes: something if it replaced what a model had made, or was given up for, of a session that has
+/// ended. Its last words came late.
+pub(super) fn owed_by_index(before: &State, after: &State, policy: &Policy, now: Timestamp) -> Option<Event> {
+    let (since, end) = (policy.model_since?, after.end?);
+    let is_owed = after.enrichment().is_some_and(|enrichment| enrichment.owed.is_some());
+    let owes = end.at >= since && is_settled(before) && !is_settled(after) && !is_owed && !after.is_subagent();
+    owes.then_some(Event::EnrichmentOwed { at: now, asked: false })
+}
+
+/// Somebody wants it now.
+pub(super) fn ask(state: &State, now: Timestamp) -> Result<Vec<Event>, Rejection> {
+    let episode = state.episode.as_ref().ok_or(Rejection::NoSuchContent)?;
+    let is_asked = state.enrichment().and_then(|enrichment| enrichment.owed).is_some_and(|owed| owed.asked);
+    Ok(match episode.tier == Tier::Enriched || is_asked {
+        true => Vec::new(),
+        false => vec![Event::EnrichmentOwed { at: now, asked: true }],
+    })
+}
+
+pub(super) fn call(state: &State, call: &CallModel, now: Timestamp) -> Result<Vec<Event>, Rejection> {
+    let enrichment = state.enrichment().filter(|enrichment| enrichment.owed.is_some());
+    let (Some(enrichment), true) = (enrichment, is_of(state, &call.content)) else {
+        return Err(Rejection::NoSuchContent);
+    };
+    if enrichment.call.is_some() {
+        return Err(Rejection::CallRunning);
+    }
+    let again = enrichment.complaint.is_some() && enrichment.content == Some(call.content);
+    Ok(vec![Event::ModelCalled {
+        call: ModelCall {
+            id: enrichment.calls.saturating_add(1),
+            model: call.model.chars().take(MAX_MODEL_CHARS).collect(),
+            content: call.content,
+            request: call.request,
+            ask: call.ask,
+            part: call.part,
+            parts: call.parts,
+            again,
+            tokens_in: call.tokens_in,
+            tokens_out: call.tokens_out,
+            nanos: call.nanos,
+            at: now,
+        },
+    }])
+}
+
+pub(super) fn take(
+    id: &SessionId,
+    state: &State,
+    taken: &TakeAnswer,
+    policy: &Policy,
+    now: Timestamp,
+) -> Result<Vec<Event>, Rejection> {
+    let Some((enrichment, call)) = running(state).filter(|(_, call)| call.id == taken.id) else {
+        return Err(Rejection::UnknownCall);
+    };
+    // An answer for content that has changed meanwhile has only cost.
+    let is_current = is_of(state, &call.content);
+    let (outcome, stored, waits_ms) = match &taken.end {
+        CallEnd::Good { answer, .. } => (CallOutcome::Good, Some(*answer), None),
+        CallEnd::Failed { outcome, retry_after_ms } => (*outcome, None, *retry_after_ms),
+    };
+    let fails = outcome != CallOutcome::Good && !outcome.is_bad_answer();
+    let waits = || policy.backoff_ms(id, enrichment.failures.saturating_add(1)).max(waits_ms.unwrap_or(0));
+    let mut events = vec![Event::ModelAnswered {
+        answer: ModelAnswer {
+            id: taken.id,
+            outcome,
+            tokens: taken.tokens,
+            nanos: taken.nanos.or((outcome.is_free() && taken.tokens.is_none()).then_some(0)),
+            duration_ms: taken.duration_ms,
+            answer: stored,
+            retry_at: fails.then(|| now.plus_ms(waits())),
+            at: now,
+        },
+    }];
+    if let (true, Some(episode)) = (is_current, &state.episode) {
+        match &taken.end {
+            CallEnd::Good { answer, facts, dropped } if call.ask != Ask::Part => events.push(Event::Enriched {
+                episode: episode.uuid,
+                by: EnrichedBy { answer: *answer, model: call.model.clone(), at: now },
+                facts: *facts,
+                dropped: *dropped,
+            }),
+            CallEnd::Good { .. } => {}
+            CallEnd::Failed { outcome, .. } => {
+                let why = gives_up(enrichment, call, *outcome);
+                events.extend(why.map(|why| Event::EnrichmentGivenUp { content: call.content, why }));
+            }
+        }
+    }
+    Ok(events)
+}
+
+/// Why there is no further attempt, if there is none.
+fn gives_up(enrichment: &Enrichment, call: &ModelCall, outcome: CallOutcome) -> Option<GaveUp> {
+    let rejected = enrichment.failed == Some(CallOutcome::Rejected) && enrichment.failures + 1 >= REJECTED_MAX;
+    match outcome {
+        CallOutcome::Refused if call.again => Some(GaveUp::Refused),
+        CallOutcome::Cut if call.again => Some(GaveUp::Cut),
+        CallOutcome::Invalid if call.again => Some(GaveUp::Invalid),
+        CallOutcome::Rejected if rejected => Some(GaveUp::Rejected),
+        _ => None,
+    }
+}
+
+/// The first call that a killed program has left behind is made again at once; after further ones it is waited.
+pub(super) fn lose(id: &SessionId, state: &State, policy: &Policy, now: Timestamp) -> Vec<Event> {
+    let Some((enrichment, call)) = running(state) else { return Vec::new() };
+    let failures = enrichment.failures.saturating_add(1);
+    let waits = failures > LOST_AT_ONCE;
+    vec![Event::ModelAnswered {
+        answer: ModelAnswer {
+            id: call.id,
+            outcome: CallOutcome::Lost,
+            tokens: None,
+            nanos: None,
+            duration_ms: 0,
+            answer: None,
+            retry_at: waits.then(|| now.plus_ms(policy.backoff_ms(id, failures))),
+            at: now,
+        },
+    }]
+}
+
+pub(super) fn give_up(state: &State, content: ContentHash, why: GaveUp) -> Vec<Event> {
+    let owed = state.enrichment().is_some_and(|enrichment| enrichment.owed.is_some());
+    match owed && is_of(state, &content) {
+        true => vec![Event::EnrichmentGivenUp { content, why }],
+        false => Vec::new(),
+    }
+}
+
+fn running(state: &State) -> Option<(&Enrichment, &ModelCall)> {
+    let enrichment = state.enrichment()?;
+    Some((enrichment, enrichment.call.as_ref()?))
+}
+
+fn is_of(state: &State, content: &ContentHash) -> bool {
+    state.episode.as_ref().is_some_and(|episode| episode.hash == *content)
+}

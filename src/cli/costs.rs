@@ -1,0 +1,147 @@
+//! `baton costs`: what calls of models have cost.
+
+use std::process::ExitCode;
+
+use baton_events::protocol::answer::{Cost, Costs};
+use baton_events::protocol::{CostsParams, method};
+use clap::{Args, ValueEnum};
+
+use super::Error;
+use crate::environment::Environment;
+use crate::print::{self, Cell, Column, Output, Style, Table};
+
+const HELP: &str = "\
+Each call of a model is an event of the log; this adds them up. Tokens are those that the endpoint reported, the price is that of \
+llm.prices or of the built-in table when the call was made. A call of whose end nothing is known, because the daemon or the \
+connection ended in between, is counted apart with what it was estimated at: it may have cost that or nothing. What an agent's own \
+models took is not here; `baton show` tells that of a session. Days are in UTC.
+
+JSON: {\"by\",\"days\",\"rows\":[{\"key\",\"calls\",\"input_tokens\",\"cached_tokens\",\"output_tokens\",\"usd\",\"unknown_calls\",\
+\"running_calls\",\"unknown_usd\"}],\"total\":{…},\"spent_today_usd\",\"daily_budget_usd\"}.
+
+Examples:
+  baton costs                          by day
+  baton costs --days 7 --by project
+  baton costs --by session --json";
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum By {
+    Session,
+    Project,
+    Model,
+    Day,
+}
+
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Typed {
+    /// Only calls of the last N days, today included [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    days: Option<u32>,
+    /// What the sums are of
+    #[arg(long, value_name = "WHAT", default_value = "day")]
+    by: By,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+    let by = match typed.by {
+        By::Session => "session",
+        By::Project => "project",
+        By::Model => "model",
+        By::Day => "day",
+    };
+    let params = CostsParams { days: typed.days, by: Some(by.to_owned()) };
+    let result = super::ask(environment, |client| client.call_raw(method::COSTS, &params, |_| {}))?;
+    let output = Output::new();
+    if typed.json {
+        output.json(&result);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let costs: Costs = super::read(&result)?;
+    if costs.rows.is_empty() {
+        output.line("No model was called.");
+    } else {
+        table(&costs).lines(&output).iter().for_each(|line| output.line(line));
+    }
+    let of = costs.daily_budget_usd.map_or(String::new(), |budget| format!(" of {}", usd(budget)));
+    print::note(&format!("\ntoday: {}{of}", usd(costs.spent_today_usd)));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(costs: &Costs) -> Table<6> {
+    let mut table = Table::new([
+        Column::number("COST"),
+        Column::number("CALLS"),
+        Column::number("IN"),
+        Column::number("OUT"),
+        Column::number("UNKNOWN"),
+        Column::words(match costs.by.as_str() {
+            "session" => "SESSION",
+            "project" => "PROJECT",
+            "model" => "MODEL",
+            _ => "DAY",
+        }),
+    ]);
+    let row = |cost: &Cost, key: Cell| {
+        let unknown = match cost.unknown_calls + cost.running_calls {
+            0 => String::new(),
+            calls => format!("{calls}, {} at most", usd(cost.unknown_usd)),
+        };
+        let number = |count: u64| Cell::new(count.to_string());
+        [
+            Cell::new(usd(cost.usd)),
+            number(cost.calls),
+            number(cost.input_tokens),
+            number(cost.output_tokens),
+            Cell::new(unknown),
+            key,
+        ]
+    };
+    for cost in &costs.rows {
+        table.row(row(cost, Cell::new(print::plain(&cost.key))));
+    }
+    if costs.rows.len() > 1 {
+        table.row(row(&costs.total, Cell::styled(Style::Faint, "in all")));
+    }
+    table
+}
+
+/// Cents, or more places where there would be nothing else.
+fn usd(amount: f64) -> String {
+    if amount > 0.0 && amount < 0.1 { format!("${amount:.4}") } else { format!("${amount:.2}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_amounts_are_told_too() {
+        for (amount, told) in [(0.0, "$0.00"), (0.00123, "$0.0012"), (0.5, "$0.50"), (12.345, "$12.35")] {
+            assert_eq!(usd(amount), told);
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_stands_apart() {
+        let cost = |key: &str, unknown_calls| Cost {
+            key: key.to_owned(),
+            calls: 2,
+            usd: 0.5,
+            unknown_calls,
+            unknown_usd: 0.25,
+            ..Cost::default()
+        };
+        let costs = Costs {
+            by: "model".to_owned(),
+            rows: vec![cost("a", 0), cost("b", 1)],
+            total: cost("", 1),
+            ..Costs::default()
+        };
+        let told = table(&costs).lines(&Output::new()).join("\n");
+        assert!(told.contains("MODEL") && told.contains("1, $0.25 at most") && told.contains("in all"), "{told}");
+    }
+}

@@ -1,0 +1,46 @@
+//! The model that enriches episodes: whether there is one, and whose machine conversations travel to.
+
+use baton_actors::llm::BaseUrl;
+use baton_events::protocol::answer::Enrichment;
+
+use super::Finding;
+
+/// What keeps it is told with the other problems.
+pub(super) fn look(enrichment: &Enrichment) -> Finding {
+    let Enrichment { state, model: Some(model), base_url: Some(url), .. } = enrichment else {
+        return Finding::ok("model", "off: episodes are made by rules, and nothing is sent anywhere");
+    };
+    let whose = enrichment.api_key.as_ref().map_or("without a key".to_owned(), |key| format!("with the key in {key}"));
+    let spent = format!("${:.2} spent today", enrichment.spent_today_usd);
+    let what = format!("{state}: {model} at {url}, {whose}; {} sessions owed, {spent}", enrichment.owed);
+    match BaseUrl::new(url).ok().filter(|url| !url.is_local()) {
+        Some(url) if !url.is_encrypted() => Finding::warn(
+            "model",
+            format!("{what}; conversations travel there in the clear"),
+            "use https, or an endpoint on this machine; or leave it so in a network that you trust",
+        ),
+        _ => Finding::ok("model", what),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Health;
+
+    #[test]
+    fn who_reads_along_is_warned_of() {
+        let told = |url: &str| {
+            let (model, base_url) = (Some("m".to_owned()), Some(url.to_owned()));
+            look(&Enrichment { state: "ready".to_owned(), model, base_url, ..Enrichment::default() })
+        };
+        assert!(look(&Enrichment::default()).what.starts_with("off"));
+        for (url, health) in [
+            ("http://127.0.0.1:1/v1", Health::Ok),
+            ("https://api.openai.com/v1", Health::Ok),
+            ("http://models.example.com/v1", Health::Warn),
+        ] {
+            assert_eq!(told(url).status, health, "{url}");
+        }
+    }
+}

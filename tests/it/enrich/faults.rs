@@ -1,0 +1,123 @@
+//! An endpoint that behaves badly in every way we know: what is recorded, what it costs, and that the episode stays.
+
+use std::time::Duration;
+
+use baton_actors::llm::imitation::{CHAT, Fault, Imitation};
+use serde_json::json;
+
+use super::{configure, costs, enriched, enrichment, session, talks};
+use crate::world::{World, id, text, wait};
+
+fn answer(status: u16, retry_after: Option<&str>, body: &str) -> Fault {
+    Fault::Answer { status, retry_after: retry_after.map(str::to_owned), body: body.to_owned() }
+}
+
+#[test]
+fn after_each_fault_the_episode_stays_says_why_and_is_enriched_when_somebody_asks() {
+    let world = World::new();
+    let endpoint = Imitation::start().unwrap();
+    let prices = json!({"made": {"input": 1, "output": 1}});
+    configure(&world, &endpoint, json!({"timeout_ms": 400, "prices": prices, "check_interval": 600}));
+    for (number, fault, said, unknown) in [
+        (1, Fault::Hang, "no answer within", 1),
+        (2, Fault::Trickle(Duration::from_millis(100)), "no answer within", 1),
+        (3, Fault::Reset, "the connection broke", 1),
+        (4, Fault::status(401, "no such key"), "no such key", 0),
+        (5, answer(429, Some("3600"), "slow down"), "slow down", 0),
+        (6, answer(429, None, "plain text"), "plain text", 0),
+        (7, Fault::status(500, "boom"), "boom", 0),
+        (8, answer(400, None, "{\"error\":{\"code\":400,\"message\":\"odd request\"}}"), "odd request", 0),
+    ] {
+        session(&world, number);
+        let uuid = world.close(&id(number));
+        let before = talks(&endpoint);
+        endpoint.script(CHAT, [fault.clone()]);
+        let failed = world.run(&["enrich", &id(number)]);
+        assert!(failed.code == 1 && failed.err.contains(said), "{fault:?}: {}{}", failed.out, failed.err);
+        assert_eq!(talks(&endpoint), before + 1, "{fault:?}: one request and no more");
+        let shown = world.show(&id(number));
+        assert_eq!((&shown["episode"]["tier"], &shown["episode"]["uuid"]), (&json!("extractive"), &json!(uuid)));
+        let rows = costs(&world, "session")["rows"].clone();
+        let row = rows.as_array().unwrap().iter().find(|row| row["key"] == *id(number)).cloned().unwrap();
+        assert_eq!((&row["calls"], &row["unknown_calls"]), (&json!(1), &json!(unknown)), "{fault:?}: {row}");
+        // Whatever backoff and breaker say.
+        world.ok(&["enrich", &id(number)]);
+        assert_eq!(world.show(&id(number))["episode"]["tier"], "enriched", "{fault:?}");
+    }
+    let log = world.log();
+    assert!(!log.contains("wombats") && !log.contains("They are fed"), "the log tells nothing of what was said");
+}
+
+#[test]
+fn an_answer_of_no_use_is_asked_once_more_and_then_the_episode_stays() {
+    let world = World::new();
+    let endpoint = Imitation::start().unwrap();
+    configure(&world, &endpoint, json!({}));
+    let wrong = |field: &str, value: serde_json::Value| {
+        let mut said = json!({
+            "objective": "x", "work_completed": [], "external_research": [], "knowledge_stored": [], "decisions": [],
+            "errors": [], "unresolved": [], "next_steps": [], "continuation_context": "", "entities": [], "facts": [],
+        });
+        said[field] = value;
+        Fault::Says(said.to_string())
+    };
+    for (number, fault, why) in [
+        (1, Fault::Declines("I would rather not".to_owned()), "refused"),
+        (2, Fault::Cut, "cut_off"),
+        (3, Fault::Says("I cannot do that.".to_owned()), "invalid"),
+        (4, wrong("decisions", json!("none")), "invalid"),
+        (5, wrong("objective", json!(7)), "invalid"),
+        (6, wrong("next_steps", json!([{"text": "go", "line": "three"}])), "invalid"),
+        (7, Fault::Garbage(10_000_000), "invalid"),
+        (8, answer(200, None, "{\"choices\":[]}"), "invalid"),
+    ] {
+        session(&world, number);
+        let before = talks(&endpoint);
+        endpoint.script(CHAT, [fault.clone(), fault.clone()]);
+        world.close(&id(number));
+        let given_up = wait(|| enrichment(&world)["given_up"] == number);
+        assert!(given_up, "{fault:?}: {}\n{}", enrichment(&world), world.log());
+        assert_eq!(talks(&endpoint), before + 2, "{fault:?}");
+        let closed = world.json(&["close", &id(number)]);
+        assert!(text(&closed["message"]).contains(&format!("given up ({why})")), "{fault:?}: {closed}");
+        assert_eq!(world.show(&id(number))["episode"]["tier"], "extractive");
+    }
+    let requests = endpoint.requests();
+    assert!(requests.iter().any(|request| request.texts.last().unwrap().contains("decisions must be an array")));
+    // Once is forgiven.
+    session(&world, 9);
+    endpoint.script(CHAT, [Fault::Cut]);
+    world.close(&id(9));
+    enriched(&world, 9);
+    for (number, fault) in [(10, Fault::Bare), (11, Fault::Fenced), (12, Fault::Trickle(Duration::from_millis(2)))] {
+        session(&world, number);
+        endpoint.script(CHAT, [fault]);
+        world.close(&id(number));
+        enriched(&world, number);
+    }
+    // And a person may ask again.
+    world.ok(&["enrich", &id(1)]);
+    assert_eq!(enrichment(&world)["given_up"], 7);
+}
+
+#[test]
+fn an_endpoint_that_is_down_keeps_nobody_waiting_and_what_is_owed_is_done_when_it_is_back() {
+    let world = World::new();
+    let endpoint = Imitation::start().unwrap();
+    configure(&world, &endpoint, json!({}));
+    let port = endpoint.port();
+    drop(endpoint);
+    session(&world, 1);
+    world.close(&id(1));
+    assert!(wait(|| world.problems().contains("no connection")), "{}", world.log());
+    // Neither questions nor closes wait for it.
+    session(&world, 2);
+    world.close(&id(2));
+    assert_eq!(world.found("number2x"), [id(2)]);
+    let row = costs(&world, "session")["total"].clone();
+    assert_eq!((&row["unknown_calls"], &row["usd"]), (&json!(0), &json!(0.0)), "a refused connection costs nothing");
+    let endpoint = Imitation::listen(port).unwrap();
+    world.ok(&["enrich", &id(1)]);
+    world.ok(&["enrich", &id(2)]);
+    assert_eq!((talks(&endpoint), enrichment(&world)["owed"].as_u64()), (2, Some(0)));
+}

@@ -1,0 +1,70 @@
+//! A daemon that is killed while a model is asked: one current episode, what is unknown is told as that, and at most one
+//! call is made twice.
+
+use std::time::Duration;
+
+use baton_actors::llm::imitation::{CHAT, Fault, Imitation};
+use serde_json::json;
+
+use super::{configure, costs, enriched, enrichment, session, talks};
+use crate::world::{World, id, list, wait};
+
+#[test]
+fn a_call_that_was_cut_off_is_unknown_and_made_once_more() {
+    let world = World::new();
+    let endpoint = Imitation::start().unwrap();
+    let prices = json!({"made": {"input": 1, "output": 1}});
+    configure(&world, &endpoint, json!({"prices": prices}));
+    endpoint.script(CHAT, [Fault::Hang]);
+    session(&world, 1);
+    let uuid = world.close(&id(1));
+    assert!(wait(|| talks(&endpoint) == 1), "{}", world.log());
+    // Begun, and not answered.
+    world.kill();
+    let shown = enriched(&world, 1);
+    assert_eq!(shown["episode"]["uuid"], uuid);
+    assert_eq!(talks(&endpoint), 2);
+    let total = costs(&world, "session")["total"].clone();
+    assert_eq!((&total["calls"], &total["unknown_calls"]), (&json!(2), &json!(1)), "{total}");
+    assert!(total["unknown_usd"].as_f64().unwrap() > 0.0, "{total}");
+    let spent = enrichment(&world)["spent_today_usd"].as_f64().unwrap();
+    let (known, unknown) = (total["usd"].as_f64().unwrap(), total["unknown_usd"].as_f64().unwrap());
+    assert!((spent - known - unknown).abs() < 1e-9, "what is unknown counts against the budget");
+    assert_eq!(enrichment(&world)["unknown_calls"], 1);
+    assert!(world.ok(&["costs"]).out.contains("at most"));
+    assert_eq!(world.json(&["log", "verify"])["clean"], true);
+}
+
+#[test]
+fn whenever_it_is_killed_there_is_one_episode_and_at_most_one_call_for_each_kill_more() {
+    let world = World::new();
+    let endpoint = Imitation::start().unwrap();
+    configure(&world, &endpoint, json!({"context_tokens": 6000, "max_output_tokens": 500, "max_concurrency": 1}));
+    endpoint.always(CHAT, Some(Fault::Slow(Duration::from_millis(20))));
+    let mut long = world.transcript("-work-zoo", &id(1)).minutes_ago(5);
+    for number in 0..20 {
+        long.prompt(&format!("Question {number} of many")).reply(&format!("{number} {}", "wallaby ".repeat(400)));
+    }
+    let uuid = world.close(&id(1));
+    // At each call once: before it is answered, or while its answer is stored.
+    let mut kills = 0;
+    while world.show(&id(1))["episode"]["tier"] != "enriched" && kills < 30 {
+        let before = talks(&endpoint);
+        if !wait(|| talks(&endpoint) > before || world.show(&id(1))["episode"]["tier"] == "enriched") {
+            panic!("nothing goes on: {}", world.log());
+        }
+        if kills < 4 {
+            world.kill();
+            kills += 1;
+        }
+    }
+    let shown = world.show(&id(1));
+    assert_eq!((&shown["episode"]["tier"], &shown["episode"]["uuid"]), (&json!("enriched"), &json!(uuid)), "{shown}");
+    let made = talks(&endpoint);
+    let distinct: std::collections::BTreeSet<String> =
+        endpoint.requests().into_iter().map(|request| request.texts[1].clone()).collect();
+    assert!(made - distinct.len() <= kills, "{made} calls of {} for {kills} kills", distinct.len());
+    let rows = list(&costs(&world, "session")["rows"]);
+    assert_eq!(rows[0]["calls"], made, "{rows:?}");
+    assert_eq!(world.json(&["log", "verify"])["clean"], true);
+}
