@@ -193,7 +193,7 @@ impl Enricher {
         let mut at_work: JoinSet<()> = JoinSet::new();
         loop {
             let (set, now) = (settings.newest(), self.around.clock.now());
-            self.keep_switch(&set).await;
+            self.keep_switch().await;
             self.lose_orphans(&table.newest()).await;
             let mut wake = now.plus_ms(i64::try_from(LOOK_ANYWAY.as_millis()).unwrap_or(i64::MAX));
             if let Some(llm) = &set.llm {
@@ -268,14 +268,14 @@ impl Enricher {
         wake
     }
 
-    /// Has the log say whether a model is enabled: only what ends while one is owes anything.
-    async fn keep_switch(&self, settings: &Settings) {
-        let is_enabled = settings.llm.is_some();
+    /// Has the log say whether a model is enabled: only what ends while one is owes anything. Mostly it says so already.
+    pub(crate) async fn keep_switch(&self) {
+        let is_enabled = self.around.settings.now().llm.is_some();
         if self.around.table.now().home().state.model_since.is_some() == is_enabled {
             return;
         }
         if let Err(error) = self.around.memos.switch_model(is_enabled).await {
-            tracing::warn!(%error, "not recorded whether a model is enabled, trying again");
+            tracing::debug!(%error, "not recorded whether a model is enabled, trying again");
         }
     }
 

@@ -53,13 +53,6 @@ pub enum Event {
         /// Which.
         fact: Uuid,
     },
-    /// A model is enabled: sessions that end from now on are enriched by it.
-    ModelEnabled {
-        /// When.
-        at: Timestamp,
-    },
-    /// No model is enabled any more.
-    ModelDisabled,
     /// An entity was recalled for the first time in a project that is not its own.
     EntityRecalled {
         /// Which, by its uuid in its own project.
@@ -67,6 +60,13 @@ pub enum Event {
         /// The directory of the project in which it was asked for.
         project: String,
     },
+    /// A model is enabled: sessions that end from now on are enriched by it.
+    ModelEnabled {
+        /// When.
+        at: Timestamp,
+    },
+    /// No model is enabled any more.
+    ModelDisabled,
 }
 
 /// A directory that a client named.
@@ -95,9 +95,9 @@ impl fmt::Display for Event {
             Self::GroupRestored { group: None } => f.write_str("all groups are found again"),
             Self::FactDeleted { fact } => write!(f, "fact {fact} deleted"),
             Self::FactRestored { fact } => write!(f, "fact {fact} told anew"),
+            Self::EntityRecalled { entity, project } => write!(f, "entity {entity} recalled in {project}"),
             Self::ModelEnabled { .. } => f.write_str("a model is enabled: what ends from now on is enriched by it"),
             Self::ModelDisabled => f.write_str("no model is enabled any more"),
-            Self::EntityRecalled { entity, project } => write!(f, "entity {entity} recalled in {project}"),
         }
     }
 }
@@ -113,10 +113,10 @@ pub struct State {
     pub cleared: BTreeMap<String, Position>,
     /// Facts that are found no more.
     pub deleted_facts: BTreeSet<Uuid>,
-    /// Since when a model is enabled, if one is.
-    pub model_since: Option<Timestamp>,
     /// In which other projects than their own entities were recalled, by [`project_print`].
     pub recalled: BTreeMap<Uuid, BTreeSet<u64>>,
+    /// Since when a model is enabled, if one is.
+    pub model_since: Option<Timestamp>,
 }
 
 /// Why something was not recorded.
@@ -190,15 +190,6 @@ pub fn restore_fact(state: &State, fact: Uuid) -> Vec<Event> {
     state.deleted_facts.contains(&fact).then_some(Event::FactRestored { fact }).into_iter().collect()
 }
 
-/// What follows when a model is found to be enabled, or not to be; nothing where that is known.
-pub fn switch_model(state: &State, is_enabled: bool, now: Timestamp) -> Vec<Event> {
-    match (is_enabled, state.model_since) {
-        (true, None) => vec![Event::ModelEnabled { at: now }],
-        (false, Some(_)) => vec![Event::ModelDisabled],
-        _ => Vec::new(),
-    }
-}
-
 /// What follows when an entity is recalled in a project that is not its own; nothing unless it is the first time.
 pub fn recall(state: &State, entity: Uuid, project: &str) -> Result<Vec<Event>, Rejection> {
     let known = state.recalled.get(&entity);
@@ -215,6 +206,15 @@ pub fn project_print(project: &str) -> u64 {
     let mut print = [0; 8];
     print.iter_mut().zip(Sha256::digest(project.as_bytes())).for_each(|(to, from)| *to = from);
     u64::from_be_bytes(print)
+}
+
+/// What follows when a model is found to be enabled, or not to be; nothing where that is known.
+pub fn switch_model(state: &State, is_enabled: bool, now: Timestamp) -> Vec<Event> {
+    match (is_enabled, state.model_since) {
+        (true, None) => vec![Event::ModelEnabled { at: now }],
+        (false, Some(_)) => vec![Event::ModelDisabled],
+        _ => Vec::new(),
+    }
 }
 
 impl State {
@@ -260,14 +260,14 @@ pub fn evolve(mut state: State, event: Event) -> State {
         }
         Event::FactDeleted { fact } => drop(state.deleted_facts.insert(fact)),
         Event::FactRestored { fact } => drop(state.deleted_facts.remove(&fact)),
-        Event::ModelEnabled { at } => state.model_since = Some(at),
-        Event::ModelDisabled => state.model_since = None,
         Event::EntityRecalled { entity, project } => {
             let known = state.recalled.entry(entity).or_default();
             if known.len() < RECALLED_IN_MAX {
                 known.insert(project_print(&project));
             }
         }
+        Event::ModelEnabled { at } => state.model_since = Some(at),
+        Event::ModelDisabled => state.model_since = None,
     }
     state
 }

@@ -221,6 +221,10 @@ impl Work<'_> {
         let enricher = self.enricher;
         let settings = &enricher.around.settings;
         let room = enricher.rooms.take(|| settings.now().llm.as_ref().map_or(1, |llm| llm.max_concurrency)).await;
+        if let Some(down) = self.client.health().filter(|down| !self.by.is_person() && !down.again_in.is_zero()) {
+            // Nothing would be sent: it goes on when the endpoint is asked again.
+            return Err(Outcome::failed(down.failure.what()));
+        }
         let request = self.request(complaint.as_ref()).await?;
         let is_again = request.correction.is_some();
         let (taken, price) = self.afford(&request).await?;

@@ -90,6 +90,8 @@ pub(super) async fn call(
         // Reading and parsing is nothing for a thread that others need.
         let _ = tokio::task::spawn_blocking(move || configuration.look()).await;
     }
+    // What is closed by this very call is to know of it.
+    services.enricher.keep_switch().await;
     let called = dispatch(name, raw, services, out).await;
     match called {
         // Whatever it was, this is why: actors end one after another.

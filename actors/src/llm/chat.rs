@@ -125,7 +125,7 @@ pub(super) fn read(body: &str) -> Result<Reply, Failure> {
     }
     let choice = answer.get("choices").and_then(|choices| choices.get(0));
     let Some(message) = choice.and_then(|choice| choice.get("message")).filter(|message| message.is_object()) else {
-        return Err(Failure::new(Kind::WrongShape, "the endpoint's answer holds no message of a model"));
+        return Err(Failure::new(Kind::NotUnderstood, "the endpoint's answer holds no message of a model"));
     };
     let finish = choice.and_then(|choice| choice.get("finish_reason")).and_then(Value::as_str).unwrap_or_default();
     let refusal = message.get("refusal").and_then(Value::as_str).filter(|refusal| !refusal.trim().is_empty());

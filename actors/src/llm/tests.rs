@@ -272,7 +272,7 @@ async fn every_fault_of_a_talk_is_told_with_whether_it_may_cost() {
         (Fault::status(400, "maximum context length"), Kind::TooLarge, false, "maximum context"),
         (Fault::Garbage(10_000_000), Kind::NotUnderstood, true, "longer than"),
         (answer(200, "[]"), Kind::NotUnderstood, true, "no JSON object"),
-        (answer(200, "{\"choices\":\"none\"}"), Kind::WrongShape, true, "no message of a model"),
+        (answer(200, "{\"choices\":\"none\"}"), Kind::NotUnderstood, true, "no message of a model"),
         (Fault::EchoTexts, Kind::Refused, false, "400 (Bad Request)"),
     ] {
         let client = client(&server.base_url(), None);

@@ -105,6 +105,7 @@ fn given_up(why: GaveUp) -> &'static str {
         }
         GaveUp::Invalid => "the answer could not be used twice; `baton enrich` asks again",
         GaveUp::Rejected => "the endpoint has rejected the request again and again; `baton enrich` asks again",
+        GaveUp::Empty => "nothing is left in it that a model could be told",
         GaveUp::Unreadable => "what was stored of the conversation could not be read; `baton verify` says more",
     }
 }

@@ -15,9 +15,9 @@ pub const KINDS: [&str; 8] = [
     GroupRestoredV1::KIND,
     FactDeletedV1::KIND,
     FactRestoredV1::KIND,
+    EntityRecalledV1::KIND,
     ModelEnabledV1::KIND,
     ModelDisabledV1::KIND,
-    EntityRecalledV1::KIND,
 ];
 
 #[derive(Serialize, Deserialize)]
@@ -50,18 +50,18 @@ struct FactRestoredV1 {
 }
 
 #[derive(Serialize, Deserialize)]
+struct EntityRecalledV1 {
+    entity: String,
+    project: String,
+}
+
+#[derive(Serialize, Deserialize)]
 struct ModelEnabledV1 {
     at: i64,
 }
 
 #[derive(Serialize, Deserialize)]
 struct ModelDisabledV1 {}
-
-#[derive(Serialize, Deserialize)]
-struct EntityRecalledV1 {
-    entity: String,
-    project: String,
-}
 
 macro_rules! first_versions {
     ($($shape:ident = $kind:literal,)+) => {$(
@@ -85,9 +85,9 @@ first_versions! {
     GroupRestoredV1 = "group_restored",
     FactDeletedV1 = "fact_deleted",
     FactRestoredV1 = "fact_restored",
+    EntityRecalledV1 = "entity_recalled",
     ModelEnabledV1 = "model_enabled",
     ModelDisabledV1 = "model_disabled",
-    EntityRecalledV1 = "entity_recalled",
 }
 
 /// Writes an event in the newest shape of its type.
@@ -100,11 +100,11 @@ pub fn encode(event: &Event) -> Encoded {
         Event::GroupRestored { group } => written(&GroupRestoredV1 { group: group.clone() }),
         Event::FactDeleted { fact } => written(&FactDeletedV1 { fact: fact.to_string() }),
         Event::FactRestored { fact } => written(&FactRestoredV1 { fact: fact.to_string() }),
-        Event::ModelEnabled { at } => written(&ModelEnabledV1 { at: at.0 }),
-        Event::ModelDisabled => written(&ModelDisabledV1 {}),
         Event::EntityRecalled { entity, project } => {
             written(&EntityRecalledV1 { entity: entity.to_string(), project: project.clone() })
         }
+        Event::ModelEnabled { at } => written(&ModelEnabledV1 { at: at.0 }),
+        Event::ModelDisabled => written(&ModelDisabledV1 {}),
     }
 }
 

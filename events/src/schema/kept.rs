@@ -105,15 +105,15 @@ struct HomeRowV1 {
     cleared: BTreeMap<String, u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     deleted_facts: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    model_since: Option<i64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     recalled: BTreeMap<String, Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model_since: Option<i64>,
 }
 
 /// The home's row.
 pub fn home(row: &HomeRow) -> String {
-    let home::State { roots, cleared_all, cleared, deleted_facts, model_since, recalled } = &row.state;
+    let home::State { roots, cleared_all, cleared, deleted_facts, recalled, model_since } = &row.state;
     let prints = |prints: &BTreeSet<u64>| prints.iter().map(|print| format!("{print:x}")).collect();
     let shape = HomeRowV1 {
         version: row.version.0,
@@ -121,8 +121,8 @@ pub fn home(row: &HomeRow) -> String {
         cleared_all: cleared_all.0,
         cleared: cleared.iter().map(|(group, up_to)| (group.clone(), up_to.0)).collect(),
         deleted_facts: deleted_facts.iter().map(ToString::to_string).collect(),
-        model_since: model_since.map(|at| at.0),
         recalled: recalled.iter().map(|(entity, projects)| (entity.to_string(), prints(projects))).collect(),
+        model_since: model_since.map(|at| at.0),
     };
     serde_json::to_string(&shape).unwrap_or_default()
 }
@@ -141,8 +141,8 @@ impl HomeRowV1 {
             cleared_all: Position(self.cleared_all),
             cleared: self.cleared.into_iter().map(|(group, up_to)| (group, Position(up_to))).collect(),
             deleted_facts: facts?,
-            model_since: self.model_since.map(Timestamp),
             recalled: recalled?,
+            model_since: self.model_since.map(Timestamp),
         };
         Some(HomeRow { version: SequenceNumber(self.version), state })
     }
@@ -186,8 +186,8 @@ mod tests {
             cleared_all: Position(4),
             cleared: [("g".to_owned(), Position(6))].into(),
             deleted_facts: [uuid].into(),
-            model_since: Some(Timestamp(7)),
             recalled: [(uuid, [0, u64::MAX].into())].into(),
+            model_since: Some(Timestamp(7)),
         };
         for state in [state, home::State::default()] {
             let row = HomeRow { version: SequenceNumber(1), state };

@@ -92,6 +92,8 @@ named! {
         Rejected = "rejected",
         /// What was stored of the conversation could not be read.
         Unreadable = "stored_unreadable",
+        /// There is nothing in it that a model could be told.
+        Empty = "nothing_said",
     }
 }
 
