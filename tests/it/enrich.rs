@@ -183,7 +183,8 @@ fn what_costs_more_than_a_budget_waits_and_is_said_to() {
     configure(&world, &endpoint, json!({"prices": prices, "daily_budget_usd": 0.0001}));
     session(&world, 4);
     world.close(&id(4));
-    assert!(wait(|| enrichment(&world)["over_budget"].as_u64() > Some(0)), "{}", world.log());
+    world.wait_for(&id(4), "the budget's no", |shown| shown["enrichment"]["state"] == "over_budget");
+    assert!(enrichment(&world)["over_budget"].as_u64() > Some(0));
     assert!(world.problems().contains("llm.daily_budget_usd"), "{}", world.problems());
     let closed = world.json(&["close", &id(4)]);
     assert!(text(&closed["message"]).contains("until the budget allows it"), "{closed}");
