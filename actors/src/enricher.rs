@@ -281,18 +281,17 @@ impl Enricher {
 
     /// Calls that another daemon had under way are nobody's.
     async fn lose_orphans(&self, table: &SessionTable) {
-        let orphans: Vec<SessionId> = {
+        let orphans: Vec<(SessionId, u32)> = {
             let known = self.known();
-            let calls = |row: &Row| row.state.enrichment().is_some_and(|enrichment| enrichment.call.is_some());
-            let orphans = table.enriching().filter(|(id, row)| calls(row) && !known.under_way.contains(*id));
-            orphans.map(|(id, _)| id.clone()).collect()
+            let orphans = table.enriching().filter(|(id, _)| !known.under_way.contains(*id));
+            orphans.filter_map(|(id, row)| Some((id.clone(), call_of(row)?))).collect()
         };
-        for id in orphans {
-            // Whoever has begun one since then is under way.
+        for (id, call) in orphans {
+            // Whoever works on it since then looks at it himself.
             if self.known().under_way.contains(&id) {
                 continue;
             }
-            let lost = self.around.supervisor.asking(&id, Asking::Lost, RECORD).await;
+            let lost = self.around.supervisor.asking(&id, Asking::Lost(call), RECORD).await;
             if !matches!(lost, Ok(Ok(_))) {
                 tracing::debug!(session = %id, "lost call not recorded, trying again");
             }
@@ -329,6 +328,11 @@ impl Enricher {
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The number of the call that is recorded as under way.
+fn call_of(row: &Row) -> Option<u32> {
+    row.state.enrichment()?.call.as_ref().map(|call| call.id)
 }
 
 /// What the model costs; on this machine one without a price costs nothing. The error says what is missing, and what to do.
