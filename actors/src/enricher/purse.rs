@@ -112,16 +112,17 @@ impl Purse {
         Ok(Taken { purse: self.taken.clone(), session: session.clone(), nanos })
     }
 
-    /// Whether a call would be allowed now.
+    /// Whether a call would be allowed on a day on which so much is [spent](Self::today).
     pub(super) fn allows(
         &self,
         session: &SessionId,
         nanos: u64,
         llm: &Llm,
         table: &SessionTable,
-        now: Timestamp,
+        day_nanos: u64,
     ) -> bool {
-        afford(nanos, &spent(table, session, &lock(&self.taken), now), &budget(llm), now) == Afford::Yes
+        let spent = Spending { session_nanos: spent_on_session(table, session, &lock(&self.taken)), day_nanos };
+        afford(nanos, &spent, &budget(llm), Timestamp::default()) == Afford::Yes
     }
 
     /// What was spent today, in thousandths of a millionth of a US dollar; what is unknown or under way at its estimate.
@@ -140,13 +141,17 @@ pub(super) fn budget(llm: &Llm) -> Budget {
 
 /// What counts against budgets. A call that is taken out for and recorded as under way counts once.
 fn spent(table: &SessionTable, session: &SessionId, taken: &BTreeMap<SessionId, u64>, now: Timestamp) -> Spending {
+    let session_nanos = spent_on_session(table, session, taken);
+    Spending { session_nanos, day_nanos: spent_on_day(table, taken, now) }
+}
+
+fn spent_on_session(table: &SessionTable, session: &SessionId, taken: &BTreeMap<SessionId, u64>) -> u64 {
     let known = table.get(session).and_then(|row| row.state.enrichment());
     let (all, call) = known.map_or((0, 0), |known| (known.spent_nanos(), known.call.as_ref().map_or(0, |it| it.nanos)));
-    let session_nanos = match taken.get(session) {
+    match taken.get(session) {
         Some(taken) => all.saturating_sub(call).saturating_add(*taken),
         None => all,
-    };
-    Spending { session_nanos, day_nanos: spent_on_day(table, taken, now) }
+    }
 }
 
 fn spent_on_day(table: &SessionTable, taken: &BTreeMap<SessionId, u64>, now: Timestamp) -> u64 {
@@ -192,7 +197,9 @@ mod tests {
         let over = take("c", 0.2, None).unwrap_err().why;
         assert!(over.contains("llm.daily_budget_usd") && over.contains("1970-01-02"), "{over}");
         assert_eq!(purse.today(&table, Timestamp(0)), prices::nanos(0.9));
-        assert!(!purse.allows(&id("c"), prices::nanos(0.2), &llm, &table, Timestamp(0)));
+        let today = purse.today(&table, Timestamp(0));
+        assert!(!purse.allows(&id("c"), prices::nanos(0.2), &llm, &table, today));
+        assert!(purse.allows(&id("c"), prices::nanos(0.1), &llm, &table, today));
         drop(b);
         let c = take("c", 0.2, None).unwrap();
         // A person's allowance stands for the day's budget, and is one for the whole run.
