@@ -87,7 +87,7 @@ struct Known {
     /// Sessions that are worked on.
     under_way: BTreeSet<SessionId>,
     /// Sessions whose next call does not fit into a budget: for which content, and what it may cost.
-    over_budget: BTreeMap<SessionId, (ContentHash, u64)>,
+    over_budget: BTreeMap<SessionId, (ContentHash, budget::Wanted)>,
     /// Sessions with which nothing came about, and when they are tried again at the earliest.
     paused: BTreeMap<SessionId, Timestamp>,
     /// Why nothing is sent, and what to do about it.
@@ -264,9 +264,9 @@ impl Enricher {
                     wake = wake.min(*until);
                     continue;
                 }
-                let over = known.over_budget.get(&id).filter(|(of, _)| *of == content).map(|(_, nanos)| *nanos);
+                let over = known.over_budget.get(&id).filter(|(of, _)| *of == content).map(|(_, wanted)| *wanted);
                 known.under_way.contains(&id)
-                    || over.is_some_and(|nanos| !self.purse.allows(&id, nanos, llm, &table, today))
+                    || over.is_some_and(|wanted| !self.purse.allows(&id, &wanted, llm, &table, today))
             };
             if waits {
                 continue;

@@ -326,11 +326,17 @@ impl Work<'_> {
         }
         let settings = enricher.around.settings.now();
         let price = price(&settings, &self.llm).map_err(|(what, fix)| Outcome::failed(format!("{what}; {fix}")))?;
-        let nanos = budget::estimate(price.as_ref(), request.tokens_in, request.tokens_out);
         let (table, now) = (enricher.around.table.now(), enricher.around.clock.now());
-        let taken = enricher.purse.take(self.id, nanos, &self.llm, self.by.allowance(), &table, now);
+        let known = table.get(self.id).and_then(|row| row.state.enrichment());
+        let is_answered = |request: &Request| known.is_some_and(|known| known.answer_to(&request.hash()).is_some());
+        let (read, written) = self.read.plan.rest(is_answered);
+        let wanted = budget::Wanted {
+            next: budget::estimate(price.as_ref(), request.tokens_in, request.tokens_out),
+            all: budget::estimate(price.as_ref(), read, written),
+        };
+        let taken = enricher.purse.take(self.id, &wanted, &self.llm, self.by.allowance(), &table, now);
         let taken = taken.map_err(|OverBudget { why }| {
-            enricher.known().over_budget.insert(self.id.clone(), (self.episode.hash, nanos));
+            enricher.known().over_budget.insert(self.id.clone(), (self.episode.hash, wanted));
             Outcome::OverBudget { why }
         })?;
         enricher.known().over_budget.remove(self.id);
