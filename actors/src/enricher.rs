@@ -87,7 +87,7 @@ struct Known {
     /// Sessions that are worked on.
     under_way: BTreeSet<SessionId>,
     /// Sessions whose next call does not fit into a budget: for which content, and what it may cost.
-    over_budget: BTreeMap<SessionId, (ContentHash, u64)>,
+    over_budget: BTreeMap<SessionId, (ContentHash, budget::Wanted)>,
     /// Sessions with which nothing came about, and when they are tried again at the earliest.
     paused: BTreeMap<SessionId, Timestamp>,
     /// Why nothing is sent, and what to do about it.
@@ -264,9 +264,9 @@ impl Enricher {
                     wake = wake.min(*until);
                     continue;
                 }
-                let over = known.over_budget.get(&id).filter(|(of, _)| *of == content).map(|(_, nanos)| *nanos);
+                let over = known.over_budget.get(&id).filter(|(of, _)| *of == content).map(|(_, wanted)| *wanted);
                 known.under_way.contains(&id)
-                    || over.is_some_and(|nanos| !self.purse.allows(&id, nanos, llm, &table, today))
+                    || over.is_some_and(|wanted| !self.purse.allows(&id, &wanted, llm, &table, today))
             };
             if waits {
                 continue;
@@ -296,18 +296,17 @@ impl Enricher {
 
     /// Calls that another daemon had under way are nobody's.
     async fn lose_orphans(&self, table: &SessionTable) {
-        let orphans: Vec<SessionId> = {
+        let orphans: Vec<(SessionId, u32)> = {
             let known = self.known();
-            let calls = |row: &Row| row.state.enrichment().is_some_and(|enrichment| enrichment.call.is_some());
-            let orphans = table.enriching().filter(|(id, row)| calls(row) && !known.under_way.contains(*id));
-            orphans.map(|(id, _)| id.clone()).collect()
+            let orphans = table.enriching().filter(|(id, _)| !known.under_way.contains(*id));
+            orphans.filter_map(|(id, row)| Some((id.clone(), call_of(row)?))).collect()
         };
-        for id in orphans {
-            // Whoever has begun one since then is under way.
+        for (id, call) in orphans {
+            // Whoever works on it since then looks at it himself.
             if self.known().under_way.contains(&id) {
                 continue;
             }
-            let lost = self.around.supervisor.asking(&id, Asking::Lost, RECORD).await;
+            let lost = self.around.supervisor.asking(&id, Asking::Lost(call), RECORD).await;
             if !matches!(lost, Ok(Ok(_))) {
                 tracing::debug!(session = %id, "lost call not recorded, trying again");
             }
@@ -344,6 +343,11 @@ impl Enricher {
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The number of the call that is recorded as under way.
+fn call_of(row: &Row) -> Option<u32> {
+    row.state.enrichment()?.call.as_ref().map(|call| call.id)
 }
 
 /// What the model costs; on this machine one without a price costs nothing. The error says what is missing, and what to do.

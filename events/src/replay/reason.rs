@@ -110,7 +110,10 @@ fn given_up(why: GaveUp) -> &'static str {
             "the answer was cut off twice: llm.max_output_tokens is too small for it; `baton enrich` asks again"
         }
         GaveUp::Invalid => "the answer could not be used twice; `baton enrich` asks again",
-        GaveUp::Rejected => "the endpoint has rejected the request again and again; `baton enrich` asks again",
+        GaveUp::Rejected => {
+            "the endpoint has rejected the request again and again: llm.context_tokens may be more than the model takes; \
+             `baton enrich` asks again"
+        }
         GaveUp::Empty => "nothing is left in it that a model could be told",
         GaveUp::Unreadable => "what was stored of the conversation could not be read; `baton verify` says more",
     }
