@@ -46,7 +46,10 @@ fn every_key_of_today_is_taken() {
                            "dimensions": 256}},
   "vault": {"enabled": true, "path": "~/notes", "root": "agents/claude", "compact_lines": 300, "compact_days": 7,
             "promote_recalls": 2},
-  "llm": {"prices": {"_why": "a contract", "claude-*": {"input": 3, "_unit": "USD", "output": 15.5, "cache_read": 0}}}
+  "llm": {"enabled": true, "base_url": "http://127.0.0.1:11434/v1", "model": "m", "api_key_env": "K", "api_key_file": "~/key",
+          "context_tokens": 8000, "max_output_tokens": 500, "timeout_ms": 1000, "max_concurrency": 1,
+          "session_budget_usd": 0.1, "daily_budget_usd": null,
+          "prices": {"_why": "a contract", "claude-*": {"input": 3, "_unit": "USD", "output": 15.5, "cache_read": 0}}}
 }"#;
     let parsed = parsed(text);
     assert_eq!((&parsed.mistakes, &parsed.warnings), (&vec![], &vec![]));
