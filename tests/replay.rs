@@ -69,6 +69,12 @@ const TRANSITIONS: &[&str] = &[
     "forgotten restored unindexed (gone)",
     "indexed episode_deleted indexed",
     "indexed episode_restored indexed",
+    "indexing enrichment_owed indexing",
+    "indexed model_called indexed",
+    "indexed model_answered indexed",
+    "indexed enriched indexed",
+    "indexed enrichment_given_up indexed",
+    "indexed enrichment_owed indexed",
 ];
 
 /// What happens to memos and to the home. Each has a journey.
@@ -81,6 +87,8 @@ const BESIDE: &[&str] = &[
     "fact_deleted",
     "fact_restored",
     "entity_recalled",
+    "model_enabled",
+    "model_disabled",
 ];
 
 fn journeys() -> Vec<(String, PathBuf)> {

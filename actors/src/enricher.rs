@@ -21,7 +21,7 @@ use baton_events::enrichment::budget;
 use baton_events::hash::ContentHash;
 use baton_events::prices::Price;
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::record::SessionId;
+use baton_events::record::{SessionId, Timestamp};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
@@ -48,6 +48,8 @@ const GATHER: Duration = Duration::from_millis(200);
 const LOOK_ANYWAY: Duration = Duration::from_secs(60);
 /// Between two attempts to record something.
 const RETRY: Duration = Duration::from_secs(5);
+/// How long a session is let alone with which nothing came about, whatever its own state says.
+const PAUSE_MS: i64 = 3_000;
 /// How long a session may take to record something.
 const RECORD: Duration = Duration::from_secs(30);
 /// What calls that are under way are given when the daemon stops.
@@ -85,7 +87,9 @@ struct Known {
     /// Sessions that are worked on.
     under_way: BTreeSet<SessionId>,
     /// Sessions whose next call does not fit into a budget: for which content, and what it may cost.
-    over_budget: BTreeMap<SessionId, (ContentHash, u64)>,
+    over_budget: BTreeMap<SessionId, (ContentHash, budget::Wanted)>,
+    /// Sessions with which nothing came about, and when they are tried again at the earliest.
+    paused: BTreeMap<SessionId, Timestamp>,
     /// Why nothing is sent, and what to do about it.
     problem: Option<(String, String)>,
 }
@@ -168,7 +172,8 @@ impl Enricher {
             }
         }
         shown.under_way = known.under_way.len() as u64;
-        shown.problem = known.problem.clone().filter(|_| settings.llm.is_some());
+        // Where nothing is owed, what once kept it from being sent is of no matter.
+        shown.problem = known.problem.clone().filter(|_| settings.llm.is_some() && shown.owed > 0);
         shown
     }
 
@@ -227,8 +232,8 @@ impl Enricher {
         settings: &Arc<Settings>,
         llm: &Llm,
         at_work: &mut JoinSet<()>,
-        mut wake: baton_events::record::Timestamp,
-    ) -> baton_events::record::Timestamp {
+        mut wake: Timestamp,
+    ) -> Timestamp {
         let (table, now) = (self.around.table.now(), self.around.clock.now());
         let Owing { due, next } = owed::owing(&table, settings, now, |id| self.hits.holds(id));
         wake = next.map_or(wake, |next| next.min(wake));
@@ -247,22 +252,32 @@ impl Enricher {
             let again = i64::try_from(down.again_in.as_millis()).unwrap_or(i64::MAX);
             return wake.min(now.plus_ms(again.saturating_add(1)));
         }
+        let today = self.purse.today(&table, now);
         for (id, content) in due {
             if at_work.len() >= llm.max_concurrency {
                 break;
             }
             let waits = {
-                let known = self.known();
-                let over = known.over_budget.get(&id).filter(|(of, _)| *of == content).map(|(_, nanos)| *nanos);
+                let mut known = self.known();
+                known.paused.retain(|_, until| *until > now);
+                if let Some(until) = known.paused.get(&id) {
+                    wake = wake.min(*until);
+                    continue;
+                }
+                let over = known.over_budget.get(&id).filter(|(of, _)| *of == content).map(|(_, wanted)| *wanted);
                 known.under_way.contains(&id)
-                    || over.is_some_and(|nanos| !self.purse.allows(&id, nanos, llm, &table, now))
+                    || over.is_some_and(|wanted| !self.purse.allows(&id, &wanted, llm, &table, today))
             };
             if waits {
                 continue;
             }
             let enricher = self.clone();
             at_work.spawn(async move {
-                let _ = enricher.enrich(&id, &By::Itself).await;
+                let done = enricher.enrich(&id, &By::Itself).await;
+                if let Outcome::Failed { .. } = done.outcome {
+                    let until = enricher.around.clock.now().plus_ms(PAUSE_MS);
+                    enricher.known().paused.insert(id, until);
+                }
             });
         }
         wake
@@ -281,18 +296,17 @@ impl Enricher {
 
     /// Calls that another daemon had under way are nobody's.
     async fn lose_orphans(&self, table: &SessionTable) {
-        let orphans: Vec<SessionId> = {
+        let orphans: Vec<(SessionId, u32)> = {
             let known = self.known();
-            let calls = |row: &Row| row.state.enrichment().is_some_and(|enrichment| enrichment.call.is_some());
-            let orphans = table.enriching().filter(|(id, row)| calls(row) && !known.under_way.contains(*id));
-            orphans.map(|(id, _)| id.clone()).collect()
+            let orphans = table.enriching().filter(|(id, _)| !known.under_way.contains(*id));
+            orphans.filter_map(|(id, row)| Some((id.clone(), call_of(row)?))).collect()
         };
-        for id in orphans {
-            // Whoever has begun one since then is under way.
+        for (id, call) in orphans {
+            // Whoever works on it since then looks at it himself.
             if self.known().under_way.contains(&id) {
                 continue;
             }
-            let lost = self.around.supervisor.asking(&id, Asking::Lost, RECORD).await;
+            let lost = self.around.supervisor.asking(&id, Asking::Lost(call), RECORD).await;
             if !matches!(lost, Ok(Ok(_))) {
                 tracing::debug!(session = %id, "lost call not recorded, trying again");
             }
@@ -329,6 +343,11 @@ impl Enricher {
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The number of the call that is recorded as under way.
+fn call_of(row: &Row) -> Option<u32> {
+    row.state.enrichment()?.call.as_ref().map(|call| call.id)
 }
 
 /// What the model costs; on this machine one without a price costs nothing. The error says what is missing, and what to do.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use baton_actors::llm::imitation::{CHAT, Fault, Imitation};
 use serde_json::{Value, json};
 
-use crate::world::{World, files_below, hits, id, list, text, wait};
+use crate::sockets::Raw;
+use crate::world::{World, files_below, id, list, text, wait};
 
 mod faults;
 mod kills;
@@ -78,13 +79,18 @@ fn a_closed_session_is_enriched_under_its_uuid_and_a_rebuilt_memory_asks_nobody(
     assert_eq!(episode["decisions"][0]["line"], 1);
     assert_eq!((&shown["enrichment"]["state"], &shown["enrichment"]["model"]), (&json!("enriched"), &json!("made")));
     // What the model alone says joins the graph, and says who said it.
-    let ask = |method: &str, query: &str| world.json(&[method, query]);
-    drop(ask("recall", "imitation"));
+    let mut raw = Raw::greeted(&world);
+    for (method, key) in [("nodes", "nodes"), ("facts", "facts")] {
+        let params = json!({"query": "imitation summary"});
+        let answer = raw.call(&json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}));
+        assert_eq!(answer["result"][key][0]["attributes"]["said_by"], "model", "{answer}");
+    }
+    let answer = raw.call(&json!({"jsonrpc": "2.0", "id": 8, "method": "nodes", "params": {"query": "session"}}));
+    assert_eq!(answer["result"]["nodes"][0]["attributes"]["said_by"], Value::Null, "{answer}");
     assert_eq!(talks(&endpoint), 1);
     // What the model alone has said is found.
     assert!(wait(|| world.found("summarised") == [id(1)]), "{}", world.log());
-    let nodes = || world.json(&["log", "verify"])["clean"].clone();
-    assert_eq!(nodes(), true, "the maintained memory is what a new one would be");
+    assert_eq!(world.json(&["log", "verify"])["clean"], true, "the maintained memory is what a new one would be");
     // Closed again without a word more it costs nothing.
     let closed = world.json(&["close", &id(1)]);
     assert!(text(&closed["message"]).ends_with("its episode is enriched"), "{closed}");
@@ -102,7 +108,31 @@ fn a_closed_session_is_enriched_under_its_uuid_and_a_rebuilt_memory_asks_nobody(
     for (by, key) in [("session", id(1)), ("project", "/srv/-work-zoo".to_owned()), ("model", "made".to_owned())] {
         assert_eq!(costs(&world, by)["rows"][0]["key"], key, "{by}");
     }
-    assert_eq!(hits(&world.search("wombats")).len(), hits(&world.search("wombats")).len());
+}
+
+#[test]
+fn a_session_that_goes_on_is_enriched_when_it_ends_and_an_answer_that_is_late_only_costs() {
+    let world = World::new();
+    let endpoint = Imitation::start().unwrap();
+    configure(&world, &endpoint, json!({}));
+    // While the model is asked somebody goes on.
+    endpoint.script(CHAT, [Fault::Slow(Duration::from_secs(2))]);
+    session(&world, 1);
+    let first = world.close(&id(1));
+    assert!(wait(|| talks(&endpoint) == 1), "{}", world.log());
+    world.transcript("-work-zoo", &id(1)).minutes_ago(0).prompt("And the wallabies?");
+    assert_eq!(world.found("wallabies"), [id(1)]);
+    assert!(wait(|| costs(&world, "session")["total"]["running_calls"] == 0), "{}", world.log());
+    let shown = world.show(&id(1));
+    assert_eq!(shown["episode"]["tier"], "extractive", "{shown}");
+    assert_eq!((talks(&endpoint), &enrichment(&world)["owed"]), (1, &json!(0)), "it waits for its end");
+    // It ends twice before it was quiet: one call.
+    let second = world.close(&id(1));
+    assert_ne!(first, second);
+    world.json(&["close", &id(1)]);
+    let shown = enriched(&world, 1);
+    assert_eq!((&shown["episode"]["uuid"], talks(&endpoint)), (&json!(second), 2));
+    assert_eq!(costs(&world, "session")["total"]["calls"], 2);
 }
 
 #[test]
@@ -153,7 +183,8 @@ fn what_costs_more_than_a_budget_waits_and_is_said_to() {
     configure(&world, &endpoint, json!({"prices": prices, "daily_budget_usd": 0.0001}));
     session(&world, 4);
     world.close(&id(4));
-    assert!(wait(|| enrichment(&world)["over_budget"].as_u64() > Some(0)), "{}", world.log());
+    world.wait_for(&id(4), "the budget's no", |shown| shown["enrichment"]["state"] == "over_budget");
+    assert!(enrichment(&world)["over_budget"].as_u64() > Some(0));
     assert!(world.problems().contains("llm.daily_budget_usd"), "{}", world.problems());
     let closed = world.json(&["close", &id(4)]);
     assert!(text(&closed["message"]).contains("until the budget allows it"), "{closed}");

@@ -48,7 +48,11 @@ impl World {
                 let id = self.command_id();
                 self.tell(number, Message::Wish(Command::Enrich, id));
             }
-            1 => self.tell(number, Message::Stray(Command::LoseCall)),
+            // Of a call that is over, or was never made.
+            1 => {
+                let id = self.model.rng.below(3) as u32;
+                self.tell(number, Message::Stray(Command::LoseCall { id }));
+            }
             2..=60 => drop(self.step_model(number, false)?),
             _ => {}
         }
@@ -61,7 +65,7 @@ impl World {
         // What was sent about it before is answered first.
         let is_ours = |message: &Message| {
             let ours = |command: &Command| {
-                matches!(command, Command::CallModel(_) | Command::TakeAnswer(_) | Command::LoseCall)
+                matches!(command, Command::CallModel(_) | Command::TakeAnswer(_) | Command::LoseCall { .. })
             };
             matches!(message, Message::Wish(command, _) if ours(command))
         };
@@ -95,7 +99,7 @@ impl World {
         let is_made = self.model.made.contains(&(number, call.id));
         let command = match (self.model.wished.contains(&number), is_made) {
             // Somebody who is not there any more has begun it.
-            (false, _) => Command::LoseCall,
+            (false, _) => Command::LoseCall { id: call.id },
             (true, false) => {
                 self.make(number, call.id)?;
                 return Ok(true);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use baton_events::enrichment::budget::{Afford, Budget, Spending, afford};
+use baton_events::enrichment::budget::{Afford, Budget, Spending, Wanted, afford_all};
 use baton_events::enrichment::ledger;
 use baton_events::prices::{self, usd};
 use baton_events::projection::table::SessionTable;
@@ -70,24 +70,24 @@ impl Allowance {
 }
 
 impl Purse {
-    /// Takes out what a call about a session will cost at most, if every budget allows it.
+    /// Takes out what a call about a session will cost at most, if every budget allows it, and the session's all that are left.
     pub(super) fn take(
         &self,
         session: &SessionId,
-        nanos: u64,
+        wanted: &Wanted,
         llm: &Llm,
         allowance: Option<&Allowance>,
         table: &SessionTable,
         now: Timestamp,
     ) -> Result<Taken, OverBudget> {
-        let mut taken = lock(&self.taken);
+        let (mut taken, nanos) = (lock(&self.taken), wanted.next);
         // What a person allows for this run stands for the day's.
         let of = budget(llm);
         let budget = Budget { daily_nanos: of.daily_nanos.filter(|_| allowance.is_none()), ..of };
-        let why = match afford(nanos, &spent(table, session, &taken, now), &budget, now) {
+        let why = match afford_all(wanted, &spent(table, session, &taken, now), &budget, now) {
             Afford::Yes => None,
             Afford::OverSession { nanos, budget } => Some(format!(
-                "its next call would bring the session to {}, and llm.session_budget_usd allows {}",
+                "what is to be asked about it would bring the session to {}, and llm.session_budget_usd allows {}",
                 usd(nanos),
                 usd(budget)
             )),
@@ -112,16 +112,17 @@ impl Purse {
         Ok(Taken { purse: self.taken.clone(), session: session.clone(), nanos })
     }
 
-    /// Whether a call would be allowed now.
+    /// Whether a call would be allowed on a day on which so much is [spent](Self::today).
     pub(super) fn allows(
         &self,
         session: &SessionId,
-        nanos: u64,
+        wanted: &Wanted,
         llm: &Llm,
         table: &SessionTable,
-        now: Timestamp,
+        day_nanos: u64,
     ) -> bool {
-        afford(nanos, &spent(table, session, &lock(&self.taken), now), &budget(llm), now) == Afford::Yes
+        let spent = Spending { session_nanos: spent_on_session(table, session, &lock(&self.taken)), day_nanos };
+        afford_all(wanted, &spent, &budget(llm), Timestamp::default()) == Afford::Yes
     }
 
     /// What was spent today, in thousandths of a millionth of a US dollar; what is unknown or under way at its estimate.
@@ -140,13 +141,17 @@ pub(super) fn budget(llm: &Llm) -> Budget {
 
 /// What counts against budgets. A call that is taken out for and recorded as under way counts once.
 fn spent(table: &SessionTable, session: &SessionId, taken: &BTreeMap<SessionId, u64>, now: Timestamp) -> Spending {
+    let session_nanos = spent_on_session(table, session, taken);
+    Spending { session_nanos, day_nanos: spent_on_day(table, taken, now) }
+}
+
+fn spent_on_session(table: &SessionTable, session: &SessionId, taken: &BTreeMap<SessionId, u64>) -> u64 {
     let known = table.get(session).and_then(|row| row.state.enrichment());
     let (all, call) = known.map_or((0, 0), |known| (known.spent_nanos(), known.call.as_ref().map_or(0, |it| it.nanos)));
-    let session_nanos = match taken.get(session) {
+    match taken.get(session) {
         Some(taken) => all.saturating_sub(call).saturating_add(*taken),
         None => all,
-    };
-    Spending { session_nanos, day_nanos: spent_on_day(table, taken, now) }
+    }
 }
 
 fn spent_on_day(table: &SessionTable, taken: &BTreeMap<SessionId, u64>, now: Timestamp) -> u64 {
@@ -184,15 +189,18 @@ mod tests {
     fn calls_at_once_cannot_spend_together_what_each_may_alone() {
         let (purse, table, llm) = (Purse::default(), SessionTable::default(), llm(Some(0.5), Some(1.0)));
         let id = |text: &str| SessionId::new(text).unwrap();
+        let wanted = |usd: f64| Wanted { next: prices::nanos(usd), all: prices::nanos(usd) };
         let take = |session: &str, usd: f64, allowance: Option<&Allowance>| {
-            purse.take(&id(session), prices::nanos(usd), &llm, allowance, &table, Timestamp(0))
+            purse.take(&id(session), &wanted(usd), &llm, allowance, &table, Timestamp(0))
         };
         assert!(take("a", 0.6, None).unwrap_err().why.contains("llm.session_budget_usd"));
         let (a, b) = (take("a", 0.5, None).unwrap(), take("b", 0.4, None).unwrap());
         let over = take("c", 0.2, None).unwrap_err().why;
         assert!(over.contains("llm.daily_budget_usd") && over.contains("1970-01-02"), "{over}");
         assert_eq!(purse.today(&table, Timestamp(0)), prices::nanos(0.9));
-        assert!(!purse.allows(&id("c"), prices::nanos(0.2), &llm, &table, Timestamp(0)));
+        let today = purse.today(&table, Timestamp(0));
+        assert!(!purse.allows(&id("c"), &wanted(0.2), &llm, &table, today));
+        assert!(purse.allows(&id("c"), &wanted(0.1), &llm, &table, today));
         drop(b);
         let c = take("c", 0.2, None).unwrap();
         // A person's allowance stands for the day's budget, and is one for the whole run.

@@ -13,8 +13,8 @@ use baton_events::session::{Ask, CallEnd, CallModel, CallOutcome, EpisodeRef, Ga
 use super::conversation::{self, Read};
 use super::ended::{self, Came, Ended};
 use super::purse::{Allowance, OverBudget, Taken};
-use super::{Enricher, RECORD, RETRY, price};
-use crate::llm::{Client, Failure, Said, Speaker, Talk, Turn};
+use super::{Enricher, RECORD, RETRY, call_of, price};
+use crate::llm::{Client, Failure, Kind, Said, Speaker, Talk, Turn};
 use crate::session::{Asking, NotAsked};
 use crate::settings::{Llm, Settings};
 use crate::slot::CallError;
@@ -145,6 +145,11 @@ impl Enricher {
         let (episode, state) = self.current(&settings, id)?;
         if state.state.enriched_by().is_some() {
             return Err(Outcome::Unchanged);
+        }
+        // Nobody else works on it now: what is under way there is a call that a daemon before this one had made.
+        if let Some(call) = call_of(&state) {
+            let lost = self.record(id, Asking::Lost(call)).await;
+            lost.map_err(|error| Outcome::failed(error.to_string()))?;
         }
         let room = match by {
             By::Itself => Some(self.around.pace.background().await),
@@ -321,11 +326,17 @@ impl Work<'_> {
         }
         let settings = enricher.around.settings.now();
         let price = price(&settings, &self.llm).map_err(|(what, fix)| Outcome::failed(format!("{what}; {fix}")))?;
-        let nanos = budget::estimate(price.as_ref(), request.tokens_in, request.tokens_out);
         let (table, now) = (enricher.around.table.now(), enricher.around.clock.now());
-        let taken = enricher.purse.take(self.id, nanos, &self.llm, self.by.allowance(), &table, now);
+        let known = table.get(self.id).and_then(|row| row.state.enrichment());
+        let is_answered = |request: &Request| known.is_some_and(|known| known.answer_to(&request.hash()).is_some());
+        let (read, written) = self.read.plan.rest(is_answered);
+        let wanted = budget::Wanted {
+            next: budget::estimate(price.as_ref(), request.tokens_in, request.tokens_out),
+            all: budget::estimate(price.as_ref(), read, written),
+        };
+        let taken = enricher.purse.take(self.id, &wanted, &self.llm, self.by.allowance(), &table, now);
         let taken = taken.map_err(|OverBudget { why }| {
-            enricher.known().over_budget.insert(self.id.clone(), (self.episode.hash, nanos));
+            enricher.known().over_budget.insert(self.id.clone(), (self.episode.hash, wanted));
             Outcome::OverBudget { why }
         })?;
         enricher.known().over_budget.remove(self.id);
@@ -360,7 +371,7 @@ impl Work<'_> {
                     retry_after_ms: ended::retry_after_ms(&failure),
                 };
                 let outcome = match failure.is_of_request() {
-                    true => Outcome::failed(format!("{}; {}", failure.what(), failure.next_step())),
+                    true => Outcome::failed(format!("{}; {}", failure.what(), next_step(&failure))),
                     false => enricher.held_up(&failure),
                 };
                 return (end, Next::End(outcome));
@@ -417,6 +428,17 @@ impl Work<'_> {
     fn is_enriched(&self) -> bool {
         let table = self.enricher.around.table.now();
         table.get(self.id).is_some_and(|row| row.state.enriched_by().is_some())
+    }
+}
+
+/// What to do about a request that the endpoint does not take: here it is a conversation.
+fn next_step(failure: &Failure) -> &'static str {
+    match failure.kind() {
+        Kind::TooLarge => "set llm.context_tokens in config.json to what the model takes at once",
+        Kind::Refused => {
+            "check the model's name in config.json, and whether the server takes a JSON schema as response_format"
+        }
+        _ => failure.next_step(),
     }
 }
 

@@ -91,7 +91,9 @@ pub(super) async fn call(
         let _ = tokio::task::spawn_blocking(move || configuration.look()).await;
     }
     // What is closed by this very call is to know of it.
-    services.enricher.keep_switch().await;
+    if !services.outage.lasts() {
+        services.enricher.keep_switch().await;
+    }
     let called = dispatch(name, raw, services, out).await;
     match called {
         // Whatever it was, this is why: actors end one after another.

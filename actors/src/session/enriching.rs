@@ -17,8 +17,8 @@ pub enum Asking {
     Call(Box<CallModel>),
     /// A call has ended.
     Ended(Box<TakeAnswer>),
-    /// The call under way is nobody's any more.
-    Lost,
+    /// The call of this number is nobody's any more.
+    Lost(u32),
     /// It cannot be asked for this content.
     GiveUp {
         /// The content.
@@ -51,7 +51,7 @@ impl State {
             Asking::Wanted => Command::Enrich,
             Asking::Call(call) => Command::CallModel(call),
             Asking::Ended(taken) => Command::TakeAnswer(self.of_what_is_left(taken)),
-            Asking::Lost => Command::LoseCall,
+            Asking::Lost(id) => Command::LoseCall { id },
             Asking::GiveUp { content, why } => Command::GiveUpEnrichment { content, why },
         };
         let (answer, submitted) = match self.submit(&command, None).await {

@@ -60,6 +60,25 @@ pub fn afford(nanos: u64, spent: &Spending, budget: &Budget, now: Timestamp) -> 
     }
 }
 
+/// What is to be spent on one conversation, at most, in thousandths of a millionth of a US dollar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// On the next call.
+    pub next: u64,
+    /// On all that are left to be made, the next one included.
+    pub all: u64,
+}
+
+/// Whether the next call fits both budgets, and all that are left the session's: nothing is begun that could not be brought to
+/// its end. What does not fit a day goes on with the next one.
+pub fn afford_all(wanted: &Wanted, spent: &Spending, budget: &Budget, now: Timestamp) -> Afford {
+    let of_session = Budget { daily_nanos: None, ..*budget };
+    match afford(wanted.all.max(wanted.next), spent, &of_session, now) {
+        Afford::Yes => afford(wanted.next, spent, budget, now),
+        over => over,
+    }
+}
+
 /// The most that a request costs: nothing where there is no price.
 pub fn estimate(price: Option<&Price>, tokens_in: u64, tokens_out: u64) -> u64 {
     price.map_or(0, |price| price.nanos(&CallTokens { input: tokens_in, output: tokens_out, cached: 0 }))
@@ -96,6 +115,25 @@ mod tests {
         ] {
             let spent = Spending { session_nanos: session, day_nanos: day };
             assert_eq!(afford(nanos, &spent, &budget, now), expected, "{nanos} {session} {day}");
+        }
+    }
+
+    #[test]
+    fn a_conversation_in_parts_is_begun_only_if_it_can_be_ended() {
+        let budget = Budget { session_nanos: Some(10), daily_nanos: Some(6) };
+        let until = Timestamp(DAY_MS);
+        for (next, all, session, day, expected) in [
+            (5, 10, 0, 0, Afford::Yes),
+            (5, 11, 0, 0, Afford::OverSession { nanos: 11, budget: 10 }),
+            (2, 2, 8, 4, Afford::Yes),
+            (2, 2, 9, 0, Afford::OverSession { nanos: 11, budget: 10 }),
+            // The rest goes on tomorrow.
+            (5, 9, 1, 2, Afford::OverDay { nanos: 7, budget: 6, until }),
+            (5, 0, 0, 0, Afford::Yes),
+            (0, 0, 99, 99, Afford::Yes),
+        ] {
+            let spent = Spending { session_nanos: session, day_nanos: day };
+            assert_eq!(afford_all(&Wanted { next, all }, &spent, &budget, Timestamp(0)), expected, "{next} {all}");
         }
     }
 

@@ -20,7 +20,12 @@ fixes, documentation). external_research: what was looked up outside and what ca
 written to a memory, notes or a wiki, by tool. decisions: what was decided and why. errors: what failed and what resolved \
 it. unresolved: what is still open. next_steps: what comes next. continuation_context: one paragraph with which somebody \
 who has read nothing can go on. entities: things that matter beyond this session. facts: how two of them bear on each \
-other, with a relation in capital letters (`USES`, `REPLACED_BY`).";
+other, with a relation in capital letters (`USES`, `REPLACED_BY`).
+
+Fields of the entries: work_completed {category, text, line}; knowledge_stored {tool, text, line}; external_research, \
+decisions, unresolved and next_steps {text, line}; errors {text, line, resolution: {text, line} or null}; entities {name, \
+type, summary, lines: [line]}; facts {source, source_type, relation, target, target_type, fact, lines: [line]}. A line is a \
+number.";
 
 /// Before what was wrong with an answer.
 pub(super) const CORRECTION: &str = "Your answer could not be used. Answer again, with one JSON object of the schema.";

@@ -119,16 +119,24 @@ impl Plan {
 
     /// Estimated tokens of all requests and most tokens of all answers, the merging included.
     pub fn tokens(&self) -> (u64, u64) {
-        let sums = |of: fn(&Request) -> u64| self.requests.iter().map(of).fold(0, u64::saturating_add);
-        let (read, written) = (sums(|request| request.tokens_in), sums(|request| request.tokens_out));
-        match self.merges() {
-            // The answers are read again, and one more is written.
-            true => (
-                read.saturating_add(written).saturating_add(overhead_tokens()),
-                written.saturating_add(self.limits.max_output_tokens),
-            ),
-            false => (read, written),
+        self.rest(|_| false)
+    }
+
+    /// The same of those that are left, where some have an answer.
+    pub fn rest(&self, is_answered: impl Fn(&Request) -> bool) -> (u64, u64) {
+        let left = self.requests.iter().filter(|request| !is_answered(request));
+        let (read, written) = left.fold((0_u64, 0_u64), |(read, written), request| {
+            (read.saturating_add(request.tokens_in), written.saturating_add(request.tokens_out))
+        });
+        if !self.merges() {
+            return (read, written);
         }
+        // The answers are read again, and one more is written.
+        let answers = self.limits.max_output_tokens.saturating_mul(self.requests.len() as u64);
+        (
+            read.saturating_add(answers).saturating_add(overhead_tokens()),
+            written.saturating_add(self.limits.max_output_tokens),
+        )
     }
 }
 

@@ -72,6 +72,11 @@ pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<Stri
             let complaint = complaint.map_or_else(String::new, |complaint| format!(": {complaint}"));
             format!("the answer before could not be used{complaint}")
         }
+        Event::ModelCalled { .. }
+            if before.enrichment().and_then(|known| known.owed).is_some_and(|owed| owed.asked) =>
+        {
+            "a person waits for it, and the budgets allow it".to_owned()
+        }
         Event::ModelCalled { .. } => "it has been quiet for long enough, and the budgets allow it".to_owned(),
         Event::ModelAnswered { answer } => answered(before, answer),
         Event::Enriched { .. } => "a model has told the same content in its own words".to_owned(),
@@ -85,6 +90,7 @@ fn answered(before: &State, answer: &ModelAnswer) -> String {
     let changed = call.is_some_and(|call| before.episode.as_ref().is_none_or(|episode| episode.hash != call.content));
     let told = match answer.outcome {
         CallOutcome::Good => "the answer could be used",
+        outcome if outcome.is_bad_answer() && call.is_some_and(|call| call.again) => "nor could this answer be used",
         outcome if outcome.is_bad_answer() => "the answer could not be used; it is asked for once more",
         CallOutcome::Lost => "the program ended before the answer was recorded; what it cost is not known",
         CallOutcome::Denied => "the endpoint refuses the key, the model or the address; `baton doctor` says more",
@@ -104,7 +110,10 @@ fn given_up(why: GaveUp) -> &'static str {
             "the answer was cut off twice: llm.max_output_tokens is too small for it; `baton enrich` asks again"
         }
         GaveUp::Invalid => "the answer could not be used twice; `baton enrich` asks again",
-        GaveUp::Rejected => "the endpoint has rejected the request again and again; `baton enrich` asks again",
+        GaveUp::Rejected => {
+            "the endpoint has rejected the request again and again: llm.context_tokens may be more than the model takes; \
+             `baton enrich` asks again"
+        }
         GaveUp::Empty => "nothing is left in it that a model could be told",
         GaveUp::Unreadable => "what was stored of the conversation could not be read; `baton verify` says more",
     }

@@ -91,8 +91,11 @@ pub enum Command {
     CallModel(Box<CallModel>),
     /// A call has ended.
     TakeAnswer(Box<TakeAnswer>),
-    /// The call that was begun is nobody's any more: the program that made it has ended.
-    LoseCall,
+    /// The call that was begun is nobody's any more: the program that made it has ended. Another one is none.
+    LoseCall {
+        /// The call, by its number in the event that began it.
+        id: u32,
+    },
     /// A model cannot be asked for this content, for a reason that no wait removes.
     GiveUpEnrichment {
         /// The content.

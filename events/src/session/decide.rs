@@ -98,7 +98,7 @@ pub fn decide(
         Command::Enrich => enrichment::ask(state, now),
         Command::CallModel(call) => enrichment::call(state, call, now),
         Command::TakeAnswer(taken) => enrichment::take(id, state, taken, policy, now),
-        Command::LoseCall => Ok(enrichment::lose(id, state, policy, now)),
+        Command::LoseCall { id: call } => Ok(enrichment::lose(id, state, *call, policy, now)),
         Command::GiveUpEnrichment { content, why } => Ok(enrichment::give_up(state, *content, *why)),
     }
 }
@@ -123,7 +123,7 @@ fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
                     | Command::Restore { .. }
                     | Command::Wake { .. }
                     | Command::TakeAnswer(_)
-                    | Command::LoseCall
+                    | Command::LoseCall { .. }
             )
         }
         Phase::Unindexed(Why::Untracked) => matches!(
@@ -137,7 +137,7 @@ fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
                 | Command::Assign { .. }
                 | Command::Wake { .. }
                 | Command::TakeAnswer(_)
-                | Command::LoseCall
+                | Command::LoseCall { .. }
         ),
         _ => true,
     }

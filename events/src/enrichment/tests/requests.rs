@@ -102,6 +102,10 @@ fn a_long_conversation_is_cut_between_exchanges_and_merged() {
     let (read, written) = plan.tokens();
     let sums = plan.requests.iter().map(|it| it.tokens_in).sum::<u64>() + merged.tokens_in;
     assert!(read >= sums && written == (count as u64 + 1) * 500, "the estimate is no less than what is sent");
+    let first = plan.requests[0].hash();
+    let rest = plan.rest(|request| request.hash() == first);
+    assert_eq!(rest, (read - plan.requests[0].tokens_in, written - 500), "what has an answer is not asked again");
+    assert!(plan.rest(|_| true).0 >= merged.tokens_in, "the merging is left");
 }
 
 #[test]

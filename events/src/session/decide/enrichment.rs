@@ -131,8 +131,8 @@ fn gives_up(enrichment: &Enrichment, call: &ModelCall, outcome: CallOutcome) -> 
 }
 
 /// The first call that a killed program has left behind is made again at once; after further ones it is waited.
-pub(super) fn lose(id: &SessionId, state: &State, policy: &Policy, now: Timestamp) -> Vec<Event> {
-    let Some((enrichment, call)) = running(state) else { return Vec::new() };
+pub(super) fn lose(id: &SessionId, state: &State, lost: u32, policy: &Policy, now: Timestamp) -> Vec<Event> {
+    let Some((enrichment, call)) = running(state).filter(|(_, call)| call.id == lost) else { return Vec::new() };
     let failures = enrichment.failures.saturating_add(1);
     let waits = failures > LOST_AT_ONCE;
     vec![Event::ModelAnswered {

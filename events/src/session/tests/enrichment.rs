@@ -269,6 +269,7 @@ fn a_call_that_was_cut_off_costs_nobody_knows_what_and_is_made_once_more() {
     let again = 101 + Policy::default().backoff_ms(&session(), 2) / 1000;
     let story = format!(
         "80s call                -> called(whole) | indexed end=explicit episode=1 enrich=80s
+         89s lose call=7         -> | indexed end=explicit episode=1 enrich=80s
          90s lose                -> answered(lost) | indexed end=explicit episode=1 enrich=80s
          90s lose                -> | indexed end=explicit episode=1 enrich=80s
          100s call               -> called(whole) | indexed end=explicit episode=1 enrich=80s

@@ -183,7 +183,9 @@ impl World {
                     duration_ms: 5,
                 }))
             }
-            "lose" => Command::LoseCall,
+            "lose" => Command::LoseCall {
+                id: number("call=").map_or(state.enrichment().map_or(0, |known| known.calls), |n| n as u32),
+            },
             "give_up" => Command::GiveUpEnrichment {
                 content: ContentHash([number("hash=").unwrap_or(1) as u8; 32]),
                 why: GaveUp::Unreadable,
