@@ -27,6 +27,7 @@ mod running;
 mod sample;
 mod searching;
 mod table;
+mod vault;
 mod workspace;
 
 use std::io;
@@ -56,6 +57,7 @@ pub use report::{Outcome, Report};
 pub use sample::Spread;
 pub use searching::{Query, Searching};
 pub use table::Table;
+pub use vault::Vault;
 
 use crate::client;
 use house::House;
@@ -84,11 +86,13 @@ pub enum Part {
     Log,
     /// A daemon with a history.
     Daemon,
+    /// Notes for people.
+    Vault,
 }
 
 impl Part {
     /// All of them, in the order in which they are measured: what leaves the corpus as it is comes first.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Index,
         Self::Disk,
         Self::Idle,
@@ -99,6 +103,7 @@ impl Part {
         Self::Lazy,
         Self::Log,
         Self::Daemon,
+        Self::Vault,
     ];
 }
 
@@ -165,7 +170,7 @@ pub fn measure(options: &Options, tell: impl Fn(&str)) -> Result<Report, Error> 
     let wants = |part| options.parts.contains(&part);
     let workspace = Workspace::new()?;
     let mut report = Report::new();
-    if options.parts.iter().any(|part| !matches!(part, Part::Lazy | Part::Log | Part::Daemon)) {
+    if options.parts.iter().any(|part| !matches!(part, Part::Lazy | Part::Log | Part::Daemon | Part::Vault)) {
         over_corpus(options, &workspace, &mut report, &tell)?;
     }
     if wants(Part::Daemon) {
@@ -173,6 +178,14 @@ pub fn measure(options: &Options, tell: impl Fn(&str)) -> Result<Report, Error> 
         let corpus = corpus(options, &claude, &tell)?;
         tell("asking a daemon with a history");
         report.daemon = Some(daemon::measure(&workspace, &claude, &corpus)?);
+        report.corpus = Some(corpus);
+    }
+    if wants(Part::Vault) {
+        let claude = workspace.path().join("vault-claude");
+        let corpus = corpus(options, &claude, &tell)?;
+        tell("writing notes");
+        let mut house = House::open(&claude)?;
+        report.vault = Some(vault::measure(&mut house, &claude, &corpus)?);
         report.corpus = Some(corpus);
     }
     if wants(Part::Lazy) {

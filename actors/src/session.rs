@@ -420,7 +420,7 @@ impl State {
                 tracing::info!(%session, generation, file_exists, "session no longer forgotten");
             }
             Event::EnrichmentOwed { asked, .. } => {
-                tracing::info!(%session, asked, hash = %hash_of(before), "enrichment owed")
+                tracing::info!(%session, asked, hash = %hash_of(before), "enrichment owed");
             }
             Event::ModelCalled { call } => {
                 tracing::info!(%session, call = call.id, model = %call.model, tokens_in = call.tokens_in, nanos = call.nanos, "model called");

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Corpus, Daemon, Disk, Idle, Index, Latency, Lazy, Live, Log, Mcp, Searching, Table};
+use super::{Corpus, Daemon, Disk, Idle, Index, Latency, Lazy, Live, Log, Mcp, Searching, Table, Vault};
 
 /// A measurement, or why there is none.
 #[derive(Clone, Debug, Serialize)]
@@ -75,6 +75,9 @@ pub struct Report {
     /// A daemon with a history.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daemon: Option<Daemon>,
+    /// Notes for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vault: Option<Vault>,
 }
 
 impl Report {
@@ -95,6 +98,7 @@ impl Report {
             lazy: None,
             log: None,
             daemon: None,
+            vault: None,
         }
     }
 
@@ -117,6 +121,7 @@ impl Report {
             self.live.as_ref().map(|live| live.table("Live session", Live::table)),
             self.lazy.as_ref().map(Lazy::table),
             self.daemon.as_ref().map(Daemon::table),
+            self.vault.as_ref().map(Vault::table),
         ];
         let log = self.log.as_ref().map(Log::table).unwrap_or_default();
         tables.into_iter().flatten().chain(log).collect()

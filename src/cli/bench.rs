@@ -52,6 +52,10 @@ enum What {
     ///
     /// `--sessions 2000 --megabytes 400` come to some 100,000 documents.
     Daemon(Measured),
+    /// Notes for people: a history brought into them, one end of a session with ten entities, compacting, checking
+    ///
+    /// `--sessions 1000 --megabytes 200` is what is reported.
+    Vault(Measured),
     /// How fast transcripts are read: MB/s of the reader alone and with filter, redaction and hash, tokens kept, memory
     ///
     /// In this process, without a daemon. Counting lines and parsing the same bytes to JSON values are measured beside it, in
@@ -246,6 +250,7 @@ pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
         What::Lazy(typed) => (vec![Part::Lazy], typed),
         What::Log(typed) => (vec![Part::Log], typed),
         What::Daemon(typed) => (vec![Part::Daemon], typed),
+        What::Vault(typed) => (vec![Part::Vault], typed),
     };
     let options = bench::Options {
         parts,

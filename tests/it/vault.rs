@@ -6,6 +6,7 @@ mod edited;
 mod forgotten;
 mod recalled;
 mod refused;
+mod swept;
 mod written;
 
 use std::fs;

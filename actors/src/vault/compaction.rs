@@ -197,7 +197,15 @@ fn mark(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Merged) -> Result<()
 
 #[cfg(test)]
 mod tests {
+    use baton_events::digest::{Episode, Pointed};
+    use baton_events::graph::Graph;
+    use baton_events::record::{SessionId, Timestamp};
+    use baton_events::vault::told::About;
+    use baton_events::vault::{merge, session};
+
     use super::*;
+    use crate::settings;
+    use crate::vault::register::Register;
 
     #[test]
     fn a_threshold_is_named() {
@@ -207,5 +215,49 @@ mod tests {
         {
             assert_eq!(reason(&measure(long, old)), named);
         }
+    }
+
+    #[test]
+    fn a_copy_that_is_not_what_was_written_leaves_the_note_active() {
+        let home = tempfile::tempdir().unwrap();
+        let settings = settings::Vault::default();
+        let register = Register::open(home.path(), &settings).unwrap();
+        let mut open = Open::new(settings, home.path(), register).unwrap();
+        open.look(false).unwrap();
+        let about = About {
+            session: SessionId::new("s-1").unwrap(),
+            others: Vec::new(),
+            episode: None,
+            project: "web".to_owned(),
+            note: "2026-03-14-cache".to_owned(),
+            started: Timestamp::parse("2026-03-14T09:00:00Z").unwrap(),
+            ended: Timestamp::parse("2026-03-14T10:00:00Z"),
+        };
+        let prompt = Pointed { text: "Mend the cache".to_owned(), line: 1, at: None };
+        let episode = Episode { title: "Cache".to_owned(), prompts: vec![prompt], ..Episode::default() };
+        let told = Told::of(about, None, &episode, &Graph::default());
+        let today = Day::parse("2026-03-20").unwrap();
+        let wanted = session::wanted(&told, &open.layout, today);
+        let found = open.place.read(&wanted.path).unwrap();
+        open.place.write(&found, &merge(None, &wanted.note).text).unwrap();
+        let measure = Measure { lines: 40, days: 6, is_long: false, is_old: true };
+        let compact =
+            |open: &mut Open| carry_out(open, &told, &wanted.path, &measure, reason(&measure), today).unwrap();
+
+        open.place.garbles = true;
+        let compacted = compact(&mut open);
+        assert_eq!(compacted.error.as_deref(), Some("Verification failed"));
+        let note = open.text(&wanted.path).unwrap().unwrap();
+        assert!(note.contains("status: active") && note.contains("archive_error: Verification failed"), "{note}");
+
+        // The next time it is read back as it was written; what lies there already is that very copy.
+        open.place.garbles = false;
+        let compacted = compact(&mut open);
+        assert_eq!(compacted.error, None);
+        let note = open.text(&wanted.path).unwrap().unwrap();
+        assert!(note.contains("status: archived") && !note.contains("archive_error"), "{note}");
+        let (all, _) = open.place.all().unwrap();
+        assert!(all.contains(&compacted.archive), "{all:?}");
+        assert_eq!(compact(&mut open).archive, compacted.archive, "once is enough");
     }
 }

@@ -5,6 +5,7 @@ use baton_events::record::{SessionId, Timestamp};
 use baton_events::session::{Phase, Why};
 
 use super::register::Register;
+use crate::indexer::answer;
 use crate::settings::Settings;
 
 /// How notes are written: another number brings every session in once more.
@@ -20,7 +21,9 @@ pub(super) fn stamp(table: &SessionTable, row: &Row) -> Option<String> {
     }
     let (episode, end) = (table.shown(row)?, state.end?);
     let (uuid, manifest) = (episode.uuid.simple(), episode.manifest.short());
-    Some(format!("{NOTES_VERSION}:{uuid}:{manifest}:{}:{:?}", end.at.0, episode.tier).to_lowercase())
+    // What a model says of it comes later, and changes the note.
+    let by = answer::of(state, episode).map_or_else(|| "-".to_owned(), |answer| answer.short());
+    Some(format!("{NOTES_VERSION}:{uuid}:{manifest}:{}:{by}", end.at.0))
 }
 
 /// The sessions whose note lacks something, in the order in which they ended.

@@ -24,7 +24,7 @@ fn entities(world: &World) -> String {
 #[test]
 fn a_note_is_compacted_when_it_is_long_or_old() {
     for (prompts, days, lines, compacted) in
-        [(40, 1, 100, true), (2, 4, 100, true), (40, 4, 100, true), (2, 1, 100, false)]
+        [(90, 1, 100, true), (2, 4, 100, true), (90, 4, 100, true), (2, 1, 100, false)]
     {
         let world = with_notes(&json!({"compact_lines": lines}));
         let mut transcript = world.transcript("-work-one", &id(1)).minutes_ago(days * DAY_MINUTES + 60);
@@ -105,7 +105,7 @@ fn a_compaction_that_fails_says_so_in_the_note_and_is_made_up_for() {
     let failed = world.run(&["vault", "compact", &id(1), "--json"]);
     assert_eq!(failed.code, 1, "{}{}", failed.out, failed.err);
     let note = fs::read_to_string(&path).unwrap();
-    assert!(note.contains("status: compaction_failed") && note.contains("error:"), "{note}");
+    assert!(note.contains("status: compaction_failed") && note.contains("\nerror:"), "{note}");
     let told = until(&world, "the failure", |told| told["compaction_failed"] == 1);
     assert!(!told["failed"][0]["error"].is_null(), "{told}");
     assert!(world.problems().contains("could not be compacted"), "{}", world.problems());
@@ -113,7 +113,7 @@ fn a_compaction_that_fails_says_so_in_the_note_and_is_made_up_for() {
     world.ok(&["vault", "compact"]);
     let told = until(&world, "the compaction", |told| told["compaction_failed"] == 0);
     let note = fs::read_to_string(&path).unwrap();
-    assert!(!note.contains("error:") && !note.contains("compaction_failed"), "{told}: {note}");
+    assert!(!note.contains("\nerror:") && !note.contains("compaction_failed"), "{told}: {note}");
 }
 
 #[test]

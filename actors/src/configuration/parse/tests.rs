@@ -44,6 +44,8 @@ fn every_key_of_today_is_taken() {
   "handoff": {"max_bytes": 4096},
   "memory": {"embedding": {"base_url": "http://127.0.0.1:11434/v1/", "model": "nomic", "api_key_env": "MY_KEY",
                            "dimensions": 256}},
+  "vault": {"enabled": true, "path": "~/notes", "root": "agents/claude", "compact_lines": 300, "compact_days": 7,
+            "promote_recalls": 2},
   "llm": {"prices": {"_why": "a contract", "claude-*": {"input": 3, "_unit": "USD", "output": 15.5, "cache_read": 0}}}
 }"#;
     let parsed = parsed(text);
@@ -57,6 +59,7 @@ fn every_key_of_today_is_taken() {
     );
     assert_eq!(*line, 5);
     assert_eq!(parsed.values["hooks.socket_path"].0, "/home/u/run/baton.sock");
+    assert_eq!(parsed.values["vault.path"].0, "/home/u/notes");
     assert_eq!(parsed.values["memory.embedding.base_url"].0, "http://127.0.0.1:11434/v1");
     let prices = serde_json::json!({"claude-*": {"input": 3, "output": 15.5, "cache_read": 0}});
     assert_eq!(parsed.values["llm.prices"].0, prices);
