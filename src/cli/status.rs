@@ -138,7 +138,7 @@ fn enrichment(enrichment: &Enrichment) -> Option<String> {
         (enrichment.under_way, "under way"),
         (enrichment.over_budget, "over budget"),
         (enrichment.given_up, "given up"),
-        (enrichment.unknown_calls, "calls of unknown end"),
+        (enrichment.unknown_calls, "of unknown cost"),
     ];
     let told: String =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")).collect();
@@ -181,7 +181,7 @@ mod tests {
     fn a_model_is_told_of_where_there_is_one_or_was() {
         assert_eq!(enrichment(&Enrichment::default()), None);
         let was = Enrichment { enriched: 3, unknown_calls: 1, ..Enrichment::default() };
-        assert_eq!(enrichment(&was).as_deref(), Some("off, 3 sessions enriched, 1 calls of unknown end"));
+        assert_eq!(enrichment(&was).as_deref(), Some("off, 3 sessions enriched, 1 of unknown cost"));
         let is = Enrichment {
             state: "waiting".to_owned(),
             model: Some("m".to_owned()),
@@ -191,7 +191,7 @@ mod tests {
             daily_budget_usd: Some(5.0),
             ..was
         };
-        let told = "waiting, m, 3 sessions enriched, 7 owed, 2 over budget, 1 calls of unknown end, $5.00 of $5.00 spent today";
+        let told = "waiting, m, 3 sessions enriched, 7 owed, 2 over budget, 1 of unknown cost, $5.00 of $5.00 spent today";
         assert_eq!(enrichment(&is).as_deref(), Some(told));
     }
 }

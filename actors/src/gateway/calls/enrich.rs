@@ -159,7 +159,8 @@ fn message(sum: &answer::Enrich, left: u64) -> String {
         }
     }
     if sum.calls > 0 {
-        message.push_str(&format!("; {} calls, {:.6} USD", sum.calls, sum.usd));
+        let calls = if sum.calls == 1 { "call" } else { "calls" };
+        message.push_str(&format!("; {} {calls}, {:.6} USD", sum.calls, sum.usd));
     }
     message
 }
