@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use baton_events::projection::table::SessionTable;
 use baton_events::record::SessionId;
 use baton_events::vault::forget::{self, Left};
+use baton_events::vault::layout::Place as Lies;
 use baton_events::vault::{Day, name, session};
 
 use super::desk::{Desk, Open};
@@ -106,16 +107,20 @@ fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<BTreeSet<String>
         let note = open.register.get(id).and_then(|entry| entry.note.as_deref());
         targets.extend(note.and_then(stem).map(str::to_owned));
     }
-    let is_of_them = |text: &str| {
-        let identity = session::identity(text);
-        identity.is_some_and(|identity| {
-            identity.session_ids.iter().any(|id| sessions.iter().any(|known| known.as_str() == id))
-        })
+    let names = targets.clone();
+    let layout = open.layout.clone();
+    let is_of_them = |path: &str, text: &str| match session::identity(text) {
+        Some(identity) => identity.session_ids.iter().any(|id| sessions.iter().any(|known| known.as_str() == id)),
+        // A person has taken its head away: its name tells.
+        None => match layout.place(path) {
+            Some(Lies::Session(_, name) | Lies::Archived(_, name)) => names.contains(&name),
+            _ => false,
+        },
     };
     let (notes, _) = open.place.all()?;
     for path in notes {
         let Some(text) = text_of(open, &path)? else { continue };
-        if is_of_them(&text) {
+        if is_of_them(&path, &text) {
             targets.extend(stem(&path).map(str::to_owned));
             if change(open, &path, &|text| forget::own(text))? == Changed::Written {
                 rename(open, &path)?;
