@@ -74,6 +74,11 @@ enum What {
     /// What a speaker says is written as `Name: text`; of a tool's text the first line is the command, and the rest is
     /// its output, of which an index keeps one line, and only where it `failed`.
     Recall(RecallTyped),
+    /// What enriching costs: requests and tokens of the example sessions, from a close to the enriched episode, a queue
+    ///
+    /// Starts this very program as throwaway daemons over transcripts in temporary directories, and answers for the model
+    /// itself: nothing is sent anywhere. The example sessions are measured in a checkout.
+    Enrich(EnrichTyped),
     /// What a hook costs the agent that waits for it: daemon up, down, stopped; each event; with a handoff out of many
     ///
     /// Starts this very program as throwaway daemons over transcripts in temporary directories, and calls `baton-hook`, which
@@ -149,6 +154,22 @@ struct RecallTyped {
     #[arg(long, value_name = "NAME", requires = "endpoint")]
     api_key_env: Option<String>,
     /// Print one JSON object, with the ranking of each question
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct EnrichTyped {
+    /// Sessions that wait
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(20..=100_000))]
+    sessions: u32,
+    /// Milliseconds that the model takes for an answer
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(0..=60_000))]
+    delay_ms: u64,
+    /// Another number, other sessions
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -235,6 +256,7 @@ pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
     let (parts, typed) = match &typed.what {
         What::Corpus(typed) => return corpus(typed),
         What::Crash(typed) => return crash(typed),
+        What::Enrich(typed) => return enrich(typed),
         What::Hook(typed) => return hook(typed),
         What::Read(typed) => return read(typed),
         What::Memory(typed) => return memory(typed),
@@ -268,6 +290,13 @@ pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
 fn corpus(typed: &CorpusTyped) -> Result<ExitCode, Error> {
     let corpus = Corpus::write(typed.shape.options(), &typed.into)?;
     show(&corpus, &[corpus.table()], typed.json)
+}
+
+fn enrich(typed: &EnrichTyped) -> Result<ExitCode, Error> {
+    let delay = Duration::from_millis(typed.delay_ms);
+    let options = bench::EnrichOptions { sessions: typed.sessions, delay, seed: typed.seed };
+    let enriching = bench::enrich(options, &tell)?;
+    show(&enriching, &enriching.tables(), typed.json)
 }
 
 fn hook(typed: &HookTyped) -> Result<ExitCode, Error> {

@@ -6,7 +6,7 @@ mod usage;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::{Metadata, Relation, Row, Show};
+use baton_events::protocol::answer::{Metadata, Relation, Row, SessionEnrichment, Show};
 use baton_events::protocol::{ShowParams, method};
 use clap::Args;
 
@@ -124,12 +124,22 @@ fn facts(row: &Row) -> Vec<(&'static str, String)> {
         ("closed", closed),
         ("indexed", row.last_indexed_at.clone()),
         ("episode", row.episode_uuid.clone()),
+        ("enrichment", row.enrichment.as_ref().map(enrichment)),
         ("records", by_type(&row.records_by_type)),
         ("unknown", by_type(&row.unknown_types)),
         ("not readable", lines(row.malformed_lines)),
         ("too long", lines(row.oversize_lines)),
     ];
     facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// `enriched by gpt-4.1-mini, 2026-03-14T09:26:53Z`, `given_up (cut_off)`, `owed (timed_out), again at …`.
+fn enrichment(told: &SessionEnrichment) -> String {
+    let by = told.model.as_ref().map(|model| format!(" by {model}")).unwrap_or_default();
+    let why = told.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+    let at = told.at.as_ref().map(|at| format!(", {at}")).unwrap_or_default();
+    let again = told.retry_at.as_ref().map(|at| format!(", again at {at}")).unwrap_or_default();
+    format!("{}{by}{why}{at}{again}", told.state)
 }
 
 /// `assistant 120, user 80, 3 more types`: the most frequent first. None of none.

@@ -76,6 +76,10 @@ fn a_closed_session_is_enriched_under_its_uuid_and_a_rebuilt_memory_asks_nobody(
     assert_eq!(episode["uuid"], uuid);
     assert!(text(&episode["objective"]).starts_with("Summarised: Feed the wombats"), "{episode}");
     assert_eq!(episode["decisions"][0]["line"], 1);
+    assert_eq!((&shown["enrichment"]["state"], &shown["enrichment"]["model"]), (&json!("enriched"), &json!("made")));
+    // What the model alone says joins the graph, and says who said it.
+    let ask = |method: &str, query: &str| world.json(&[method, query]);
+    drop(ask("recall", "imitation"));
     assert_eq!(talks(&endpoint), 1);
     // What the model alone has said is found.
     assert!(wait(|| world.found("summarised") == [id(1)]), "{}", world.log());

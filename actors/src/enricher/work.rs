@@ -160,7 +160,11 @@ impl Enricher {
             Ok(Ok(read)) if !read.plan.requests.is_empty() => {
                 Ok(Work { enricher: self, id, by, llm, client, episode, read, calls: 0, nanos: 0 })
             }
-            Ok(Ok(_)) => Err(Outcome::Nothing),
+            Ok(Ok(_)) => {
+                let (content, why) = (episode.hash, GaveUp::Empty);
+                let _ = self.record(id, Asking::GiveUp { content, why }).await;
+                Err(Outcome::Nothing)
+            }
             Ok(Err(error)) => {
                 let (content, why) = (episode.hash, GaveUp::Unreadable);
                 let _ = self.record(id, Asking::GiveUp { content, why }).await;

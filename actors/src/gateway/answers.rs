@@ -4,7 +4,7 @@ use baton_events::digest::{Episode as Digest, Metadata as Numbers, Pointed};
 use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::{
-    Close, CommandLine, Episode, ErrorLine, FileModified, FileRead, Hit, Line, Metadata, Problem, Row,
+    Close, CommandLine, Episode, ErrorLine, FileModified, FileRead, Hit, Line, Metadata, Problem, Row, SessionEnrichment,
 };
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
@@ -57,7 +57,26 @@ pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
         malformed_lines: state.counts.malformed,
         oversize_lines: state.counts.oversize,
         unknown_types: state.counts.unknown.clone(),
+        enrichment: enrichment(services, id, state),
     }
+}
+
+/// How the enrichment of a session stands.
+fn enrichment(services: &Services, id: &SessionId, state: &State) -> Option<SessionEnrichment> {
+    let known = state.enrichment()?;
+    let told = |name: &str| SessionEnrichment { state: name.to_owned(), ..SessionEnrichment::default() };
+    if let Some(by) = state.enriched_by() {
+        let (model, at) = (Some(out(&by.model)), Some(by.at.to_string()));
+        return Some(SessionEnrichment { model, at, ..told("enriched") });
+    }
+    if known.owed.is_some() {
+        let is_waiting = services.enricher.over_budget(id);
+        let why = known.failed.map(|outcome| outcome.to_string());
+        let retry_at = known.retry_at.map(|at| at.to_string());
+        return Some(SessionEnrichment { why, retry_at, ..told(if is_waiting { "over_budget" } else { "owed" }) });
+    }
+    let (_, why) = known.given_up?;
+    Some(SessionEnrichment { why: Some(why.to_string()), ..told("given_up") })
 }
 
 pub(super) fn hit(table: &SessionTable, hit: memory::Hit) -> Hit {

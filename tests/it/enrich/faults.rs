@@ -80,8 +80,11 @@ fn an_answer_of_no_use_is_asked_once_more_and_then_the_episode_stays() {
         assert_eq!(talks(&endpoint), before + 2, "{fault:?}");
         let closed = world.json(&["close", &id(number)]);
         assert!(text(&closed["message"]).contains(&format!("given up ({why})")), "{fault:?}: {closed}");
-        assert_eq!(world.show(&id(number))["episode"]["tier"], "extractive");
+        let shown = world.show(&id(number));
+        assert_eq!(shown["episode"]["tier"], "extractive");
+        assert_eq!(shown["enrichment"], json!({"state": "given_up", "why": why}), "{fault:?}");
     }
+    assert!(world.ok(&["show", &id(2)]).out.contains("given_up (cut_off)"));
     let requests = endpoint.requests();
     assert!(requests.iter().any(|request| request.texts.last().unwrap().contains("decisions must be an array")));
     // Once is forgiven.

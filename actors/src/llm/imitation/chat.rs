@@ -1,8 +1,9 @@
 //! What a model says, and the answer in which it stands.
 
+use baton_events::tokens;
 use serde_json::{Value, json};
 
-use super::{Fault, Request, words};
+use super::{Fault, Request};
 
 /// The body of an answer in which a model says something.
 pub(super) fn answer(request: &Request, said: &str, fault: Option<&Fault>) -> String {
@@ -22,7 +23,7 @@ pub(super) fn answer(request: &Request, said: &str, fault: Option<&Fault>) -> St
     if fault == Some(&Fault::Bare) {
         return json!({"choices": [{"message": choice["message"]}]}).to_string();
     }
-    let (input, output) = (request.texts.iter().map(|text| words::count(text)).sum::<usize>(), words::count(&text));
+    let (input, output) = (request.texts.iter().map(|text| tokens::of_text(text)).sum::<u64>(), tokens::of_text(&text));
     json!({
         "id": "chatcmpl-imitation",
         "object": "chat.completion",

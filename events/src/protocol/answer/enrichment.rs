@@ -147,3 +147,24 @@ pub struct Cost {
     /// What the unknown ones and those under way were estimated at: they cost that at most.
     pub unknown_usd: f64,
 }
+
+/// How the enrichment of one session stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionEnrichment {
+    /// `enriched`; `owed`: a model is to be asked; `over_budget`: when a budget allows it; `given_up`: the model's answers were
+    /// of no use, and the extractive episode stays.
+    pub state: String,
+    /// The model that has made the episode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// When it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Why it is not: how the last call ended, or why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// When the model is asked again, after a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<String>,
+}

@@ -1,0 +1,89 @@
+//! Answers about entities and the facts between them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Freshness;
+
+/// Result of `nodes`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Nodes {
+    /// Whether there are any, in words.
+    pub message: String,
+    /// Best first.
+    pub nodes: Vec<Node>,
+    /// How fresh the answer is.
+    pub freshness: Freshness,
+    /// Give it as `cursor` to go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// An entity.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Node {
+    /// The same entity of the same group always has the same one.
+    pub uuid: String,
+    /// What it is called.
+    pub name: String,
+    /// `Entity` and its kind.
+    pub labels: Vec<String>,
+    /// When it was first stored, RFC 3339 UTC.
+    pub created_at: Option<String>,
+    /// One line.
+    pub summary: Option<String>,
+    /// The group.
+    pub group_id: String,
+    /// Counts, dates and sessions.
+    pub attributes: BTreeMap<String, serde_json::Value>,
+}
+
+/// Result of `facts`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Facts {
+    /// Whether there are any, in words.
+    pub message: String,
+    /// Best first.
+    pub facts: Vec<Fact>,
+    /// How fresh the answer is.
+    pub freshness: Freshness,
+    /// Give it as `cursor` to go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// A relation of two entities. Times are RFC 3339 UTC.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Fact {
+    /// The same fact of the same group always has the same one.
+    pub uuid: String,
+    /// The group.
+    pub group_id: String,
+    /// Where it begins.
+    pub source_node_uuid: String,
+    /// Where it ends.
+    pub target_node_uuid: String,
+    /// When it was first stored.
+    pub created_at: Option<String>,
+    /// The relation.
+    pub name: String,
+    /// In a sentence.
+    pub fact: String,
+    /// The episodes that say so.
+    pub episodes: Vec<String>,
+    /// When its contradiction was stored.
+    pub expired_at: Option<String>,
+    /// Since when it holds.
+    pub valid_at: Option<String>,
+    /// Since when it does not.
+    pub invalid_at: Option<String>,
+    /// End of the newest session that says so.
+    pub reference_time: Option<String>,
+    /// Counts, sessions and lines.
+    pub attributes: BTreeMap<String, serde_json::Value>,
+}
