@@ -124,7 +124,8 @@ fn started() -> Result<Imitation, Error> {
 }
 
 fn configure(house: &House, endpoint: &Imitation) -> Result<(), Error> {
-    let llm = json!({"enabled": true, "base_url": endpoint.base_url(), "model": "imitation", "max_concurrency": AT_ONCE});
+    let llm =
+        json!({"enabled": true, "base_url": endpoint.base_url(), "model": "imitation", "max_concurrency": AT_ONCE});
     let config = json!({"llm": llm, "session_tracking": {"check_interval": QUIET_S}});
     let path = house.environment().home.join("config.json");
     std::fs::write(&path, config.to_string()).map_err(io_error("write", &path))
@@ -164,7 +165,8 @@ fn closes(house: &mut House) -> Result<Spread, Error> {
     let sessions: Sessions = house.client.call(method::SESSIONS, &SessionsParams::default(), |_| {})?;
     let mut took = Sample::default();
     for row in sessions.sessions.iter().filter(|row| row.episode_uuid.is_some()).take(CLOSES) {
-        let params = CloseParams { session: Some(row.session_id.clone()), deadline_ms: 30_000, ..CloseParams::default() };
+        let params =
+            CloseParams { session: Some(row.session_id.clone()), deadline_ms: 30_000, ..CloseParams::default() };
         let closed: Close = house.client.call(method::CLOSE, &params, |_| {})?;
         if closed.status != "success" {
             return Err(Error::Untrue(format!("a close failed: {}", closed.message)));
@@ -199,7 +201,10 @@ impl Enriching {
         }
         table.row("close to enriched", self.close_to_enriched.text());
         let (drained, seconds, rest) = (self.drained, self.drained_seconds, self.endpoint_seconds);
-        table.row("queue worked off", format!("{drained} sessions in {seconds:.1} s, of which the endpoint {rest:.1} s"));
+        table.row(
+            "queue worked off",
+            format!("{drained} sessions in {seconds:.1} s, of which the endpoint {rest:.1} s"),
+        );
         table.row("calls at once, at most", self.most_at_once.to_string());
         vec![table]
     }

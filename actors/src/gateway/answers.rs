@@ -4,7 +4,8 @@ use baton_events::digest::{Episode as Digest, Metadata as Numbers, Pointed};
 use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::{
-    Close, CommandLine, Episode, ErrorLine, FileModified, FileRead, Hit, Line, Metadata, Problem, Row, SessionEnrichment,
+    Close, CommandLine, Episode, ErrorLine, FileModified, FileRead, Hit, Line, Metadata, Problem, Row,
+    SessionEnrichment,
 };
 use baton_events::record::SessionId;
 use baton_events::redact::redact;

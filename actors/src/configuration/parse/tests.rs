@@ -46,7 +46,10 @@ fn every_key_of_today_is_taken() {
                            "dimensions": 256}},
   "vault": {"enabled": true, "path": "~/notes", "root": "agents/claude", "compact_lines": 300, "compact_days": 7,
             "promote_recalls": 2},
-  "llm": {"prices": {"_why": "a contract", "claude-*": {"input": 3, "_unit": "USD", "output": 15.5, "cache_read": 0}}}
+  "llm": {"enabled": true, "base_url": "http://127.0.0.1:11434/v1", "model": "qwen3", "api_key_env": "MY_KEY",
+          "api_key_file": "~/key", "context_tokens": 32000, "max_output_tokens": 4000, "timeout_ms": 60000,
+          "max_concurrency": 4, "session_budget_usd": 0, "daily_budget_usd": 1.5,
+          "prices": {"_why": "a contract", "claude-*": {"input": 3, "_unit": "USD", "output": 15.5, "cache_read": 0}}}
 }"#;
     let parsed = parsed(text);
     assert_eq!((&parsed.mistakes, &parsed.warnings), (&vec![], &vec![]));
