@@ -43,7 +43,12 @@ pub(super) fn everywhere(desk: &mut Desk, current: &settings::Vault, sessions: &
     }
     let home = desk.home().to_owned();
     let is_current = |settings: &settings::Vault| settings.path == current.path && settings.root == current.root;
-    for register in Register::all(&home) {
+    let mut registers = Register::all(&home);
+    let has_current = registers.iter().any(|known| known.path == current.path && known.root == current.root);
+    if current.enabled && !has_current {
+        registers.extend(Register::open(&home, current));
+    }
+    for register in registers {
         let settings = settings::Vault { path: register.path.clone(), root: register.root.clone(), ..current.clone() };
         let known =
             desk.known().is_some_and(|open| open.settings.path == settings.path && open.settings.root == settings.root);
@@ -62,7 +67,15 @@ pub(super) fn everywhere(desk: &mut Desk, current: &settings::Vault, sessions: &
 
 /// Takes sessions out of one vault.
 fn out_of(open: &mut Open, sessions: &[SessionId]) -> Result<(), Refused> {
-    let known: Vec<SessionId> = sessions.iter().filter(|id| open.register.get(id).is_some()).cloned().collect();
+    let (mut known, others): (Vec<SessionId>, Vec<SessionId>) =
+        sessions.iter().cloned().partition(|id| open.register.get(id).is_some());
+    // Without a register the heads of notes tell, where they can be read.
+    if !others.is_empty()
+        && open.look(false).is_ok()
+        && let Ok(index) = open.index()
+    {
+        known.extend(others.into_iter().filter(|id| index.note(id).is_some()));
+    }
     if known.is_empty() {
         return Ok(());
     }
