@@ -310,6 +310,7 @@ impl System {
         self.services.indexer.close().await;
         self.supervisor.stop(None);
         let _ = self.supervisor.wait(Some(limits::DRAIN)).await;
+        self.services.scribe.finish().await;
         self.services.hooks.save(true).await;
         self.exporter.finish().await;
         let journal = self.journal.clone();

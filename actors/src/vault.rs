@@ -43,6 +43,7 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard};
 use tokio::time::{sleep, timeout};
 
 use crate::gateway::Services;
+use crate::limits;
 use desk::Desk;
 use place::Refused;
 
@@ -84,6 +85,13 @@ impl Scribe {
                 () = scribe.work(&services) => {}
             }
         });
+    }
+
+    /// Waits until nobody writes notes any more, once the daemon is told to stop. What is not written then is owed.
+    pub(crate) async fn finish(&self) {
+        if timeout(limits::DRAIN, self.desk.lock()).await.is_err() {
+            tracing::warn!("notes were still being written when the daemon stopped");
+        }
     }
 
     /// Never ends but with the table.

@@ -66,6 +66,14 @@ fn what_is_measured_says_how() {
         assert!(daemon["questions"][kind]["call"]["n"].as_u64().unwrap() > 0, "{kind}: {measured}");
     }
     assert!(daemon["documents"].as_u64().unwrap() > 0, "{measured}");
+
+    let measured = world.ok(&with_small(&["bench", "vault", "--json"])).json();
+    let vault = &measured["vault"];
+    assert!(
+        vault["sessions"].as_u64().unwrap() >= 8 && vault["notes"].as_u64() > vault["sessions"].as_u64(),
+        "{measured}"
+    );
+    assert_eq!((&vault["end"]["n"], &vault["compaction"]["n"]), (&20.into(), &20.into()), "{measured}");
     assert!(daemon["rebuild"]["documents_per_second"].as_f64().unwrap() > 0.0, "{measured}");
     nothing_is_left(&world);
 }

@@ -13,7 +13,7 @@ use baton_events::vault::told::{self, About, Told};
 use baton_events::vault::{Day, knowledge, merge, name, session, start};
 
 use super::compaction::{self, Compacted};
-use super::desk::{Note, Open, Written};
+use super::desk::{Note, Open, TRIES, Written};
 use super::index;
 use super::pending::Pending;
 use super::place::{Error, Refused};
@@ -170,6 +170,27 @@ impl Bringing<'_> {
         told.name_entities(|entity| names.entity(&project, entity), |key| names.is_entity(&project, key));
     }
 
+    /// Chooses another name while a note of somebody else lies there: another home may have written it since the names were
+    /// looked at.
+    fn make_way(&self, open: &mut Open, told: &mut Told) -> Result<(), Refused> {
+        for _ in 0..TRIES {
+            let place = Lies::Session(told.about.project.clone(), told.about.note.clone());
+            let text = match open.text(&open.layout.path(&place)) {
+                Ok(None) => return Ok(()),
+                Ok(Some(text)) => text,
+                Err(Error::Vault(refused)) => return Err(refused),
+                Err(Error::Left(_) | Error::Changed) => String::new(),
+            };
+            let identity = session::identity(&text);
+            if identity.is_some_and(|identity| identity.session_ids.iter().any(|id| id == self.id.as_str())) {
+                return Ok(());
+            }
+            open.look_again()?;
+            self.name(open, told, &Note::None);
+        }
+        Ok(())
+    }
+
     /// Everything that is wanted of it, what others link to first.
     fn wanted(&self, open: &Open, told: &Told, path: Option<&str>) -> (Vec<Wanted>, Wanted, Vec<Wanted>) {
         let directory = self.row.state.place.as_ref().map(|place| place.project.as_str());
@@ -192,6 +213,9 @@ impl Bringing<'_> {
             return Ok(Brought::default());
         }
         self.name(open, told, &note);
+        if note == Note::None {
+            self.make_way(open, told)?;
+        }
         let path = match &note {
             Note::There(path) => Some(path.as_str()),
             Note::None | Note::Removed(_) => None,

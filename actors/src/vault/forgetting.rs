@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use baton_events::projection::table::SessionTable;
 use baton_events::record::SessionId;
 use baton_events::vault::forget::{self, Left};
+use baton_events::vault::layout::Place as Lies;
 use baton_events::vault::{Day, name, session};
 
 use super::desk::{Desk, Open};
@@ -42,7 +43,12 @@ pub(super) fn everywhere(desk: &mut Desk, current: &settings::Vault, sessions: &
     }
     let home = desk.home().to_owned();
     let is_current = |settings: &settings::Vault| settings.path == current.path && settings.root == current.root;
-    for register in Register::all(&home) {
+    let mut registers = Register::all(&home);
+    let has_current = registers.iter().any(|known| known.path == current.path && known.root == current.root);
+    if current.enabled && !has_current {
+        registers.extend(Register::open(&home, current));
+    }
+    for register in registers {
         let settings = settings::Vault { path: register.path.clone(), root: register.root.clone(), ..current.clone() };
         let known =
             desk.known().is_some_and(|open| open.settings.path == settings.path && open.settings.root == settings.root);
@@ -61,7 +67,15 @@ pub(super) fn everywhere(desk: &mut Desk, current: &settings::Vault, sessions: &
 
 /// Takes sessions out of one vault.
 fn out_of(open: &mut Open, sessions: &[SessionId]) -> Result<(), Refused> {
-    let known: Vec<SessionId> = sessions.iter().filter(|id| open.register.get(id).is_some()).cloned().collect();
+    let (mut known, others): (Vec<SessionId>, Vec<SessionId>) =
+        sessions.iter().cloned().partition(|id| open.register.get(id).is_some());
+    // Without a register the heads of notes tell, where they can be read.
+    if !others.is_empty()
+        && open.look(false).is_ok()
+        && let Ok(index) = open.index()
+    {
+        known.extend(others.into_iter().filter(|id| index.note(id).is_some()));
+    }
     if known.is_empty() {
         return Ok(());
     }
@@ -106,16 +120,20 @@ fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<BTreeSet<String>
         let note = open.register.get(id).and_then(|entry| entry.note.as_deref());
         targets.extend(note.and_then(stem).map(str::to_owned));
     }
-    let is_of_them = |text: &str| {
-        let identity = session::identity(text);
-        identity.is_some_and(|identity| {
-            identity.session_ids.iter().any(|id| sessions.iter().any(|known| known.as_str() == id))
-        })
+    let names = targets.clone();
+    let layout = open.layout.clone();
+    let is_of_them = |path: &str, text: &str| match session::identity(text) {
+        Some(identity) => identity.session_ids.iter().any(|id| sessions.iter().any(|known| known.as_str() == id)),
+        // A person has taken its head away: its name tells.
+        None => match layout.place(path) {
+            Some(Lies::Session(_, name) | Lies::Archived(_, name)) => names.contains(&name),
+            _ => false,
+        },
     };
     let (notes, _) = open.place.all()?;
     for path in notes {
         let Some(text) = text_of(open, &path)? else { continue };
-        if is_of_them(&text) {
+        if is_of_them(&path, &text) {
             targets.extend(stem(&path).map(str::to_owned));
             if change(open, &path, &|text| forget::own(text))? == Changed::Written {
                 rename(open, &path)?;

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use baton_events::session::FileIdentity;
+use baton_events::vault::forget;
 
 use crate::durable;
 use crate::files::{FileStat, identity};
@@ -196,7 +197,12 @@ impl Place {
         let folder = found.at.parent().unwrap_or(&self.vault);
         self.make_folder(folder).map_err(|error| self.judge(folder, &error))?;
         let temporary = folder.join(temporary());
-        let written = self.fill(&temporary, &found.at, text).map_err(|error| self.judge(&found.at, &error));
+        let filled = self.fill(&temporary, &found.at, text).and_then(|()| {
+            // What a person wrote must not go with a power cut between the two files; what is Baton's is written again.
+            let is_theirs = found.text.as_deref().is_some_and(|text| !forget::is_own(text));
+            if is_theirs { durable::sync_file(&temporary) } else { Ok(()) }
+        });
+        let written = filled.map_err(|error| self.judge(&found.at, &error));
         let written = written.and_then(|()| match seen(&found.at) == found.seen {
             true => fs::rename(&temporary, &found.at).map_err(|error| self.judge(&found.at, &error)),
             false => Err(Error::Changed),

@@ -340,6 +340,9 @@ fn bring(desk: &mut Desk, services: &Services, group: &[SessionId], by_somebody:
     };
     open.held_back = (group.len() > 1).then(Vec::new);
     for id in group {
+        if *services.stop.borrow() {
+            break;
+        }
         let Some(row) = table.get(id).cloned() else { continue };
         let Some(stamp) = owed::stamp(&table, &row) else { continue };
         if round.refused.is_some() && pending.has(id, &stamp) {

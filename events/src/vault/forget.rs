@@ -20,13 +20,15 @@ pub enum Left {
 
 /// Headings of notes besides those of sessions and entities.
 const OTHER_HEADINGS: [&str; 6] = ["Patterns", "Preferences", "Projects", "Sessions", "Entities", "Topics"];
+/// What is nothing at the ends of a text.
+const BLANK: [char; 5] = ['\u{feff}', ' ', '\t', '\r', '\n'];
 /// The heading on the page that leads to all projects.
 const ABOUT_HEADING: &str = "About The User";
 
 /// The session's own note, and its copies in the archive: every block, every key and every heading that is Baton's goes.
 pub fn own(text: &str) -> Left {
     let rest = without_own(text);
-    match rest.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty() {
+    match rest.trim_matches(BLANK).is_empty() {
         true => Left::Nothing,
         false if rest == text => Left::Unchanged,
         false => Left::Text(rest),
@@ -72,6 +74,11 @@ pub fn lines(text: &str, target: &str) -> Left {
     }
 }
 
+/// Whether nobody but Baton has written in a note.
+pub fn is_own(text: &str) -> bool {
+    without_own(text).trim_matches(BLANK).is_empty()
+}
+
 /// Whether a note has nothing left that anybody wrote, and no line of any session: that it is shared is none.
 pub fn is_empty(text: &str) -> bool {
     let document = Document::of(text);
@@ -82,7 +89,7 @@ pub fn is_empty(text: &str) -> bool {
     if Blocks::of(&lines).found.iter().any(says) {
         return false;
     }
-    without_own(text).trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty()
+    without_own(text).trim_matches(BLANK).is_empty()
 }
 
 /// The lines of a block without those of a target; `None` if it has none.

@@ -43,6 +43,18 @@ fn what_is_forgotten_is_in_no_note_and_what_others_support_stays() {
 }
 
 #[test]
+fn without_a_register_notes_are_known_by_their_heads() {
+    let world = with_notes(&json!({}));
+    worked(&world, "-work-one", 1, "quokka");
+    world.close(&id(1));
+    ready(&world, 1);
+    world.stop();
+    fs::remove_dir_all(world.home().join("vault-register")).unwrap();
+    world.ok(&["forget", &id(1), "--yes"]);
+    assert_eq!(with_word(&own(&world), "quokka"), [""; 0]);
+}
+
+#[test]
 fn what_a_person_wrote_into_a_forgotten_note_stays() {
     let world = with_notes(&json!({}));
     worked(&world, "-work-one", 1, "quokka");

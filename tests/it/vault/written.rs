@@ -5,7 +5,8 @@ use std::fs;
 use serde_json::json;
 
 use super::{configure, goes_on, notes, only_session, own, ready, until, with_notes, worked};
-use crate::world::{World, files_below, id, text};
+use crate::transcript::now;
+use crate::world::{World, files_below, id, text, wait};
 
 #[test]
 fn an_ended_session_becomes_a_note_that_leads_to_what_it_was_about() {
@@ -45,7 +46,9 @@ fn an_ended_session_becomes_a_note_that_leads_to_what_it_was_about() {
     assert_eq!((&verified["clean"], &verified["notes"]), (&json!(true), &json!(all.len())), "{verified}");
     let status = world.json(&["status"])["vault"].clone();
     assert_eq!((&status["notes"], &status["state"]), (&json!(1), &json!("ready")), "{status}");
-    // A session that goes on is in the same note, with one more end.
+    // A session that goes on is in the same note, with one more end: ends are told by the second.
+    let second = now().0 / 1000;
+    assert!(wait(|| now().0 / 1000 > second));
     goes_on(&world, &mut transcript, "And the numbat index, too");
     until(&world, "the second end", |_| only_session(&own(&world)).1.matches("Session End").count() == 2);
     let (again, note) = only_session(&own(&world));
@@ -104,6 +107,35 @@ fn a_vault_of_one_s_own_is_named_and_everything_lies_below_its_folder() {
     goes_on(&world, &mut transcript, "And the bilby, too");
     until(&world, "the moved note", |_| fs::read_to_string(&moved).unwrap().contains("bilby"));
     assert!(!path.exists());
+}
+
+#[test]
+fn a_home_that_is_renamed_goes_on_with_its_notes_and_one_that_is_imported_finds_them() {
+    let mut world = with_notes(&json!({}));
+    worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    world.stop();
+    let renamed = world.path("renamed");
+    fs::rename(world.home(), &renamed).unwrap();
+    world.set("BATON_HOME", &renamed);
+    let synced = world.json(&["vault", "sync"]);
+    assert_eq!((&synced["status"], &synced["files"]), (&json!("success"), &json!(0)), "{synced}");
+    let root = renamed.join("vault/claude");
+    let before = (notes(&root), only_session(&root).1);
+
+    // Another home, built of an export, is told of the same vault.
+    let export = world.path("export.jsonl");
+    world.ok(&["log", "export", "--unredacted", "-o", export.to_str().unwrap()]);
+    world.ok(&["stop"]);
+    let imported = world.path("imported");
+    world.set("BATON_HOME", &imported);
+    world.ok(&["log", "import", export.to_str().unwrap()]);
+    let vault = json!({"vault": {"enabled": true, "path": renamed.join("vault")}});
+    fs::write(imported.join("config.json"), vault.to_string()).unwrap();
+    ready(&world, 1);
+    assert_eq!((notes(&root), only_session(&root).1), before, "the same note, not another one");
+    world.ok(&["stop"]);
 }
 
 #[test]

@@ -8,6 +8,8 @@ use crate::vault::{compaction, knowledge, merge, start};
 fn a_note_of_baton_alone_goes() {
     let text = merge(None, &wanted(&told()).note).text;
     assert_eq!(forget::own(&text), Left::Nothing);
+    assert!(forget::is_own(&text) && !forget::is_own(&text.replace("- deploy it", "- deploy it now")));
+    assert!(!forget::is_own(&(text.clone() + "mine\n")));
     assert_eq!(forget::own(&text.replace('\n', "\r\n")), Left::Nothing);
     assert_eq!(forget::own(&compaction::archived(&text, day("2026-03-20"))), Left::Nothing);
     assert_eq!(forget::own("mine\n"), Left::Unchanged);
