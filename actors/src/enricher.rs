@@ -247,7 +247,9 @@ impl Enricher {
             // The environment stays as it is; a file may be written.
             return wake.min(now.plus_ms(15_000));
         }
-        let down = self.client().and_then(|client| client.health()).filter(|down| !down.again_in.is_zero());
+        // What is known of another endpoint says nothing of this one.
+        let client = self.client().filter(|client| client.endpoint() == &llm.endpoint);
+        let down = client.and_then(|client| client.health()).filter(|down| !down.again_in.is_zero());
         if let Some(down) = down {
             let again = i64::try_from(down.again_in.as_millis()).unwrap_or(i64::MAX);
             return wake.min(now.plus_ms(again.saturating_add(1)));

@@ -2,6 +2,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -31,6 +32,8 @@ pub struct Client {
     /// Nothing of this process's environment.
     config: OpenAIConfig,
     breaker: Arc<Mutex<Breaker>>,
+    /// Whether it takes what an answer is to be like; believed until it says no.
+    takes_format: Arc<AtomicBool>,
 }
 
 /// Whether a request waits for its turn while the endpoint is left alone.
@@ -64,6 +67,7 @@ impl Client {
             dimensions,
             config,
             breaker: Arc::new(Mutex::new(Breaker::new(seed))),
+            takes_format: Arc::new(AtomicBool::new(true)),
         })
     }
 
@@ -87,8 +91,22 @@ impl Client {
         self.ask(asking, within, texts, Turn::Waits).await
     }
 
-    /// What a model answers, by one request that takes no longer than `within`.
+    /// What a model answers, by one request that takes no longer than `within`; by two where the endpoint turns out not to take
+    /// a form of the answer, which it is spared from then on.
     pub async fn chat(&self, talk: &Talk, within: Duration, turn: Turn) -> Result<Reply, Failure> {
+        if self.takes_format.load(Ordering::Relaxed) {
+            match self.talk(talk, within, turn).await {
+                Err(failure) if talk.format.is_some() && failure.is_of_format() => {
+                    tracing::warn!(base_url = %self.endpoint.base_url, "endpoint takes no form of an answer, asked without");
+                    self.takes_format.store(false, Ordering::Relaxed);
+                }
+                replied => return replied,
+            }
+        }
+        self.talk(&Talk { format: None, ..talk.clone() }, within, turn).await
+    }
+
+    async fn talk(&self, talk: &Talk, within: Duration, turn: Turn) -> Result<Reply, Failure> {
         let asking = async {
             let openai = self.openai(talk.bytes_max());
             let asked = talk.body(&self.endpoint);

@@ -131,6 +131,12 @@ impl Failure {
         self
     }
 
+    /// Whether the endpoint does not take what an answer is to be like.
+    pub(super) fn is_of_format(&self) -> bool {
+        let said = self.said.as_deref().unwrap_or_default().to_lowercase();
+        self.kind == Kind::Refused && ["response_format", "json_schema"].iter().any(|name| said.contains(name))
+    }
+
     /// Whether the endpoint may have worked on it, and asks money for that.
     pub fn may_have_cost(&self) -> bool {
         self.may_have_cost

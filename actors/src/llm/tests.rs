@@ -301,3 +301,19 @@ async fn who_wants_to_know_now_is_not_held_up_by_former_failures() {
     client.chat(&talk("a"), LONG, Turn::AtOnce).await.unwrap();
     assert_eq!(client.health(), None, "what is known now is newer");
 }
+
+#[tokio::test]
+async fn an_endpoint_that_takes_no_form_of_an_answer_is_asked_without() {
+    let server = Imitation::start().unwrap();
+    let client = client(&server.base_url(), None);
+    let talk = Talk { format: Some(serde_json::json!({"type": "json_schema"})), ..talk("a") };
+    server.script(CHAT, [Fault::status(400, "'response_format.type' must be 'json_object' or 'text'")]);
+    for requests in [2, 3] {
+        client.chat(&talk, LONG, Turn::Waits).await.unwrap();
+        assert_eq!(server.requests().len(), requests);
+    }
+    let has_form: Vec<bool> =
+        server.requests().iter().map(|request| request.body.contains("response_format")).collect();
+    assert_eq!(has_form, [true, false, false]);
+    assert_eq!(client.health(), None);
+}
