@@ -375,7 +375,10 @@ pub(crate) fn enrich_job(state: &State, policy: &Policy) -> Option<EnrichJob> {
     if !rests || state.deleted == Some(episode.uuid) {
         return None;
     }
-    let quiet = owed.at.max(state.last_activity()).plus_ms(policy.check_interval_ms);
+    // An agent that closed its own session may still wait for a tool; what others ended waits for none.
+    let waits = state.end.is_some_and(|end| end.by_self) && !state.read.open_calls.is_empty();
+    let since = state.last_activity().plus_ms(if waits { policy.tool_call_bound_ms } else { 0 });
+    let quiet = owed.at.max(since).plus_ms(policy.check_interval_ms);
     let is_of_it = enrichment.content == Some(episode.hash);
     let due = match owed.asked {
         true => owed.at,

@@ -120,6 +120,28 @@ fn it_is_quiet_for_the_check_interval_first() {
 }
 
 #[test]
+fn an_agent_that_closed_itself_and_still_waits_for_a_tool_is_not_quiet() {
+    after(
+        MODEL,
+        "20s close explicit by_self -> requested ended started owed | indexing end=explicit owes=index..300
+         21s complete            -> indexed | indexed end=explicit episode=1 enrich=80s
+         25s observe call        -> appended(late) | indexed end=explicit episode=1 wake=85s
+         85s wake                -> started | indexing end=explicit episode=1 owes=index..400
+         86s complete hash=2     -> indexed | indexed end=explicit episode=2 enrich=21685s
+         300s observe            -> appended(late) | indexed end=explicit episode=2 wake=360s
+         360s wake               -> started | indexing end=explicit episode=2 owes=index..500
+         361s complete hash=3    -> indexed | indexed end=explicit episode=3 enrich=360s",
+    );
+    // Whoever else ended it has ended its tools too.
+    after(
+        MODEL,
+        "15s observe call        -> appended | active wake=21675s
+         20s close hook_clear    -> requested ended started owed | indexing end=hook_clear owes=index..400
+         21s complete            -> indexed | indexed end=hook_clear episode=1 enrich=80s",
+    );
+}
+
+#[test]
 fn a_paused_session_is_enriched_once_when_it_is_over() {
     after(
         OWED,
