@@ -79,6 +79,20 @@ fn what_is_measured_says_how() {
 }
 
 #[test]
+fn enriching_is_measured_without_a_model_of_anybodys() {
+    let world = World::new();
+    let measured = world.ok(&["bench", "enrich", "--sessions", "20", "--delay-ms", "5", "--json"]).json();
+    assert!(measured["drained"].as_u64().is_some_and(|count| (1..=20).contains(&count)), "{measured}");
+    assert!(
+        measured["close_to_enriched"]["p50_ms"].as_f64().unwrap() > 1_000.0,
+        "the quiet second is in it: {measured}"
+    );
+    assert!(measured["most_at_once"].as_u64().is_some_and(|most| (1..=8).contains(&most)), "{measured}");
+    assert!(measured["examples"].is_null(), "no checkout");
+    nothing_is_left(&world);
+}
+
+#[test]
 fn an_interrupted_measurement_leaves_nothing() {
     let world = World::new();
     let mut bench = world.spawn(&with_small(&["bench", "idle", "--seconds", "600"]));
