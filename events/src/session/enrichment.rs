@@ -431,9 +431,11 @@ pub(super) fn answered(state: &mut State, answer: &ModelAnswer) {
             enrichment.failures = 0;
             enrichment.failed = None;
             enrichment.retry_at = None;
-            if let (Ask::Part, Some(stored)) = (call.ask, answer.answer)
-                && enrichment.answers.len() < MAX_ANSWERS
-            {
+            if let (Ask::Part, Some(stored)) = (call.ask, answer.answer) {
+                // The oldest are of a division that holds no more.
+                if enrichment.answers.len() >= MAX_ANSWERS {
+                    enrichment.answers.remove(0);
+                }
                 enrichment.answers.push((call.request, stored));
             }
         }
@@ -445,8 +447,9 @@ pub(super) fn answered(state: &mut State, answer: &ModelAnswer) {
             enrichment.failures = enrichment.failures.saturating_add(1);
             enrichment.failed = Some(outcome);
             enrichment.retry_at = answer.retry_at;
-            // Who asked has his answer; the next attempt waits like every other.
-            if let Some(owed) = enrichment.owed.as_mut().filter(|_| outcome != CallOutcome::Lost) {
+            // Who asked has his answer; the next attempt waits like every other. A call that was cut off once is made at once.
+            let waits = outcome != CallOutcome::Lost || answer.retry_at.is_some();
+            if let Some(owed) = enrichment.owed.as_mut().filter(|_| waits) {
                 owed.asked = false;
             }
         }
