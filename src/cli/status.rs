@@ -191,7 +191,8 @@ mod tests {
             daily_budget_usd: Some(5.0),
             ..was
         };
-        let told = "waiting, m, 3 sessions enriched, 7 owed, 2 over budget, 1 of unknown cost, $5.00 of $5.00 spent today";
+        let told =
+            "waiting, m, 3 sessions enriched, 7 owed, 2 over budget, 1 of unknown cost, $5.00 of $5.00 spent today";
         assert_eq!(enrichment(&is).as_deref(), Some(told));
     }
 }
