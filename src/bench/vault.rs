@@ -47,7 +47,7 @@ pub struct Vault {
     pub memory: Option<Memory>,
     /// The same once more, with nothing to do.
     pub again_seconds: f64,
-    /// From the answer to `close` of a session with ten entities until its notes are there.
+    /// From calling `close` for a session with ten entities, not yet read, until it is answered and its notes are there.
     pub end: Spread,
     /// The daemon's own time for the notes of one.
     pub end_written: Spread,
@@ -89,9 +89,11 @@ pub(super) fn measure(house: &mut House, claude: &Path, corpus: &Corpus) -> Resu
     let (mut end, mut end_written, mut compaction) = (Sample::default(), Sample::default(), Sample::default());
     for number in 0..ENDS {
         let session = session(claude, number)?;
-        close(house, &session)?;
         let notes = written.notes + number as u64 + 1;
-        end.take(|| there(house, notes))?;
+        end.take(|| {
+            close(house, &session)?;
+            there(house, notes)
+        })?;
         if let Some(ms) = ready(house)?.last_end_ms {
             end_written.add(Duration::from_millis(ms));
         }

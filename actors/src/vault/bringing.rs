@@ -264,6 +264,10 @@ impl Bringing<'_> {
                 let reason = compaction::reason(&measure);
                 Some(compaction::carry_out(open, told, path, &measure, reason, self.today)?)
             }
+            Some(Status::Archived) => {
+                compaction::missing(open, told, path, self.today)?;
+                None
+            }
             _ => None,
         };
         self.note_status(open, path, entry);

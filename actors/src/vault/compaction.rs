@@ -138,9 +138,31 @@ fn steps(open: &mut Open, told: &Told, path: &str, compacted: &mut Compacted, to
     let copy = archived(&text, today);
     compacted.archive = keep(open, &plan.archive, &copy)?;
     put(open, &plan.backlinks)?;
-    // What it says must survive before the original says that it does.
-    open.place.settle().map_err(Stopped::Refused)?;
+    // What it says must survive before the original says that it does. Of many this is made sure when they are looked at once
+    // more, see `missing`.
+    if open.held_back.is_none() {
+        open.place.settle().map_err(Stopped::Refused)?;
+    }
     mark(open, path, &|text| marked(text, today)).map_err(Stopped::Refused)
+}
+
+/// Makes the copy of a note that says that it is archived, where a power cut has taken it. A note that a person has named
+/// otherwise is left as it is.
+pub(super) fn missing(open: &mut Open, told: &Told, path: &str, today: Day) -> Result<(), Refused> {
+    let archive = plan(told, &open.layout, today).archive;
+    let mut kept = || -> Result<(), Stopped> {
+        if open.text(&archive)?.is_none()
+            && let Some(text) = open.text(path)?
+        {
+            keep(open, &archive, &archived(&text, today))?;
+        }
+        Ok(())
+    };
+    match kept() {
+        Err(Stopped::Refused(refused)) => Err(refused),
+        // It is tried again with the next end.
+        Ok(()) | Err(Stopped::Failed(_) | Stopped::Unverified) => Ok(()),
+    }
 }
 
 /// Writes what is wanted; one file that cannot be written stops it.

@@ -5,6 +5,7 @@
 //! that is there only by capital letters means that one, so that the vault can be carried to any system.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
@@ -249,14 +250,13 @@ impl Place {
         if written.is_empty() || (written.len() > FEW && durable::sync_all(&self.vault)) {
             return Ok(());
         }
-        let settled = written.iter().try_for_each(|file| {
-            match durable::sync_file(file) {
-                // It was removed.
-                Err(error) if is_missing(&error) => {}
-                synced => synced?,
-            }
-            durable::sync_parent(file)
+        let files = written.iter().try_for_each(|file| match durable::sync_file(file) {
+            // It was removed.
+            Err(error) if is_missing(&error) => Ok(()),
+            synced => synced,
         });
+        let folders: BTreeSet<&Path> = written.iter().filter_map(|file| file.parent()).collect();
+        let settled = files.and_then(|()| folders.into_iter().try_for_each(durable::sync_folder));
         settled.map_err(|error| refused(&self.vault, &error))
     }
 

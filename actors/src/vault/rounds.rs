@@ -345,6 +345,10 @@ fn bring(desk: &mut Desk, services: &Services, group: &[SessionId], by_somebody:
         }
         let Some(row) = table.get(id).cloned() else { continue };
         let Some(stamp) = owed::stamp(&table, &row) else { continue };
+        // Another round may have come first.
+        if open.register.get(id).is_some_and(|entry| entry.stamp == stamp) {
+            continue;
+        }
         if round.refused.is_some() && pending.has(id, &stamp) {
             continue;
         }
