@@ -102,15 +102,20 @@ impl Scribe {
         loop {
             table.mark_seen();
             let vault = settings.newest().vault.clone();
-            let refused = match vault.enabled {
+            let mut refused = match vault.enabled {
                 true => self.round(services, &Asked::default()).await.refused,
                 false => None,
             };
             let now = services.clock.now();
             let due = if vault.enabled { self.sweep_due(services).await } else { None };
             if due.is_some_and(|due| due <= now) && refused.is_none() {
-                self.sweep(services).await;
-                continue;
+                match self.sweep(services).await {
+                    Ok(()) => continue,
+                    Err(problem) => {
+                        self.shown().refused(Some(problem.clone()));
+                        refused = Some(problem);
+                    }
+                }
             }
             let again = async {
                 match refused {
@@ -152,8 +157,9 @@ impl Scribe {
     }
 
     /// Takes sessions out of every note, in every vault that the home ever wrote to. When this returns no note, archive or
-    /// pending note has them any more, unless the error says otherwise; what could not be reached is owed.
-    pub(crate) async fn forget(&self, services: &Arc<Services>, sessions: &[SessionId]) -> Result<(), String> {
+    /// pending note has them any more, unless the error says otherwise; what could not be reached is owed. Notes that are named keep
+    /// what people wrote in them.
+    pub(crate) async fn forget(&self, services: &Arc<Services>, sessions: &[SessionId]) -> Result<Vec<String>, String> {
         let mut desk = self.desk().await.map_err(|refused| refused.to_string())?;
         let (vault, sessions) = (services.settings.now().vault.clone(), sessions.to_vec());
         let forgetting = tokio::task::spawn_blocking(move || forgetting::everywhere(&mut desk, &vault, &sessions));
@@ -167,7 +173,7 @@ impl Scribe {
         let (vault, table) = (services.settings.now().vault.clone(), services.table.now());
         let removing = tokio::task::spawn_blocking(move || {
             let owed = forgetting::owed(&desk, &table);
-            if owed.is_empty() { Ok(()) } else { forgetting::everywhere(&mut desk, &vault, &owed) }
+            if owed.is_empty() { Ok(Vec::new()) } else { forgetting::everywhere(&mut desk, &vault, &owed) }
         });
         if let Ok(Err(problem)) = removing.await {
             tracing::warn!(%problem, "notes of forgotten sessions are not removed yet");

@@ -5,6 +5,7 @@ use baton_events::digest::Abridged;
 use baton_events::graph::{self, Surroundings};
 use baton_events::projection::table::Row;
 use baton_events::record::SessionId;
+use baton_events::session::CloseReason;
 use baton_events::vault::layout::Place as Lies;
 use baton_events::vault::note::{Body, Wanted};
 use baton_events::vault::session::Status;
@@ -149,7 +150,11 @@ impl Bringing<'_> {
             project: folder,
             note: String::new(),
             started: state.first_at.unwrap_or(state.discovered_at),
-            ended: state.end.map(|end| end.at),
+            // A timeout is noticed long after.
+            ended: state.end.map(|end| match end.reason {
+                CloseReason::InactivityTimeout => state.last_activity(),
+                _ => end.at,
+            }),
         };
         Ok(Told::of(about, project, &episode, &graph))
     }
@@ -205,13 +210,6 @@ impl Bringing<'_> {
     fn write(&self, open: &mut Open, told: &mut Told) -> Result<Brought, Refused> {
         open.index()?;
         let note = open.note_of(self.id)?;
-        if let (Note::Removed(path), false) = (&note, self.is_asked) {
-            let before = open.register.get(self.id).cloned().unwrap_or_default();
-            let (note, stamp) = (Some(path.clone()), self.stamp.clone());
-            open.register.put(self.id, Entry { note, stamp, removed: true, ..before });
-            open.settle()?;
-            return Ok(Brought::default());
-        }
         self.name(open, told, &note);
         if note == Note::None {
             self.make_way(open, told)?;

@@ -111,7 +111,14 @@ impl Open {
     pub(super) fn index(&mut self) -> Result<&mut Index, Refused> {
         let index = match self.index.take() {
             Some(index) => index,
-            None => self.gone_through()?,
+            None => {
+                // What is being written is another home's, unless nobody writes.
+                let _turn = self.place.turn()?;
+                for file in self.place.all()?.1 {
+                    let _ = std::fs::remove_file(file);
+                }
+                self.gone_through()?
+            }
         };
         Ok(self.index.insert(index))
     }
@@ -124,7 +131,7 @@ impl Open {
 
     fn gone_through(&self) -> Result<Index, Refused> {
         let mut index = Index::default();
-        let (notes, left) = self.place.all()?;
+        let (notes, _) = self.place.all()?;
         for path in notes {
             match self.place.read(&path) {
                 Ok(Found { text: Some(text), .. }) => index.take(&path, &text, &self.layout),
@@ -132,9 +139,6 @@ impl Open {
                 Ok(_) | Err(Error::Left(_) | Error::Changed) => index.take(&path, "", &self.layout),
                 Err(Error::Vault(refused)) => return Err(refused),
             }
-        }
-        for file in left {
-            let _ = std::fs::remove_file(file);
         }
         Ok(index)
     }

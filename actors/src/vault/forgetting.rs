@@ -34,8 +34,13 @@ pub(super) fn owed(desk: &Desk, table: &SessionTable) -> Vec<SessionId> {
 
 /// Takes sessions out of every vault that a home ever wrote to. The error says what is still there; to ask again goes on with
 /// it. Blocks for the disk.
-pub(super) fn everywhere(desk: &mut Desk, current: &settings::Vault, sessions: &[SessionId]) -> Result<(), String> {
-    let mut problems = Vec::new();
+pub(super) fn everywhere(
+    desk: &mut Desk,
+    current: &settings::Vault,
+    sessions: &[SessionId],
+) -> Result<Vec<String>, String> {
+    let (mut problems, mut left) = (Vec::new(), Vec::new());
+    let waited: BTreeSet<SessionId> = desk.pending.sessions().cloned().collect();
     for id in sessions {
         if let Err(error) = desk.pending.remove(id) {
             problems.push(format!("what waited in vault-pending of session {id} is still there: {error}"));
@@ -53,31 +58,42 @@ pub(super) fn everywhere(desk: &mut Desk, current: &settings::Vault, sessions: &
         let known =
             desk.known().is_some_and(|open| open.settings.path == settings.path && open.settings.root == settings.root);
         let removed = if is_current(&settings) || known {
-            desk.at(&settings).and_then(|(open, _)| out_of(open, sessions))
+            desk.at(&settings).and_then(|(open, _)| out_of(open, sessions, &waited))
         } else {
-            Open::new(settings, &home, register).and_then(|mut open| out_of(&mut open, sessions))
+            Open::new(settings, &home, register).and_then(|mut open| out_of(&mut open, sessions, &waited))
         };
-        if let Err(refused) = removed {
-            problems
-                .push(format!("{refused}, so notes there still tell of it; {}, and it is done by itself", refused.fix));
+        match removed {
+            Ok(theirs) => left.extend(theirs),
+            Err(refused) => {
+                let fix = refused.fix.clone();
+                problems.push(format!("{refused}, so notes there still tell of it; {fix}, and it is done by itself"));
+            }
         }
     }
-    if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
+    if problems.is_empty() { Ok(left) } else { Err(problems.join("; ")) }
 }
 
-/// Takes sessions out of one vault.
-fn out_of(open: &mut Open, sessions: &[SessionId]) -> Result<(), Refused> {
+/// Takes sessions out of one vault; those that `waited` to be delivered may never have been in it. Which notes keep something
+/// that people wrote.
+fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>) -> Result<Vec<String>, Refused> {
     let (mut known, others): (Vec<SessionId>, Vec<SessionId>) =
         sessions.iter().cloned().partition(|id| open.register.get(id).is_some());
     // Without a register the heads of notes tell, where they can be read.
-    if !others.is_empty()
-        && open.look(false).is_ok()
-        && let Ok(index) = open.index()
-    {
-        known.extend(others.into_iter().filter(|id| index.note(id).is_some()));
+    if !others.is_empty() {
+        match open.look(false) {
+            Ok(()) => {
+                let index = open.index()?;
+                known.extend(others.into_iter().filter(|id| index.note(id).is_some()));
+            }
+            // Nobody can tell.
+            Err(_) if !open.register.has_notes() => {
+                known.extend(others.into_iter().filter(|id| !waited.contains(id)));
+            }
+            Err(_) => {}
+        }
     }
     if known.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     // Until it is done it is owed, whoever is killed.
     for id in &known {
@@ -86,7 +102,8 @@ fn out_of(open: &mut Open, sessions: &[SessionId]) -> Result<(), Refused> {
     }
     open.look(false)?;
     let _turn = open.place.turn()?;
-    let mut targets = own_notes(open, &known)?;
+    let (mut targets, mut theirs) = own_notes(open, &known)?;
+    let names = targets.clone();
     let mut done = BTreeSet::new();
     for _ in 0..ROUNDS {
         targets.retain(|target| !done.contains(target));
@@ -109,13 +126,21 @@ fn out_of(open: &mut Open, sessions: &[SessionId]) -> Result<(), Refused> {
         what: format!("the register of the vault still names them: {error}"),
         fix: "free space on the disk of BATON_HOME".to_owned(),
     })?;
-    tracing::info!(sessions = known.len(), reason = "forgotten", "notes removed");
-    Ok(())
+    // What a person has taken over, or put together otherwise, may still name them.
+    for path in open.place.all()?.0 {
+        let text = text_of(open, &path)?.unwrap_or_default();
+        if names.iter().any(|name| text.contains(name.as_str())) && !theirs.contains(&path) {
+            theirs.push(path);
+        }
+    }
+    tracing::info!(sessions = known.len(), edited = theirs.len(), reason = "forgotten", "notes removed");
+    Ok(theirs.into_iter().map(|path| open.place.vault().join(path).display().to_string()).collect())
 }
 
-/// Takes what is Baton's out of the notes that sessions have of their own. What led to these notes.
-fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<BTreeSet<String>, Refused> {
-    let mut targets = BTreeSet::new();
+/// Takes what is Baton's out of the notes that sessions have of their own. What led to these notes, and those of which
+/// something stays that a person wrote.
+fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeSet<String>, Vec<String>), Refused> {
+    let (mut targets, mut theirs) = (BTreeSet::new(), Vec::new());
     for id in sessions {
         let note = open.register.get(id).and_then(|entry| entry.note.as_deref());
         targets.extend(note.and_then(stem).map(str::to_owned));
@@ -136,11 +161,11 @@ fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<BTreeSet<String>
         if is_of_them(&path, &text) {
             targets.extend(stem(&path).map(str::to_owned));
             if change(open, &path, &|text| forget::own(text))? == Changed::Written {
-                rename(open, &path)?;
+                theirs.push(rename(open, &path)?);
             }
         }
     }
-    Ok(targets)
+    Ok((targets, theirs))
 }
 
 /// Takes the lines out that lead to some notes. Which notes have nothing left and are gone, as links name them.
@@ -183,21 +208,21 @@ enum Changed {
     Gone,
 }
 
-/// Gives what a person wrote in a note another name: the one that it has was made of what the session was about.
-fn rename(open: &mut Open, path: &str) -> Result<(), Refused> {
-    let Some((folder, name)) = path.rsplit_once('/') else { return Ok(()) };
+/// Gives what a person wrote in a note another name: the one that it has was made of what the session was about. Where it is.
+fn rename(open: &mut Open, path: &str) -> Result<String, Refused> {
+    let Some((folder, name)) = path.rsplit_once('/') else { return Ok(path.to_owned()) };
     let day = name.get(..10).filter(|day| Day::parse(day).is_some()).unwrap_or("undated");
     let notes: BTreeSet<String> = open.place.all()?.0.iter().filter_map(|path| stem(path)).map(name::key).collect();
     let free = name::free(&format!("{day}-forgotten"), |key| notes.contains(key));
     let to = format!("{folder}/{free}.md");
-    let Some(text) = text_of(open, path)? else { return Ok(()) };
+    let Some(text) = text_of(open, path)? else { return Ok(to) };
     let write = || -> Result<(), Error> {
         open.place.write(&open.place.read(&to)?, &text)?;
         let old = open.place.read(path)?;
         open.place.remove(&old).map(drop)
     };
     match write() {
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(to),
         Err(Error::Vault(refused)) => Err(refused),
         Err(error) => Err(Refused { what: format!("{path}: {error}"), fix: "close whatever writes it".to_owned() }),
     }

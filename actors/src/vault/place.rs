@@ -138,7 +138,8 @@ impl Place {
             }
             Err(error) => return Err(refused(&self.vault, &error)),
         }
-        let is_empty = || fs::read_dir(self.notes()).map_or(true, |mut entries| entries.next().is_none());
+        let is_note = |entry: fs::DirEntry| !entry.file_name().to_string_lossy().starts_with('.');
+        let is_empty = || fs::read_dir(self.notes()).map_or(true, |entries| !entries.flatten().any(is_note));
         if has_notes && is_empty() {
             let what = format!("{} is empty, and notes were written there", self.notes().display());
             let fix = "mount or put back what belongs there; if it is to begin anew, run `baton vault sync`".to_owned();

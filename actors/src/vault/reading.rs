@@ -143,7 +143,11 @@ fn all(place: &Place, progress: &Progress) -> Result<answer::VaultVerify, Refuse
         file: redact(&finding.path).into_owned(),
         line: finding.line as u64,
         what: redact(&finding.what).into_owned(),
-        fix: "mend it there; Baton changes nothing that a person may have written".to_owned(),
+        fix: match finding.what.contains("leads nowhere") {
+            true => "`baton vault sync` writes notes again that were removed; else take the link out",
+            false => "mend it there; Baton changes nothing that a person may have written",
+        }
+        .to_owned(),
     });
     told.findings = shown.collect();
     told.seconds = (begun.elapsed().as_secs_f64() * 1e3).round() / 1e3;

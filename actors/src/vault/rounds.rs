@@ -8,6 +8,7 @@ use baton_events::protocol::answer;
 use baton_events::record::{SessionId, Timestamp};
 use baton_events::vault::session::{self, Status};
 use baton_events::vault::threshold;
+use baton_events::vault::verify::{Known, links};
 use tokio::time::timeout;
 
 use super::bringing::{Bringing, Failed, limits};
@@ -56,7 +57,10 @@ impl Scribe {
     pub(super) async fn round(&self, services: &Arc<Services>, asked: &Asked) -> Round {
         let mut round = Round::default();
         let owed = match self.owed(services, asked).await {
-            Ok(owed) => owed,
+            Ok((owed, refused)) => {
+                round.refused = refused;
+                owed
+            }
             Err(refused) => {
                 self.shown().refused(Some(refused.clone()));
                 return Round { refused: Some(refused), ..round };
@@ -67,7 +71,7 @@ impl Scribe {
         // A few are an end of a session: each is in its note as soon as can be.
         let size = if owed.len() > GROUP / 4 { GROUP } else { 1 };
         for group in owed.chunks(size) {
-            if *services.stop.borrow() {
+            if *services.stop.borrow() || !services.settings.now().vault.enabled {
                 return round;
             }
             let begun = Instant::now();
@@ -116,21 +120,26 @@ impl Scribe {
         }
     }
 
-    async fn owed(&self, services: &Arc<Services>, asked: &Asked) -> Result<Vec<SessionId>, Refused> {
+    /// What is owed, and why the vault takes nothing, if that is known before it is tried.
+    async fn owed(
+        &self,
+        services: &Arc<Services>,
+        asked: &Asked,
+    ) -> Result<(Vec<SessionId>, Option<Refused>), Refused> {
         let mut desk = self.desk().await?;
         let (table, settings, asked) = (services.table.now(), services.settings.now(), asked.clone());
         let looking = tokio::task::spawn_blocking(move || {
             let (open, _) = desk.at(&settings.vault)?;
-            match open.look(asked.by_somebody) {
-                Ok(()) => drop(open.index()?),
-                // What is owed is kept in the meantime.
-                Err(refused) if asked.by_somebody => return Err(refused),
-                Err(_) => {}
-            }
+            // What is owed is kept in the meantime.
+            let refused = open.look(asked.by_somebody).and_then(|()| open.index().map(drop)).err();
             if asked.by_somebody {
+                if let Some(refused) = refused {
+                    return Err(refused);
+                }
                 write_again(open)?;
             }
-            Ok(in_project(owed::owed(&table, &settings, &open.register), &table, asked.project.as_deref()))
+            let owed = owed::owed(&table, &settings, &open.register);
+            Ok((in_project(owed, &table, asked.project.as_deref()), refused))
         });
         looking.await.map_err(|_| broken())?
     }
@@ -190,24 +199,17 @@ impl Scribe {
     }
 
     /// Looks at every note: compacts what has grown old, tries again what has failed, and notices what was moved.
-    pub(super) async fn sweep(&self, services: &Arc<Services>) {
+    pub(super) async fn sweep(&self, services: &Arc<Services>) -> Result<(), Refused> {
         let begun = Instant::now();
-        let ids = match self.known(services).await {
-            Ok(ids) => ids,
-            Err(refused) => return self.shown().refused(Some(refused)),
-        };
+        let ids = self.known(services).await?;
         let mut all = Checked::default();
         for group in ids.chunks(GROUP) {
             self.stand_back(services, false).await;
             let _room = services.pace.background().await;
-            let Ok(mut desk) = self.desk().await else { return };
+            let mut desk = self.desk().await?;
             let (working, group) = (services.clone(), group.to_vec());
             let checking = tokio::task::spawn_blocking(move || check(&mut desk, &working, &group));
-            match checking.await {
-                Ok(Ok(checked)) => all.add(checked),
-                Ok(Err(refused)) => return self.shown().refused(Some(refused)),
-                Err(_) => return,
-            }
+            all.add(checking.await.map_err(|_| broken())??);
         }
         let now = services.clock.now();
         if let Ok(mut desk) = self.desk().await
@@ -226,6 +228,7 @@ impl Scribe {
             ms = begun.elapsed().as_millis() as u64,
             "notes looked at"
         );
+        Ok(())
     }
 
     async fn known(&self, services: &Arc<Services>) -> Result<Vec<SessionId>, Refused> {
@@ -310,13 +313,15 @@ fn in_project(ids: Vec<SessionId>, table: &SessionTable, project: Option<&str>) 
     ids.into_iter().filter(is_in).collect()
 }
 
-/// Has notes that somebody has removed written again.
+/// Has notes that somebody has removed written again, and those that lead to one.
 fn write_again(open: &mut Open) -> Result<(), Refused> {
     let mut gone = Vec::new();
+    let (paths, _) = open.place.all()?;
+    let known = Known::of(paths.iter().map(String::as_str), open.place.root());
     for (id, entry) in open.register.entries() {
         let Some(path) = entry.note.as_deref() else { continue };
         let is_there = match open.text(path) {
-            Ok(text) => text.is_some(),
+            Ok(text) => text.is_some_and(|text| text.lines().flat_map(links).all(|target| known.leads(target))),
             Err(Error::Vault(refused)) => return Err(refused),
             Err(Error::Left(_) | Error::Changed) => true,
         };
@@ -372,7 +377,8 @@ fn bring(desk: &mut Desk, services: &Services, group: &[SessionId], by_somebody:
             }
         }
     }
-    if let Some(pages) = open.held_back.take() {
+    // A vault that takes nothing is not touched: it may not even be there.
+    if let Some(pages) = open.held_back.take().filter(|pages| !pages.is_empty()) {
         let mut written = super::desk::Written::default();
         let put = open.place.turn().and_then(|_turn| open.put(&pages, &mut written));
         round.files += written.files;

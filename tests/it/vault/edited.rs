@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::{goes_on, notes, only_session, own, ready, until, with_notes, worked};
-use crate::world::{World, id};
+use crate::world::{World, files_below, id, wait};
 
 #[test]
 fn edits_by_a_person_survive_further_ends() {
@@ -39,10 +39,10 @@ fn edits_by_a_person_survive_further_ends() {
 }
 
 #[test]
-fn a_note_that_somebody_removes_stays_removed_until_it_is_asked_for() {
+fn a_note_that_somebody_removes_stays_away_until_there_is_something_new_to_say() {
     let world = with_notes(&json!({}));
     let mut transcript = worked(&world, "-work-one", 1, "wombat cache");
-    worked(&world, "-work-two", 2, "numbat index");
+    let mut other = worked(&world, "-work-two", 2, "numbat index");
     world.close(&id(1));
     world.close(&id(2));
     ready(&world, 2);
@@ -50,13 +50,27 @@ fn a_note_that_somebody_removes_stays_removed_until_it_is_asked_for() {
     let path =
         own(&world).join(all.iter().find(|path| path.contains("wombat") && path.contains("/sessions/")).unwrap());
     fs::remove_file(&path).unwrap();
-    goes_on(&world, &mut transcript, "And the bilby, too");
-    let told = until(&world, "the removal", |told| told["notes"] == 1 && told["behind"] == 0);
-    assert_eq!(told["state"], "ready");
-    assert!(!path.exists());
+    // Another one has news, this one has not.
+    goes_on(&world, &mut other, "And the bettong, too");
+    let all = || notes(&own(&world)).iter().filter(|path| path.contains("/sessions/")).count();
+    until(&world, "the other's news", |_| {
+        files_below(&own(&world)).iter().any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains("bettong")))
+    });
+    assert!(!path.exists() && all() == 1);
+    // Asked for, it is there again; and so is one of an entity that it leads to.
     let synced = world.json(&["vault", "sync"]);
-    assert_eq!((&synced["status"], &synced["written"]), (&json!("success"), &json!(1)), "{synced}");
-    assert!(fs::read_to_string(&path).unwrap().contains("bilby"));
+    assert_eq!(synced["status"], "success", "{synced}");
+    assert!(wait(|| path.exists()), "{synced}");
+    let entity = notes(&own(&world)).into_iter().find(|path| path.contains("/entities/") && path.contains("wombat"));
+    let entity = own(&world).join(entity.unwrap());
+    fs::remove_file(&entity).unwrap();
+    world.ok(&["vault", "sync"]);
+    assert!(wait(|| entity.exists()));
+    assert_eq!(world.json(&["vault", "verify"])["clean"], true);
+    // With news of its own it is written anew.
+    fs::remove_file(&path).unwrap();
+    goes_on(&world, &mut transcript, "And the bilby, too");
+    assert!(wait(|| fs::read_to_string(&path).is_ok_and(|text| text.contains("bilby"))), "{}", world.log());
 }
 
 #[test]

@@ -62,7 +62,8 @@ fn what_a_person_wrote_into_a_forgotten_note_stays() {
     ready(&world, 1);
     let (path, note) = only_session(&own(&world));
     fs::write(&path, note + "\nMy own conclusion.\n").unwrap();
-    world.ok(&["forget", &id(1), "--yes"]);
+    let forgotten = world.ok(&["forget", &id(1), "--yes"]);
+    assert!(forgotten.out.contains("What people wrote in these notes stays there"), "{}", forgotten.out);
     assert!(!path.exists(), "its name told what it was about");
     let left: Vec<String> = notes(&own(&world)).into_iter().filter(|path| path.contains("/sessions/")).collect();
     let [left] = left.as_slice() else { panic!("one: {left:?}") };

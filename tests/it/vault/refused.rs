@@ -76,6 +76,34 @@ fn an_empty_folder_is_not_the_vault_until_somebody_says_so() {
 }
 
 #[test]
+fn a_place_where_nothing_is_mounted_is_not_written_to() {
+    let (world, vault) = with_vault();
+    worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    world.stop();
+    let away = world.path("away");
+    fs::rename(&vault, &away).unwrap();
+    fs::create_dir(&vault).unwrap();
+    // More than are brought in one by one.
+    for number in 2..14 {
+        let mut transcript = world.transcript("-work-one", &id(number)).minutes_ago(90);
+        super::tell(&mut transcript, "-work-one", &format!("bilby burrow {number}"));
+    }
+    world.ok(&["sync"]);
+    until(&world, "what waits", |told| told["pending"] == 12 && told["state"] == "waiting");
+    // Tried again by the next daemon, and the next, it is as empty as it was.
+    for _ in 0..2 {
+        world.stop();
+        until(&world, "what waits", |told| told["pending"] == 12 && told["state"] == "waiting");
+    }
+    assert_eq!(files_below(&vault), [PathBuf::new(); 0]);
+    fs::remove_dir(&vault).unwrap();
+    fs::rename(&away, &vault).unwrap();
+    ready(&world, 13);
+}
+
+#[test]
 fn what_waits_goes_with_a_forgotten_session() {
     let (world, vault) = with_vault();
     fs::remove_dir_all(&vault).unwrap();

@@ -151,6 +151,8 @@ struct Done {
     gone: u64,
     /// What was not done, and why.
     problems: Vec<String>,
+    /// Notes that keep what people wrote in them.
+    theirs: Vec<String>,
 }
 
 /// Tombstones for all, then one purge of them together.
@@ -191,8 +193,9 @@ async fn carry_out(services: &Arc<Services>, targets: Vec<Target>, notes: Vec<Uu
         Ok(removed) => done.removed = removed,
         Err(problem) => done.problems.push(format!("{problem}; it is done by the next start, or call again")),
     }
-    if let Err(problem) = services.scribe.forget(services, &forgotten).await {
-        done.problems.push(problem);
+    match services.scribe.forget(services, &forgotten).await {
+        Ok(theirs) => done.theirs = theirs,
+        Err(problem) => done.problems.push(problem),
     }
     match wipe_aside(services, &forgotten).await {
         Ok(removed) => done.removed += removed,
@@ -380,6 +383,13 @@ fn forgotten_message(told: &answer::Forget, done: &Done) -> String {
             notes::counted(told.notes)
         );
     }
+    let (file, theirs) = match done.theirs.is_empty() {
+        true => ("file", String::new()),
+        false => {
+            let notes = redact(&listed(&done.theirs)).into_owned();
+            ("other file", format!(". What people wrote in these notes stays there, and may tell of it: {notes}"))
+        }
+    };
     let lasting = if told.notes == 0 { "" } else { ", but for what was added, which is gone for good" };
     let count = told.sessions.len() + told.also.len();
     let already = match done.already {
@@ -388,8 +398,8 @@ fn forgotten_message(told: &answer::Forget, done: &Done) -> String {
         some => format!(" ({some} of them as before)"),
     };
     format!(
-        "{}{} forgotten{already}: no file of Baton's home has that text any more, and no transcript of it is read again; `baton \
-         forget --undo` lifts that{lasting}",
+        "{}{} forgotten{already}: no {file} of Baton's home has that text any more, and no transcript of it is read again; `baton \
+         forget --undo` lifts that{lasting}{theirs}",
         sessions(count),
         notes::told(told.notes)
     )
