@@ -254,9 +254,12 @@ impl Enricher {
             let again = i64::try_from(down.again_in.as_millis()).unwrap_or(i64::MAX);
             return wake.min(now.plus_ms(again.saturating_add(1)));
         }
+        // An endpoint that has failed is asked by one, and by all when that one was answered.
+        let is_tried = self.client().is_some_and(|it| it.endpoint() == &llm.endpoint && it.health().is_some());
+        let most = if is_tried { 1 } else { llm.max_concurrency };
         let today = self.purse.today(&table, now);
         for (id, content) in due {
-            if at_work.len() >= llm.max_concurrency {
+            if at_work.len() >= most {
                 break;
             }
             let waits = {

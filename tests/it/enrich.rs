@@ -18,8 +18,10 @@ const KEY: &str = "numbat-key-0123456789";
 /// Writes the configuration: this endpoint, quiet after a second, and `llm` keys besides.
 fn configure(world: &World, endpoint: &Imitation, more: Value) {
     let mut llm = json!({"enabled": true, "base_url": endpoint.base_url(), "model": "made"});
-    llm.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    let tracking = json!({"check_interval": 1});
+    let mut more = more.as_object().unwrap().clone();
+    let quiet = more.remove("check_interval").unwrap_or(json!(1));
+    llm.as_object_mut().unwrap().extend(more);
+    let tracking = json!({"check_interval": quiet});
     fs::create_dir_all(world.home()).unwrap();
     fs::write(world.home().join("config.json"), json!({"llm": llm, "session_tracking": tracking}).to_string()).unwrap();
 }
@@ -49,8 +51,10 @@ fn talks(endpoint: &Imitation) -> usize {
 
 #[test]
 fn without_a_model_nothing_is_sent_and_nothing_changes() {
-    let world = World::new();
+    let mut world = World::new();
+    world.set("OPENAI_API_KEY", KEY);
     let endpoint = Imitation::start().unwrap();
+    configure(&world, &endpoint, json!({"enabled": false}));
     session(&world, 1);
     let closed = world.json(&["close", &id(1)]);
     assert!(text(&closed["message"]).ends_with("enrichment is off"), "{closed}");

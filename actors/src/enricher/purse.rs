@@ -37,6 +37,8 @@ pub struct Allowance {
 pub(super) struct OverBudget {
     /// Which bound, and how it stands.
     pub(super) why: String,
+    /// Whether it is a person's for one run, and none that is configured.
+    pub(super) is_of_run: bool,
 }
 
 impl Taken {
@@ -98,13 +100,13 @@ impl Purse {
             )),
         };
         if let Some(why) = why {
-            return Err(OverBudget { why });
+            return Err(OverBudget { why, is_of_run: false });
         }
         if let Some(allowance) = allowance {
             let mut left = lock(&allowance.left);
             if *left < nanos {
                 let why = format!("its next call may cost {}, and {} is left of --max-usd", usd(nanos), usd(*left));
-                return Err(OverBudget { why });
+                return Err(OverBudget { why, is_of_run: true });
             }
             *left -= nanos;
         }

@@ -252,8 +252,13 @@ impl Work<'_> {
         let estimate = call.nanos;
         let number = match enricher.record(self.id, Asking::Call(Box::new(call))).await {
             Ok(Some(number)) => number,
-            Ok(None) => return Err(Outcome::failed("the call was not recorded, so it was not made")),
-            Err(error) => return Err(Outcome::failed(format!("the call was not made: {error}"))),
+            not_recorded => {
+                if let Some(allowance) = self.by.allowance() {
+                    allowance.give_back(estimate);
+                }
+                let why = not_recorded.err().map_or_else(String::new, |error| format!(": {error}"));
+                return Err(Outcome::failed(format!("the call was not made{why}")));
+            }
         };
         let begun = Instant::now();
         let turn = if self.by.is_person() { Turn::AtOnce } else { Turn::Waits };
@@ -271,9 +276,7 @@ impl Work<'_> {
         drop(taken);
         Ok(match next {
             // What was said meanwhile makes it a thing of the past.
-            Next::End(Outcome::Enriched) if !self.is_enriched() => {
-                Next::End(Outcome::failed("the session went on meanwhile; it is enriched when it ends again"))
-            }
+            Next::End(Outcome::Enriched) if !self.is_enriched() => Next::End(Outcome::failed(self.what_came_between())),
             next => next,
         })
     }
@@ -321,7 +324,7 @@ impl Work<'_> {
     /// Takes the estimate out of the purse, and has it owed where a person wants it.
     async fn afford(&self, request: &Request) -> Result<(Taken, Option<Price>), Outcome> {
         let enricher = self.enricher;
-        if matches!(self.by, By::One(_)) {
+        if matches!(self.by, By::One(None)) {
             self.want().await?;
         }
         let settings = enricher.around.settings.now();
@@ -335,12 +338,15 @@ impl Work<'_> {
             all: budget::estimate(price.as_ref(), read, written),
         };
         let taken = enricher.purse.take(self.id, &wanted, &self.llm, self.by.allowance(), &table, now);
-        let taken = taken.map_err(|OverBudget { why }| {
-            enricher.known().over_budget.insert(self.id.clone(), (self.episode.hash, wanted));
+        let taken = taken.map_err(|OverBudget { why, is_of_run }| {
+            if !is_of_run {
+                enricher.known().over_budget.insert(self.id.clone(), (self.episode.hash, wanted));
+            }
             Outcome::OverBudget { why }
         })?;
         enricher.known().over_budget.remove(self.id);
-        if matches!(self.by, By::All(_)) {
+        // What is over the allowance of one run is not owed by it.
+        if matches!(self.by, By::All(_) | By::One(Some(_))) {
             self.want().await?;
         }
         Ok((taken, price))
@@ -423,6 +429,15 @@ impl Work<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Why an answer is of no use any more.
+    fn what_came_between(&self) -> &'static str {
+        let table = self.enricher.around.table.now();
+        match table.get(self.id) {
+            Some(row) if row.state.phase == Phase::Forgotten => "the session was forgotten meanwhile",
+            _ => "the session went on meanwhile; it is enriched when it ends again",
+        }
     }
 
     fn is_enriched(&self) -> bool {

@@ -1,6 +1,7 @@
 //! A talk with a model: what is sent, and what of an answer counts. Servers leave out much of an answer and add much to it,
 //! so nothing is believed that does not have to be there.
 
+use reqwest::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::endpoint::Endpoint;
@@ -119,6 +120,12 @@ pub(super) fn read(body: &str) -> Result<Reply, Failure> {
     let answer: Value = serde_json::from_str(body)
         .map_err(|_| Failure::new(Kind::NotUnderstood, "the endpoint's answer is JSON, and too deep to be read"))?;
     if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
+        // Whoever stands between says so what the one behind has answered.
+        let code = error.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
+        let code = code.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
+        if let Some(status) = code.and_then(|code| StatusCode::from_u16(code).ok()) {
+            return Err(Failure::answered(status, None, body.as_bytes(), str::to_owned));
+        }
         let failure = Failure::new(Kind::Refused, "the endpoint answers with an error");
         let message = error.get("message").unwrap_or(error).as_str();
         return Err(message.map_or(failure.clone(), |message| failure.saying(message)));
@@ -188,7 +195,7 @@ mod tests {
             ("{}".to_owned(), Err("no message of a model")),
             ("{\"choices\":[]}".to_owned(), Err("no message of a model")),
             ("{\"choices\":{\"0\":1}}".to_owned(), Err("no message of a model")),
-            ("{\"error\":{\"message\":\"busy\",\"code\":400}}".to_owned(), Err("with an error: busy")),
+            ("{\"error\":{\"message\":\"busy\",\"code\":400}}".to_owned(), Err("400 (Bad Request): busy")),
             ("{\"error\":7}".to_owned(), Err("with an error")),
             (format!("{{\"a\":{}{}}}", "[".repeat(500), "]".repeat(500)), Err("too deep")),
         ] {

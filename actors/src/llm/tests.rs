@@ -274,6 +274,13 @@ async fn every_fault_of_a_talk_is_told_with_whether_it_may_cost() {
         (answer(200, "[]"), Kind::NotUnderstood, true, "no JSON object"),
         (answer(200, "{\"choices\":\"none\"}"), Kind::NotUnderstood, true, "no message of a model"),
         (Fault::EchoTexts, Kind::Refused, false, "400 (Bad Request)"),
+        (answer(200, "{\"error\":{\"code\":503,\"message\":\"busy\"}}"), Kind::ServerError, false, "busy"),
+        (
+            answer(200, "{\"error\":{\"code\":\"429\",\"message\":\"busy\"}}"),
+            Kind::RateLimited { retry_after: None },
+            false,
+            "busy",
+        ),
     ] {
         let client = client(&server.base_url(), None);
         let before = server.requests().len();

@@ -218,7 +218,12 @@ impl Answer {
                 at: lines.at(failed.error.line),
                 resolution: failed.resolution.as_ref().map(point),
             };
-            episode.errors = self.errors.iter().map(line).collect();
+            let mut errors: Vec<ErrorLine> = self.errors.iter().map(line).collect();
+            // What was measured, and seen to be resolved, stays beside what the model says.
+            let measured = std::mem::take(&mut episode.errors).into_iter().filter(|error| error.resolution.is_some());
+            errors.extend(measured.filter(|error| self.errors.iter().all(|said| said.error.line != error.line)));
+            errors.sort_by_key(|error| error.line);
+            episode.errors = errors;
         }
         episode
     }

@@ -95,7 +95,13 @@ fn all(services: &Services) -> Vec<SessionId> {
     let (table, settings) = (services.table.now(), services.settings.now());
     let is_meant = |row: &baton_events::projection::table::Row| {
         let state = &row.state;
-        table.shown(row).is_some() && state.enriched_by().is_none() && !state.is_subagent() && settings.reads(state)
+        // Who is at work in it would have it paid for twice.
+        let is_left = state.end.is_some() || state.phase != Phase::Active;
+        is_left
+            && table.shown(row).is_some()
+            && state.enriched_by().is_none()
+            && !state.is_subagent()
+            && settings.reads(state)
     };
     let mut rows: Vec<_> = table.iter().filter(|(_, row)| is_meant(row)).collect();
     rows.sort_by_key(|(id, row)| (std::cmp::Reverse(row.state.last_activity()), (*id).clone()));

@@ -196,7 +196,9 @@ fn choose(mut candidates: Vec<Candidate>, asked: &SyncParams, now: Timestamp) ->
 async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, Ended> {
     let table = services.table.now();
     let settings = services.settings.now();
-    let total = (range.work.len() + range.indexed.len()) as u64;
+    // With no model switched on nobody asks what is read already to be read again.
+    let indexed = if settings.llm.is_some() { range.indexed } else { Vec::new() };
+    let total = (range.work.len() + indexed.len()) as u64;
     let asking = services.clone();
     let looked = looking::look(services, out, total, move |looking| {
         let mut sum = answer::Sync { sessions: range.sessions, note: settings.note(), ..answer::Sync::default() };
@@ -209,7 +211,7 @@ async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<an
                 enriching.add(sum.tokens_filtered - before);
             }
         }
-        for id in range.indexed.into_iter().take_while(|_| looking.next()) {
+        for id in indexed.into_iter().take_while(|_| looking.next()) {
             let Some(row) = table.get(&id).filter(|row| row.state.enriched_by().is_none()) else { continue };
             let Some(episode) = table.shown(row) else { continue };
             let mut kept = 0;
