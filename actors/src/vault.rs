@@ -34,6 +34,7 @@ mod rounds;
 mod told;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -57,6 +58,8 @@ const GATHER: Duration = Duration::from_millis(100);
 const RETRY: Duration = Duration::from_secs(10);
 /// How long somebody waits for whoever writes notes: a group of sessions at most, or a disk that hangs.
 const TURN: Duration = Duration::from_secs(60);
+/// How long a group of sessions may take: beyond that the disk of the vault does not answer.
+const ANSWER: Duration = Duration::from_secs(120);
 /// Between two rounds over all notes, in milliseconds.
 const DAY_MS: i64 = 24 * 3_600_000;
 
@@ -65,6 +68,8 @@ pub struct Scribe {
     desk: Arc<AsyncMutex<Desk>>,
     /// Somebody has asked for something to be done.
     wake: Notify,
+    /// Whether notes of forgotten sessions may still be somewhere.
+    removal_owed: AtomicBool,
     shown: Mutex<told::Shown>,
 }
 
@@ -72,7 +77,7 @@ impl Scribe {
     /// Of a home. Nothing is written before [`Scribe::start`]. Blocks for short reads.
     pub fn new(home: &Path) -> Self {
         let desk = Arc::new(AsyncMutex::new(Desk::open(home)));
-        Self { desk, wake: Notify::new(), shown: Mutex::default() }
+        Self { desk, wake: Notify::new(), removal_owed: AtomicBool::new(true), shown: Mutex::default() }
     }
 
     /// Brings in what is owed, now and whenever something is, until the daemon stops.
@@ -97,10 +102,10 @@ impl Scribe {
     /// Never ends but with the table.
     async fn work(&self, services: &Arc<Services>) {
         let (mut table, mut settings) = (services.table.clone(), services.settings.clone());
-        // What a daemon that was killed had still to remove, whether or not notes are written now.
-        self.remove_forgotten(services).await;
         loop {
             table.mark_seen();
+            // Whether or not notes are written now.
+            self.remove_forgotten(services).await;
             let vault = settings.newest().vault.clone();
             let mut refused = match vault.enabled {
                 true => self.round(services, &Asked::default()).await.refused,
@@ -118,9 +123,9 @@ impl Scribe {
                 }
             }
             let again = async {
-                match refused {
-                    Some(_) => sleep(RETRY).await,
-                    None => std::future::pending().await,
+                match refused.is_some() || self.removal_owed.load(Ordering::Relaxed) {
+                    true => sleep(RETRY).await,
+                    false => std::future::pending().await,
                 }
             };
             let swept = async {
@@ -164,19 +169,27 @@ impl Scribe {
         let (vault, sessions) = (services.settings.now().vault.clone(), sessions.to_vec());
         let forgetting = tokio::task::spawn_blocking(move || forgetting::everywhere(&mut desk, &vault, &sessions));
         let forgotten = forgetting.await.map_err(|_| "removing notes broke; `daemon.log` tells where".to_owned())?;
+        if forgotten.is_err() {
+            self.removal_owed.store(true, Ordering::Relaxed);
+        }
         self.wake.notify_one();
         forgotten
     }
 
+    /// Removes what could not be reached when it was forgotten, or what a daemon that was killed had still to remove.
     async fn remove_forgotten(&self, services: &Arc<Services>) {
+        if !self.removal_owed.load(Ordering::Relaxed) {
+            return;
+        }
         let Ok(mut desk) = self.desk().await else { return };
         let (vault, table) = (services.settings.now().vault.clone(), services.table.now());
         let removing = tokio::task::spawn_blocking(move || {
             let owed = forgetting::owed(&desk, &table);
             if owed.is_empty() { Ok(Vec::new()) } else { forgetting::everywhere(&mut desk, &vault, &owed) }
         });
-        if let Ok(Err(problem)) = removing.await {
-            tracing::warn!(%problem, "notes of forgotten sessions are not removed yet");
+        // Why not is told to whoever forgets and by `status`: it may name a note.
+        if let Ok(Ok(_)) = removing.await {
+            self.removal_owed.store(false, Ordering::Relaxed);
         }
     }
 

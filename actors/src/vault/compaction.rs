@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use baton_events::vault::compaction::{archived, failed, is_same, marked, plan, unverified};
 use baton_events::vault::note::{Body, Wanted};
+use baton_events::vault::session;
 use baton_events::vault::threshold::Measure;
 use baton_events::vault::told::Told;
-use baton_events::vault::{Day, Merged};
+use baton_events::vault::{Day, Merged, forget};
 
 use super::desk::{Open, Written};
 use super::place::{Error, Refused};
@@ -175,7 +176,8 @@ fn put(open: &mut Open, wanted: &[Wanted]) -> Result<(), Stopped> {
     }
 }
 
-/// Writes a copy, reads it back and compares it byte for byte. Where another one lies it gets a name of its own. Where it is.
+/// Writes a copy, reads it back and compares it byte for byte. Where another note lies, or one in which somebody has written, it
+/// gets a name of its own. Where it is.
 fn keep(open: &mut Open, archive: &str, copy: &str) -> Result<String, Stopped> {
     let stem = archive.strip_suffix(".md").unwrap_or(archive);
     let names = std::iter::once(archive.to_owned()).chain((2..COPIES).map(|number| format!("{stem}-{number}.md")));
@@ -183,6 +185,8 @@ fn keep(open: &mut Open, archive: &str, copy: &str) -> Result<String, Stopped> {
         let found = open.place.read(&path)?;
         match &found.text {
             Some(there) if is_same(there, copy) => return Ok(path),
+            // An earlier copy of this very note, in which nobody has written.
+            Some(there) if is_of(there, copy) && forget::is_own(there) => {}
             Some(_) => continue,
             None => {}
         }
@@ -199,6 +203,12 @@ fn keep(open: &mut Open, archive: &str, copy: &str) -> Result<String, Stopped> {
         return Ok(path);
     }
     Err(Stopped::Failed(format!("{archive} has {COPIES} copies already")))
+}
+
+/// Whether two notes are of one session.
+fn is_of(there: &str, copy: &str) -> bool {
+    let sessions = |text| session::identity(text).map(|identity| identity.session_ids).filter(|ids| !ids.is_empty());
+    sessions(copy).is_some_and(|ids| sessions(there) == Some(ids))
 }
 
 /// Changes the head of a note. A note that cannot be written stays as it is.
@@ -222,8 +232,8 @@ mod tests {
     use baton_events::digest::{Episode, Pointed};
     use baton_events::graph::Graph;
     use baton_events::record::{SessionId, Timestamp};
+    use baton_events::vault::merge;
     use baton_events::vault::told::About;
-    use baton_events::vault::{merge, session};
 
     use super::*;
     use crate::settings;

@@ -100,6 +100,10 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
         let entry = open.register.get(id).cloned().unwrap_or_default();
         open.register.put(id, Entry { stamp: String::new(), ..entry });
     }
+    open.register.save().map_err(|error| Refused {
+        what: format!("what is to be removed cannot be remembered: {error}"),
+        fix: "free space on the disk of BATON_HOME".to_owned(),
+    })?;
     open.look(false)?;
     let _turn = open.place.turn()?;
     let (mut targets, mut theirs) = own_notes(open, &known)?;

@@ -88,6 +88,8 @@ pub(super) fn promote(
     }
     drop(turn);
     open.settle()?;
-    desk.promoted = wanted;
+    if written.left.is_empty() {
+        desk.promoted = wanted;
+    }
     Ok(())
 }

@@ -18,7 +18,7 @@ use super::place::{Error, Refused};
 use super::promotion::promote;
 use super::register::Entry;
 use super::told::Progress;
-use super::{DAY_MS, Scribe, owed};
+use super::{ANSWER, DAY_MS, Scribe, owed};
 use crate::gateway::{Services, resolve};
 
 /// Sessions that are brought in together: whoever forgets one waits for them.
@@ -76,7 +76,6 @@ impl Scribe {
             }
             let begun = Instant::now();
             self.stand_back(services, asked.by_somebody).await;
-            let _room = if asked.by_somebody { None } else { Some(services.pace.background().await) };
             let done = self.group(services, asked, group).await;
             asked.progress.step(group.len());
             let mut shown = self.shown();
@@ -129,7 +128,7 @@ impl Scribe {
         let mut desk = self.desk().await?;
         let (table, settings, asked) = (services.table.now(), services.settings.now(), asked.clone());
         let looking = tokio::task::spawn_blocking(move || {
-            let (open, _) = desk.at(&settings.vault)?;
+            let (open, pending) = desk.at(&settings.vault)?;
             // What is owed is kept in the meantime.
             let refused = open.look(asked.by_somebody).and_then(|()| open.index().map(drop)).err();
             if asked.by_somebody {
@@ -139,6 +138,17 @@ impl Scribe {
                 write_again(open)?;
             }
             let owed = owed::owed(&table, &settings, &open.register);
+            // What waited for another vault, and is in this one.
+            let delivered = pending.sessions().filter(|id| {
+                let stamp = table.get(id).and_then(|row| owed::stamp(&table, row));
+                refused.is_none()
+                    && stamp.is_some()
+                    && open.register.get(id).map(|entry| &entry.stamp) == stamp.as_ref()
+            });
+            let delivered: Vec<SessionId> = delivered.cloned().collect();
+            for id in delivered {
+                let _ = pending.remove(&id);
+            }
             Ok((in_project(owed, &table, asked.project.as_deref()), refused))
         });
         looking.await.map_err(|_| broken())?
@@ -149,14 +159,21 @@ impl Scribe {
             Ok(desk) => desk,
             Err(refused) => return Round { refused: Some(refused), ..Round::default() },
         };
+        // After the desk: nobody else of the background waits for whoever has that.
+        let _room = if asked.by_somebody { None } else { Some(services.pace.background().await) };
         let (services, group, by_somebody) = (services.clone(), group.to_vec(), asked.by_somebody);
         let working = tokio::task::spawn_blocking(move || bring(&mut desk, &services, &group, by_somebody));
-        working.await.unwrap_or_else(|_| Round { refused: Some(broken()), ..Round::default() })
+        match timeout(ANSWER, working).await {
+            Ok(Ok(round)) => round,
+            Ok(Err(_)) => Round { refused: Some(broken()), ..Round::default() },
+            Err(_) => Round { refused: Some(silent()), ..Round::default() },
+        }
     }
 
     /// Everything that is owed, now.
     pub(crate) async fn sync(&self, services: &Arc<Services>, asked: &Asked) -> answer::VaultSync {
         let begun = Instant::now();
+        self.remove_forgotten(services).await;
         let round = self.round(services, asked).await;
         self.wake.notify_one();
         let pending = self.told(services).await.pending;
@@ -205,11 +222,12 @@ impl Scribe {
         let mut all = Checked::default();
         for group in ids.chunks(GROUP) {
             self.stand_back(services, false).await;
-            let _room = services.pace.background().await;
             let mut desk = self.desk().await?;
+            let _room = services.pace.background().await;
             let (working, group) = (services.clone(), group.to_vec());
             let checking = tokio::task::spawn_blocking(move || check(&mut desk, &working, &group));
-            all.add(checking.await.map_err(|_| broken())??);
+            let checked = timeout(ANSWER, checking).await.map_err(|_| silent())?;
+            all.add(checked.map_err(|_| broken())??);
         }
         let now = services.clock.now();
         if let Ok(mut desk) = self.desk().await
@@ -301,6 +319,11 @@ impl Scribe {
         };
         told
     }
+}
+
+fn silent() -> Refused {
+    let what = "the disk of the vault does not answer".to_owned();
+    Refused { what, fix: "look whether it is still connected; what was begun goes on when it is".to_owned() }
 }
 
 fn broken() -> Refused {
@@ -434,9 +457,13 @@ fn check(desk: &mut Desk, services: &Services, group: &[SessionId]) -> Result<Ch
     let mut checked = Checked::default();
     let (table, settings, today) = (services.table.now(), services.settings.now(), day(services.clock.now()));
     let (open, _) = desk.at(&settings.vault)?;
+    open.index()?;
     let _turn = open.place.turn()?;
     for id in group {
         let Some(entry) = open.register.get(id).cloned() else { continue };
+        if entry.removed && open.names().note(id).is_none() {
+            continue;
+        }
         if entry.left.is_some() {
             // The next round tries it again.
             open.register.put(id, Entry { stamp: String::new(), left: None, ..entry });
@@ -503,6 +530,7 @@ fn compact_one(
 ) -> Result<One, Refused> {
     let (table, settings, today) = (services.table.now(), services.settings.now(), day(services.clock.now()));
     let (open, _) = desk.at(&settings.vault)?;
+    open.index()?;
     let unfit = |why: &str| Ok(One::Unfit(format!("session {id} is not compacted: {why}")));
     let Some(entry) = open.register.get(id).cloned() else {
         return unfit("it has no note yet; `baton vault sync` writes those of sessions that are over");

@@ -88,7 +88,6 @@ fn what_cannot_be_reached_is_owed_and_removed_when_it_is_back() {
     fs::rename(&away, &vault).unwrap();
     // Also where notes are off by then.
     fs::write(world.home().join("config.json"), "{}").unwrap();
-    world.stop();
     world.ok(&["status"]);
     assert!(crate::world::wait(|| with_word(&vault, "quokka").is_empty()), "{:?}", with_word(&vault, "quokka"));
     assert!(crate::world::wait(|| with_word(&world.home().join("vault-register"), "quokka").is_empty()));

@@ -97,7 +97,7 @@ fn a_place_where_nothing_is_mounted_is_not_written_to() {
         world.stop();
         until(&world, "what waits", |told| told["pending"] == 12 && told["state"] == "waiting");
     }
-    assert_eq!(files_below(&vault), [PathBuf::new(); 0]);
+    assert!(files_below(&vault).is_empty());
     fs::remove_dir(&vault).unwrap();
     fs::rename(&away, &vault).unwrap();
     ready(&world, 13);
