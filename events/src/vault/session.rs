@@ -158,7 +158,7 @@ fn links(told: &Told, said: &Said, layout: &Layout) -> String {
 }
 
 fn entity_link(told: &Told, at: usize, layout: &Layout) -> Option<String> {
-    let entity = told.entities.get(at)?;
+    let entity = told.entities.get(at).filter(|entity| entity.is_subject)?;
     Some(layout.link(&Place::Entity(told.about.project.clone(), entity.file.clone()), &entity.name))
 }
 
