@@ -50,7 +50,7 @@ use place::Refused;
 
 pub(crate) use reading::Unread;
 pub(crate) use rounds::Asked;
-pub(crate) use told::Progress;
+pub(crate) use told::{Progress, several, waiting};
 
 /// How long changes of the table are gathered before it is looked at again.
 const GATHER: Duration = Duration::from_millis(100);
@@ -60,6 +60,8 @@ const RETRY: Duration = Duration::from_secs(10);
 const TURN: Duration = Duration::from_secs(60);
 /// How long a group of sessions may take: beyond that the disk of the vault does not answer.
 const ANSWER: Duration = Duration::from_secs(120);
+/// How long a group of sessions keeps others of the background from working.
+const ROOM: Duration = Duration::from_secs(5);
 /// Between two rounds over all notes, in milliseconds.
 const DAY_MS: i64 = 24 * 3_600_000;
 

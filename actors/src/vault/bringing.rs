@@ -7,10 +7,10 @@ use baton_events::projection::table::Row;
 use baton_events::record::SessionId;
 use baton_events::session::CloseReason;
 use baton_events::vault::layout::Place as Lies;
-use baton_events::vault::note::{Body, Wanted};
+use baton_events::vault::note::{Body, Line, Wanted};
 use baton_events::vault::session::Status;
 use baton_events::vault::threshold::{self, Limits};
-use baton_events::vault::told::{self, About, Told};
+use baton_events::vault::told::{self, About, Entity, Told};
 use baton_events::vault::{Day, knowledge, merge, name, session, start};
 
 use super::compaction::{self, Compacted};
@@ -29,7 +29,7 @@ const NOWHERE: &str = "elsewhere";
 #[derive(Debug, Default)]
 pub(super) struct Brought {
     pub(super) written: Written,
-    /// Nobody typed anything in it.
+    /// Nobody typed anything in it, as the session counts it: words that are not to be shown were typed all the same.
     pub(super) is_without_note: bool,
     /// Its note was over a threshold.
     pub(super) compacted: Option<Compacted>,
@@ -71,7 +71,7 @@ impl Bringing<'_> {
             open.forget_names();
         }
         let mut told = self.told(folder)?;
-        if !told.is_worth_a_note() {
+        if !told.is_worth_a_note() && self.row.state.counts.prompts == 0 {
             open.register.put(self.id, Entry { stamp: self.stamp.clone(), ..Entry::default() });
             let _ = pending.remove(self.id);
             return Ok(Brought { is_without_note: true, ..Brought::default() });
@@ -156,7 +156,12 @@ impl Bringing<'_> {
                 _ => end.at,
             }),
         };
-        Ok(Told::of(about, project, &episode, &graph))
+        let mut told = Told::of(about, project, &episode, &graph);
+        if !show.keep_user_messages {
+            // They are a person's words, and the graph has them whatever is to be shown.
+            told.preferences.clear();
+        }
+        Ok(told)
     }
 
     /// Chooses names for what has none yet.
@@ -170,8 +175,14 @@ impl Bringing<'_> {
             told.about.note = told.note_name(|key| names.is_session(key));
         }
         let project = told.about.project.clone();
+        open.names().name_session(&told.about.note);
+        let (register, names) = open.names_and_register();
+        let others = |entity: &Entity| {
+            let others = register.others_with(&entity.uuid, self.id).into_iter();
+            others.filter_map(|(note, text)| Some(Line::of(text.to_owned(), index::stem(note)?))).collect()
+        };
+        told.note_entities(|entity| names.entity(&project, entity).is_some(), others);
         let names = open.names();
-        names.name_session(&told.about.note);
         told.name_entities(|entity| names.entity(&project, entity), |key| names.is_entity(&project, key));
     }
 
@@ -230,7 +241,16 @@ impl Bringing<'_> {
         let mut entry = Entry {
             note: Some(own.path.clone()),
             stamp: self.stamp.clone(),
-            left: written.left.first().map(|(path, why)| format!("{path}: {why}")),
+            left: written.left.first().map(|(path, why)| match *path == own.path {
+                true => why.clone(),
+                false => format!("{path}: {why}"),
+            }),
+            without_note: told
+                .entities
+                .iter()
+                .filter(|entity| !entity.is_noted)
+                .map(|entity| (entity.uuid, knowledge::deed(told, entity).text))
+                .collect(),
             ..Entry::default()
         };
         brought.compacted = self.finish(open, told, &own.path, &mut entry)?;

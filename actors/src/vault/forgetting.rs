@@ -130,10 +130,16 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
         what: format!("the register of the vault still names them: {error}"),
         fix: "free space on the disk of BATON_HOME".to_owned(),
     })?;
-    // What a person has taken over, or put together otherwise, may still name them.
-    for path in open.place.all()?.0 {
+    // What a person has taken over, put together otherwise, or copied within the home, may still name them.
+    let mut all = open.place.all()?.0;
+    if open.place.is_own() {
+        all.extend(open.place.outside()?);
+    }
+    let mut words: Vec<&str> = names.iter().map(String::as_str).collect();
+    words.extend(known.iter().map(|id| id.as_str()));
+    for path in all {
         let text = text_of(open, &path)?.unwrap_or_default();
-        if names.iter().any(|name| text.contains(name.as_str())) && !theirs.contains(&path) {
+        if words.iter().any(|word| text.contains(word)) && !theirs.contains(&path) {
             theirs.push(path);
         }
     }
@@ -222,8 +228,14 @@ fn rename(open: &mut Open, path: &str) -> Result<String, Refused> {
     let Some(text) = text_of(open, path)? else { return Ok(to) };
     let write = || -> Result<(), Error> {
         open.place.write(&open.place.read(&to)?, &text)?;
+        // A power cut between the two must not take what a person wrote.
+        open.place.settle()?;
         let old = open.place.read(path)?;
-        open.place.remove(&old).map(drop)
+        match old.text.as_deref() == Some(text.as_str()) {
+            true => open.place.remove(&old).map(drop),
+            // Somebody has saved it meanwhile: asked again, it goes on.
+            false => Err(Error::Changed),
+        }
     };
     match write() {
         Ok(()) => Ok(to),
@@ -250,7 +262,8 @@ fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Left) -> Result<Ch
             Ok(()) => return Ok(changed),
             Err(Error::Changed) => {}
             Err(Error::Vault(refused)) => return Err(refused),
-            Err(Error::Left(what)) => {
+            Err(Error::Left(why)) => {
+                let what = format!("{path}: {why}");
                 return Err(Refused { what, fix: "make the note yours to write".to_owned() });
             }
         }

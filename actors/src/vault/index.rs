@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use baton_events::record::SessionId;
 use baton_events::vault::layout::{Layout, Place as Lies};
 use baton_events::vault::told::Entity;
-use baton_events::vault::{knowledge, markdown, name, session, start};
+use baton_events::vault::{knowledge, markdown, name, session, start, verify};
 
 /// Longest name and path that are compared, in characters: as the heads of notes have them.
 const NAME_CHARS: usize = 160;
@@ -30,6 +30,10 @@ pub(super) struct Index {
     shared: BTreeMap<(String, String), String>,
     /// Notes in which people have taken over blocks, with how many.
     conflicts: BTreeMap<String, u64>,
+    /// Copies in the archive that are called like their notes, as they were once.
+    copies_before: BTreeSet<String>,
+    /// Notes whose heads cannot be read, with why.
+    odd: BTreeMap<String, String>,
 }
 
 impl Index {
@@ -39,10 +43,14 @@ impl Index {
             0 => drop(self.conflicts.remove(path)),
             count => drop(self.conflicts.insert(path.to_owned(), count)),
         }
+        self.note_head(path, text);
         match layout.place(path) {
             Some(Lies::Archived(project, name)) => {
                 self.project(&project);
                 self.names.insert(name::key(&name));
+                if layout.archived_before(&project, &name) == path {
+                    self.copies_before.insert(path.to_owned());
+                }
             }
             Some(Lies::Entity(project, file)) => {
                 self.project(&project);
@@ -69,6 +77,25 @@ impl Index {
             None => self.session(path, text),
             Some(Lies::Start | Lies::Preferences | Lies::Topic(..)) => {}
         }
+    }
+
+    /// Takes in whether the head of a note can be read.
+    pub(super) fn note_head(&mut self, path: &str, text: &str) {
+        match verify::head(text) {
+            Some(finding) => drop(self.odd.insert(path.to_owned(), finding)),
+            None => drop(self.odd.remove(path)),
+        }
+    }
+
+    /// Copies in the archive that are called like their notes, of sessions whose notes are still there: a link may mean either.
+    pub(super) fn copies_before(&self) -> Vec<String> {
+        let there: BTreeSet<&str> = self.sessions.values().filter_map(|path| stem(path)).collect();
+        self.copies_before.iter().filter(|path| stem(path).is_some_and(|name| there.contains(name))).cloned().collect()
+    }
+
+    /// Notes whose heads cannot be read, with why.
+    pub(super) fn odd(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.odd.iter().map(|(path, why)| (path.as_str(), why.as_str()))
     }
 
     /// Blocks and keys that people have taken over.

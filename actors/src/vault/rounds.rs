@@ -9,6 +9,7 @@ use baton_events::record::{SessionId, Timestamp};
 use baton_events::vault::session::{self, Status};
 use baton_events::vault::threshold;
 use baton_events::vault::verify::{Known, links};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::bringing::{Bringing, Failed, limits};
@@ -17,9 +18,10 @@ use super::desk::{Desk, Note, Open, day};
 use super::place::{Error, Refused};
 use super::promotion::promote;
 use super::register::Entry;
-use super::told::Progress;
-use super::{ANSWER, DAY_MS, Scribe, owed};
+use super::told::{Progress, several, waiting};
+use super::{ANSWER, DAY_MS, ROOM, Scribe, owed};
 use crate::gateway::{Services, resolve};
+use crate::pace::Room;
 
 /// Sessions that are brought in together: whoever forgets one waits for them.
 const GROUP: usize = 32;
@@ -87,7 +89,7 @@ impl Scribe {
             round.add(done);
         }
         if round.refused.is_none() {
-            round.refused = self.promote(services).await.err();
+            round.refused = self.promote(services, round.files > 0).await.err();
         }
         self.shown().refused(round.refused.clone());
         if round.written > 0 {
@@ -102,14 +104,14 @@ impl Scribe {
         round
     }
 
-    async fn promote(&self, services: &Arc<Services>) -> Result<(), Refused> {
+    async fn promote(&self, services: &Arc<Services>, is_news: bool) -> Result<(), Refused> {
         let mut desk = self.desk().await?;
         let services = services.clone();
         let promoting = tokio::task::spawn_blocking(move || {
             let (settings, table) = (services.settings.now(), services.table.now());
-            promote(&mut desk, &services, &settings, &table)
+            promote(&mut desk, &services, &settings, &table, is_news)
         });
-        promoting.await.map_err(|_| broken())?
+        answered(promoting).await?
     }
 
     async fn stand_back(&self, services: &Arc<Services>, is_asked: bool) {
@@ -127,8 +129,14 @@ impl Scribe {
     ) -> Result<(Vec<SessionId>, Option<Refused>), Refused> {
         let mut desk = self.desk().await?;
         let (table, settings, asked) = (services.table.now(), services.settings.now(), asked.clone());
+        let was_refused = self.shown().is_refused();
         let looking = tokio::task::spawn_blocking(move || {
             let (open, pending) = desk.at(&settings.vault)?;
+            let is_idle = open.owed(&table, &settings).len() == 0 && pending.len() == 0;
+            // The vault was gone through, and nothing is to be done there: its disk is let be.
+            if is_idle && !asked.by_somebody && !was_refused && open.known_names().is_some() {
+                return Ok((Vec::new(), None));
+            }
             // What is owed is kept in the meantime.
             let refused = open.look(asked.by_somebody).and_then(|()| open.index().map(drop)).err();
             if asked.by_somebody {
@@ -137,7 +145,7 @@ impl Scribe {
                 }
                 write_again(open)?;
             }
-            let owed = owed::owed(&table, &settings, &open.register);
+            let owed = open.owed(&table, &settings).sessions();
             // What waited for another vault, and is in this one.
             let delivered = pending.sessions().filter(|id| {
                 let stamp = table.get(id).and_then(|row| owed::stamp(&table, row));
@@ -151,7 +159,7 @@ impl Scribe {
             }
             Ok((in_project(owed, &table, asked.project.as_deref()), refused))
         });
-        looking.await.map_err(|_| broken())?
+        answered(looking).await?
     }
 
     async fn group(&self, services: &Arc<Services>, asked: &Asked, group: &[SessionId]) -> Round {
@@ -160,13 +168,12 @@ impl Scribe {
             Err(refused) => return Round { refused: Some(refused), ..Round::default() },
         };
         // After the desk: nobody else of the background waits for whoever has that.
-        let _room = if asked.by_somebody { None } else { Some(services.pace.background().await) };
+        let room = if asked.by_somebody { None } else { Some(services.pace.background().await) };
         let (services, group, by_somebody) = (services.clone(), group.to_vec(), asked.by_somebody);
         let working = tokio::task::spawn_blocking(move || bring(&mut desk, &services, &group, by_somebody));
-        match timeout(ANSWER, working).await {
-            Ok(Ok(round)) => round,
-            Ok(Err(_)) => Round { refused: Some(broken()), ..Round::default() },
-            Err(_) => Round { refused: Some(silent()), ..Round::default() },
+        match answered_in(room, working).await {
+            Ok(round) => round,
+            Err(refused) => Round { refused: Some(refused), ..Round::default() },
         }
     }
 
@@ -180,16 +187,25 @@ impl Scribe {
         let is_done = round.refused.is_none() && round.failed.is_empty();
         let message = match (&round.refused, round.failed.len()) {
             (Some(Refused { what, fix }), _) => format!(
-                "the vault takes nothing now: {what}; {fix}. {pending} sessions wait in vault-pending, and it is tried again by \
-                 itself"
+                "the vault takes nothing now: {what}; {fix}. {} in vault-pending, and it is tried again by itself",
+                waiting(pending),
             ),
             (None, 0) if round.written == 0 => "Every session that is over is in its note.".to_owned(),
             (None, 0) => format!(
-                "{} sessions are in their notes now: {} files written{}.",
-                round.written,
-                round.files,
-                if round.compacted > 0 { format!(", {} notes compacted", round.compacted) } else { String::new() }
+                "{} now: {} written{}.",
+                if round.written == 1 {
+                    "1 session is in its note".to_owned()
+                } else {
+                    format!("{} sessions are in their notes", round.written)
+                },
+                several(round.files, "file"),
+                if round.compacted > 0 {
+                    format!(", {} compacted", several(round.compacted, "note"))
+                } else {
+                    String::new()
+                }
             ),
+            (None, 1) => "1 session is not in its note; `baton vault status` says why".to_owned(),
             (None, failed) => format!("{failed} sessions are not in their notes; `baton vault status` says why"),
         };
         answer::VaultSync {
@@ -218,16 +234,15 @@ impl Scribe {
     /// Looks at every note: compacts what has grown old, tries again what has failed, and notices what was moved.
     pub(super) async fn sweep(&self, services: &Arc<Services>) -> Result<(), Refused> {
         let begun = Instant::now();
-        let ids = self.known(services).await?;
+        let ids = self.known(services, true).await?;
         let mut all = Checked::default();
         for group in ids.chunks(GROUP) {
             self.stand_back(services, false).await;
             let mut desk = self.desk().await?;
-            let _room = services.pace.background().await;
+            let room = services.pace.background().await;
             let (working, group) = (services.clone(), group.to_vec());
             let checking = tokio::task::spawn_blocking(move || check(&mut desk, &working, &group));
-            let checked = timeout(ANSWER, checking).await.map_err(|_| silent())?;
-            all.add(checked.map_err(|_| broken())??);
+            all.add(answered_in(Some(room), checking).await??);
         }
         let now = services.clock.now();
         if let Ok(mut desk) = self.desk().await
@@ -238,8 +253,10 @@ impl Scribe {
                 tracing::warn!(problem = %refused, "what was written to the vault is not remembered");
             }
         }
+        let looks = self.desk().await.ok().and_then(|mut desk| Some(desk.known()?.take_looks()));
         tracing::info!(
             notes = ids.len(),
+            looks = looks.unwrap_or_default(),
             compacted = all.compacted,
             failed = all.failed,
             again = all.again,
@@ -249,45 +266,45 @@ impl Scribe {
         Ok(())
     }
 
-    async fn known(&self, services: &Arc<Services>) -> Result<Vec<SessionId>, Refused> {
+    /// The sessions that have entries. `anew`: the vault is gone through once more, and everything that is owed looked at.
+    async fn known(&self, services: &Arc<Services>, anew: bool) -> Result<Vec<SessionId>, Refused> {
         let mut desk = self.desk().await?;
         let settings = services.settings.now();
         let looking = tokio::task::spawn_blocking(move || {
             let (open, _) = desk.at(&settings.vault)?;
             open.look(false)?;
+            if anew {
+                open.forget_names();
+                open.forget_owed();
+            }
             open.index()?;
+            if anew {
+                compaction::name_copies(open)?;
+            }
             Ok(open.register.entries().map(|(id, _)| id.clone()).collect())
         });
-        looking.await.map_err(|_| broken())?
+        answered(looking).await?
     }
 
-    /// Notes that are over a threshold, or one that is asked for.
+    /// Notes that are over a threshold, or one that is asked for. The error says why nothing is compacted: the vault takes
+    /// nothing, or the note that is asked for is none that can be.
     pub(crate) async fn compact(
         &self,
         services: &Arc<Services>,
         session: Option<SessionId>,
         dry_run: bool,
         progress: &Progress,
-    ) -> answer::VaultCompact {
-        let refused = |refused: Refused| answer::VaultCompact {
-            status: "error".to_owned(),
-            dry_run,
-            message: format!("the vault takes nothing now: {}; {}", refused.what, refused.fix),
-            ..answer::VaultCompact::default()
-        };
-        let ids = match (&session, self.known(services).await) {
-            (_, Err(error)) => return refused(error),
-            (Some(session), Ok(_)) => vec![session.clone()],
-            (None, Ok(ids)) => ids,
+    ) -> Result<answer::VaultCompact, String> {
+        let refused = |Refused { what, fix }: Refused| format!("the vault takes nothing now: {what}; {fix}");
+        let known = self.known(services, false).await.map_err(refused)?;
+        let ids = match &session {
+            Some(session) => vec![session.clone()],
+            None => known,
         };
         progress.begin(ids.len());
         let mut told = answer::VaultCompact { dry_run, ..answer::VaultCompact::default() };
-        let mut unfit = None;
         for id in ids {
-            let mut desk = match self.desk().await {
-                Ok(desk) => desk,
-                Err(error) => return refused(error),
-            };
+            let mut desk = self.desk().await.map_err(refused)?;
             let (working, is_named) = (services.clone(), session.is_some());
             let compacting = tokio::task::spawn_blocking(move || {
                 let compacted = compact_one(&mut desk, &working, &id, is_named, dry_run);
@@ -297,28 +314,50 @@ impl Scribe {
             match compacting.await {
                 Ok((id, Ok(One::Compacted(compacted)))) => told.notes.push(shown(&id, compacted)),
                 Ok((_, Ok(One::Below))) => told.below += 1,
-                Ok((_, Ok(One::Unfit(why)))) => unfit = Some(why),
-                Ok((_, Err(error))) => return refused(error),
-                Err(_) => return refused(broken()),
+                Ok((_, Ok(One::Unfit(why)))) if session.is_some() => return Err(why),
+                Ok((_, Ok(One::Unfit(_)))) => {}
+                Ok((_, Err(error))) => return Err(refused(error)),
+                Err(_) => return Err(refused(broken())),
             }
         }
         self.wake.notify_one();
         let failed = told.notes.iter().filter(|note| note.error.is_some()).count();
-        let is_done = failed == 0 && (unfit.is_none() || session.is_none());
-        told.status = if is_done { "success" } else { "error" }.to_owned();
-        let (count, below) = (told.notes.len(), told.below);
-        told.message = match (unfit.filter(|_| session.is_some()), failed) {
-            (Some(why), _) => why,
-            (None, 0) if dry_run => {
-                format!("{count} notes would be compacted; {below} are below the thresholds. Nothing was changed.")
-            }
-            (None, 0) => format!("{count} notes were compacted; {below} are below the thresholds."),
-            (None, failed) => format!(
-                "{failed} of {count} notes were not compacted: their heads say why. They are tried again every day."
+        told.status = if failed == 0 { "success" } else { "error" }.to_owned();
+        let (count, is_one) = (several(told.notes.len() as u64, "note"), told.notes.len() == 1);
+        let below = match told.below {
+            _ if session.is_some() => String::new(),
+            1 => "; 1 is below the thresholds".to_owned(),
+            below => format!("; {below} are below the thresholds"),
+        };
+        told.message = match failed {
+            0 if dry_run => format!("{count} would be compacted{below}. Nothing was changed."),
+            0 => format!("{count} {} compacted{below}.", if is_one { "was" } else { "were" }),
+            1 if is_one => "The note was not compacted: its head says why. It is tried again every day.".to_owned(),
+            failed => format!(
+                "{failed} of {count} {} not compacted: the heads say why. It is tried again every day.",
+                if failed == 1 { "was" } else { "were" }
             ),
         };
-        told
+        Ok(told)
     }
+}
+
+/// What somebody comes to who works at the disk of the vault, if that answers. A closure that hangs keeps the desk until it is
+/// back.
+async fn answered<T>(working: JoinHandle<T>) -> Result<T, Refused> {
+    match timeout(ANSWER, working).await {
+        Ok(done) => done.map_err(|_| broken()),
+        Err(_) => Err(silent()),
+    }
+}
+
+/// The same for who has a room of the background in the meantime: it is given back to the others when that takes long.
+async fn answered_in<T>(room: Option<Room>, mut working: JoinHandle<T>) -> Result<T, Refused> {
+    if let Ok(done) = timeout(ROOM, &mut working).await {
+        return done.map_err(|_| broken());
+    }
+    drop(room);
+    answered(working).await
 }
 
 fn silent() -> Refused {
@@ -374,7 +413,7 @@ fn bring(desk: &mut Desk, services: &Services, group: &[SessionId], by_somebody:
         let Some(row) = table.get(id).cloned() else { continue };
         let Some(stamp) = owed::stamp(&table, &row) else { continue };
         // Another round may have come first.
-        if open.register.get(id).is_some_and(|entry| entry.stamp == stamp) {
+        if owed::is_in(&row, &stamp, open.register.get(id)) {
             continue;
         }
         if round.refused.is_some() && pending.has(id, &stamp) {
@@ -473,12 +512,10 @@ fn check(desk: &mut Desk, services: &Services, group: &[SessionId]) -> Result<Ch
         if entry.note.is_none() {
             continue;
         }
-        let path = match open.note_of(id)? {
-            Note::There(path) => path,
-            Note::None | Note::Removed(_) => {
-                open.register.put(id, Entry { removed: true, ..entry });
-                continue;
-            }
+        // The vault was gone through when this began: once for all notes that were moved or removed.
+        let Note::There(path) = open.note_as_known(id)? else {
+            open.register.put(id, Entry { removed: true, ..entry });
+            continue;
         };
         let mut entry = Entry { note: Some(path.clone()), removed: false, ..entry };
         let is_due = {

@@ -1,6 +1,7 @@
 //! How the notes are, as `status` says it.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use baton_events::projection::table::SessionTable;
@@ -15,6 +16,16 @@ use crate::settings::Settings;
 
 /// Notes that are named of each kind.
 const NAMED: usize = 8;
+
+/// `1 note`, `2 notes`.
+pub(crate) fn several(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// `1 session waits`, `2 sessions wait`.
+pub(crate) fn waiting(sessions: u64) -> String {
+    format!("{} {}", several(sessions, "session"), if sessions == 1 { "waits" } else { "wait" })
+}
 
 /// How far something is that takes long.
 #[derive(Debug, Default)]
@@ -63,12 +74,19 @@ impl Shown {
         self.problem = refused;
     }
 
+    /// Whether the vault took nothing when it was last tried.
+    pub(super) fn is_refused(&self) -> bool {
+        self.problem.is_some()
+    }
+
     pub(super) fn answer(&self, settings: &Settings, home: &Path) -> Vault {
         let (vault, place) = (&settings.vault, Place::of(&settings.vault, home));
         let problem = self.problem.as_ref().filter(|_| vault.enabled);
+        let fails = !self.counted.failed.is_empty() || !self.counted.left_alone.is_empty();
         let state = match (vault.enabled, problem, self.owed.max(self.counted.behind)) {
             (false, ..) => "off",
             (true, Some(_), _) => "waiting",
+            (true, None, 0) if fails => "incomplete",
             (true, None, 0) => "ready",
             (true, None, _) => "writing",
         };
@@ -86,7 +104,7 @@ impl Shown {
 }
 
 /// Counts what there is. Blocks for short reads.
-pub(super) fn counted(desk: &mut Desk, settings: &Settings, table: &SessionTable) -> Vault {
+pub(super) fn counted(desk: &mut Desk, settings: &Arc<Settings>, table: &SessionTable) -> Vault {
     let pending = desk.pending.len() as u64;
     let Ok((open, _)) = desk.at(&settings.vault) else { return Vault { pending, ..Vault::default() } };
     let register = &open.register;
@@ -113,10 +131,15 @@ pub(super) fn counted(desk: &mut Desk, settings: &Settings, table: &SessionTable
     }
     counted.to_remove = owed::to_remove(table, register).len() as u64;
     if settings.vault.enabled {
-        counted.behind = owed::owed(table, settings, register).len() as u64;
+        counted.behind = open.owed(table, settings).len() as u64;
     }
-    counted.swept_at = register.swept().map(|at| Timestamp(at).to_string());
+    counted.swept_at = open.register.swept().map(|at| Timestamp(at).to_string());
     if let Some(names) = open.known_names() {
+        for (note, why) in names.odd() {
+            if counted.left_alone.len() < NAMED && !counted.left_alone.iter().any(|known| known.note == note) {
+                counted.left_alone.push(VaultFailure { note: redacted(note), error: redacted(why) });
+            }
+        }
         counted.conflicts = names.conflicts();
         counted.promoted = names.shared_count();
     }

@@ -83,13 +83,42 @@ fn what_is_no_note_is_left_alone_and_said() {
     fs::write(&path, b"\xff\xfe no text").unwrap();
     goes_on(&world, &mut transcript, "And the bilby, too");
     let told = until(&world, "what is left alone", |told| !told["left_alone"].is_null());
-    assert!(told["left_alone"][0]["error"].as_str().unwrap().contains("no UTF-8"), "{told}");
+    assert_eq!(told["left_alone"][0]["error"], "it is no UTF-8 text", "its name is said once: {told}");
+    assert_eq!(told["state"], "incomplete", "{told}");
     assert_eq!(fs::read(&path).unwrap(), b"\xff\xfe no text");
     // Mended by hand, it is taken up when it is asked for.
     fs::write(&path, "mine\n").unwrap();
     world.ok(&["vault", "sync"]);
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.contains("mine\n") && text.contains("bilby"), "{text}");
+}
+
+#[test]
+fn a_head_that_nobody_can_read_is_said_and_what_is_below_is_written() {
+    let world = with_notes(&json!({"compact_lines": 1}));
+    let mut transcript = world.transcript("-work-one", &id(1));
+    transcript.prompt("From now on always use pnpm, never npm").reply("ok");
+    world.close(&id(1));
+    ready(&world, 1);
+    let preferences = own(&world).join("preferences.md");
+    let text = fs::read_to_string(&preferences).unwrap();
+    let broken = text.replacen("type: preferences", "type: [unclosed", 1);
+    assert_ne!(broken, text);
+    fs::write(&preferences, &broken).unwrap();
+    let verified = world.run(&["vault", "verify"]);
+    assert_eq!(verified.code, 1, "{}", verified.out);
+    let told = world.json(&["vault", "status"]);
+    assert_eq!(told["state"], "incomplete", "{told}");
+    assert_eq!(told["left_alone"][0]["note"], "claude/preferences.md", "{told}");
+    assert!(told["left_alone"][0]["error"].as_str().unwrap().contains("line 2"), "{told}");
+    assert!(world.problems().contains("1 note is left alone"), "{}", world.problems());
+    // The next daemon sees it without being asked, and it is said no more when it is mended.
+    world.stop();
+    until(&world, "the broken head", |told| told["state"] == "incomplete");
+    fs::write(&preferences, &text).unwrap();
+    world.ok(&["vault", "verify"]);
+    let told = world.json(&["vault", "status"]);
+    assert_eq!((&told["state"], &told["left_alone"]), (&json!("ready"), &serde_json::Value::Null), "{told}");
 }
 
 #[test]

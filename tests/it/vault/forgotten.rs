@@ -92,3 +92,24 @@ fn what_cannot_be_reached_is_owed_and_removed_when_it_is_back() {
     assert!(crate::world::wait(|| with_word(&vault, "quokka").is_empty()), "{:?}", with_word(&vault, "quokka"));
     assert!(crate::world::wait(|| with_word(&world.home().join("vault-register"), "quokka").is_empty()));
 }
+
+#[test]
+fn copies_beside_the_notes_are_named_where_they_lie_in_the_home() {
+    let world = with_notes(&json!({}));
+    worked(&world, "-work-one", 1, "quokka");
+    worked(&world, "-work-one", 2, "platypus");
+    world.close(&id(1));
+    world.close(&id(2));
+    ready(&world, 2);
+    let copies = world.home().join("vault/My Stuff");
+    fs::create_dir_all(&copies).unwrap();
+    for path in notes(&own(&world)).iter().filter(|path| path.contains("/sessions/")) {
+        fs::copy(own(&world).join(path), copies.join(if path.contains("quokka") { "copy.md" } else { "other.md" }))
+            .unwrap();
+    }
+    let forgotten = world.ok(&["forget", &id(1), "--yes"]);
+    assert!(forgotten.out.contains("no other file of Baton's home has that text"), "{}", forgotten.out);
+    assert!(forgotten.out.contains("My Stuff/copy.md") && !forgotten.out.contains("other.md"), "{}", forgotten.out);
+    assert_eq!(with_word(&own(&world), "quokka"), [""; 0]);
+    assert!(copies.join("copy.md").exists(), "it is a person's");
+}
