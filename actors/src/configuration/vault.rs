@@ -66,16 +66,17 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The same of a path on a disk that may hang: then as it is written.
 fn resolved_in_time(path: &Path) -> PathBuf {
-    let (found, finding) = mpsc::sync_channel(1);
     let sought = path.to_owned();
-    // A thread that hangs holds nothing that anybody else needs.
+    in_time(PATIENCE, move || resolved(&sought)).unwrap_or_else(|| plain(path))
+}
+
+/// What comes of something, if it comes in time. A thread that hangs holds nothing that anybody else needs.
+fn in_time<T: Send + 'static>(patience: Duration, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (found, finding) = mpsc::sync_channel(1);
     let begun = std::thread::Builder::new().name("vault-path".to_owned()).spawn(move || {
-        let _ = found.send(resolved(&sought));
+        let _ = found.send(work());
     });
-    match begun.ok().and_then(|_| finding.recv_timeout(PATIENCE).ok()) {
-        Some(resolved) => resolved,
-        None => plain(path),
-    }
+    begun.ok().and_then(|_| finding.recv_timeout(patience).ok())
 }
 
 /// A path without `..`, whatever its links.
@@ -107,6 +108,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_disk_that_hangs_is_not_waited_for() {
+        let (hangs, hanging) = mpsc::channel::<()>();
+        assert_eq!(in_time(Duration::from_millis(1), move || hanging.recv()), None);
+        drop(hangs);
+        assert_eq!(in_time(Duration::from_secs(600), || 7), Some(7));
+        assert_eq!(plain(Path::new("/a/./b/../c")), Path::new("/a/c"));
+    }
 
     #[test]
     fn the_folder_for_notes_is_a_name_on_every_system() {
