@@ -194,10 +194,12 @@ fn name_copy(open: &Open, before: &str) -> Result<(), Error> {
     let Some(text) = found.text.as_deref().filter(|text| forget::is_own(text)) else { return Ok(()) };
     let path = open.layout.path(&Lies::Archived(project, name));
     let to = open.place.read(&path)?;
-    if to.text.is_some() {
-        return Ok(());
+    match to.text.as_deref() {
+        None => open.place.write(&to, text)?,
+        // Somebody was killed before the other one went.
+        Some(there) if there == text => {}
+        Some(_) => return Ok(()),
     }
-    open.place.write(&to, text)?;
     open.place.settle()?;
     if open.place.read(&path)?.text.as_deref() == Some(text) {
         open.place.remove(&found)?;

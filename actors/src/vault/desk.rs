@@ -25,8 +25,6 @@ pub(super) const TRIES: u32 = 8;
 pub(super) struct Desk {
     home: PathBuf,
     pub(super) pending: Pending,
-    /// Entities whose shared notes are written, as far as this process knows.
-    pub(super) promoted: Vec<Uuid>,
     open: Option<Open>,
 }
 
@@ -42,6 +40,8 @@ pub(super) struct Open {
     pub(super) held_back: Option<Vec<Wanted>>,
     /// Which ends are in no note yet.
     owing: Owing,
+    /// Entities whose shared notes are written, as far as this process knows.
+    pub(super) promoted: Vec<Uuid>,
     /// How often the vault was gone through since it was last told.
     looks: u64,
 }
@@ -60,7 +60,7 @@ pub(super) struct Written {
 impl Desk {
     /// Of a home. Blocks for short reads.
     pub(super) fn open(home: &Path) -> Self {
-        Self { home: home.to_owned(), pending: Pending::open(home), promoted: Vec::new(), open: None }
+        Self { home: home.to_owned(), pending: Pending::open(home), open: None }
     }
 
     pub(super) fn home(&self) -> &Path {
@@ -102,7 +102,17 @@ impl Open {
             fix: "name another one in vault.root".to_owned(),
         })?;
         let place = Place::of(&settings, home);
-        Ok(Self { settings, place, layout, register, index: None, held_back: None, owing: Owing::default(), looks: 0 })
+        Ok(Self {
+            settings,
+            place,
+            layout,
+            register,
+            index: None,
+            held_back: None,
+            owing: Owing::default(),
+            promoted: Vec::new(),
+            looks: 0,
+        })
     }
 
     /// The sessions whose note lacks something: what has changed since this was last asked is looked at.

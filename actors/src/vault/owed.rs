@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use baton_events::digest::Show;
 use baton_events::projection::table::{Row, SessionTable};
 use baton_events::record::{Position, SequenceNumber, SessionId, Timestamp};
 use baton_events::session::{Phase, Why};
@@ -92,10 +93,14 @@ impl Owing {
     }
 }
 
-/// Whether what a stamp stands for was brought in. A session without a note in which somebody typed something was not: its words
-/// were not to be shown, and that made no note once.
-pub(super) fn is_in(row: &Row, stamp: &str, entry: Option<&Entry>) -> bool {
-    let lacks = |entry: &Entry| entry.note.is_none() && entry.left.is_none() && row.state.counts.prompts > 0;
+/// Whether somebody typed something in a session whose words are not to be shown: it has a note without them.
+pub(super) fn is_unshown(row: &Row, show: &Show) -> bool {
+    !show.keep_user_messages && row.state.counts.prompts > 0
+}
+
+/// Whether what a stamp stands for was brought in. A session that has no note for what was not to be shown was not.
+pub(super) fn is_in(row: &Row, stamp: &str, entry: Option<&Entry>, show: &Show) -> bool {
+    let lacks = |entry: &Entry| entry.note.is_none() && entry.left.is_none() && is_unshown(row, show);
     entry.is_some_and(|entry| entry.stamp == stamp && !lacks(entry))
 }
 
@@ -109,7 +114,7 @@ fn owed_since(
 ) -> Option<Timestamp> {
     let end = row.state.end?;
     let stamp = stamp(table, row)?;
-    let is_in = is_in(row, &stamp, register.get(id));
+    let is_in = is_in(row, &stamp, register.get(id), &settings.filtering);
     (!is_in && !settings.excludes(&row.state)).then_some(end.at)
 }
 
@@ -226,7 +231,7 @@ mod tests {
         (0..ROWS).for_each(|number| world.put(number, Some("x.md")));
         world.look();
         for at in 0..20_000 {
-            world.table.apply(Position(200 + at), &id(at % ROWS), SequenceNumber(10 + at / ROWS), &Event::WentIdle);
+            world.table.apply(Position(200 + at), &id(4 + at % 900), SequenceNumber(10 + at / 900), &Event::WentIdle);
         }
         world.register.put(&id(3), Entry::default());
         assert_eq!(world.look(), (vec![id(3)], ROWS));
@@ -243,6 +248,9 @@ mod tests {
         let stamp = world.register.get(&id(1)).unwrap().stamp.clone();
         let unread = Entry { stamp, left: Some("gone".to_owned()), ..Entry::default() };
         world.register.put(&id(2), Entry { stamp: world.register.get(&id(2)).unwrap().stamp.clone(), ..unread });
+        assert_eq!(world.look().0, [], "what was typed was shown, and was nothing");
+        let filtering = Show { keep_user_messages: false, ..Show::default() };
+        world.settings = Arc::new(Settings { filtering, ..Settings::default() });
         assert_eq!(world.look().0, [id(1)]);
     }
 }

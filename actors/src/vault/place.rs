@@ -26,6 +26,10 @@ const NOTE_MAX_BYTES: u64 = 8 * 1024 * 1024;
 const NOTES_MAX: usize = 200_000;
 /// Deepest folder of notes that is looked into.
 const DEPTH_MAX: usize = 16;
+/// How often a vault is gone through in which something is being moved.
+const WALKS: u32 = 3;
+/// How long a file that is empty may be one that somebody is just saving.
+const SAVING: Duration = Duration::from_secs(2);
 /// How the names of files begin and end that are being written.
 const TEMPORARY: (&str, &str) = (".baton-", ".tmp");
 /// Locked while notes are written: another home may have the same vault.
@@ -180,6 +184,11 @@ impl Place {
         }
     }
 
+    /// Whether a path below the vault leads to anything.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.locate(path).is_ok_and(|at| fs::symlink_metadata(at).is_ok())
+    }
+
     /// Reads a file, given by its path below the vault.
     pub(super) fn read(&self, path: &str) -> Result<Found, Error> {
         let at = self.locate(path)?;
@@ -193,6 +202,11 @@ impl Place {
         }
         if metadata.len() > NOTE_MAX_BYTES {
             return Err(Error::Left(format!("it is larger than {} MB", NOTE_MAX_BYTES / 1024 / 1024)));
+        }
+        // Some editors empty a file before they write it.
+        let age = metadata.modified().ok().and_then(|at| at.elapsed().ok());
+        if metadata.len() == 0 && age.is_some_and(|age| age < SAVING) {
+            return Err(Error::Changed);
         }
         let bytes = fs::read(&at).map_err(|error| self.judge(&error))?;
         #[cfg(test)]
@@ -265,19 +279,43 @@ impl Place {
         });
         let folders: BTreeSet<&Path> = written.iter().filter_map(|file| file.parent()).collect();
         let settled = files.and_then(|()| folders.into_iter().try_for_each(durable::sync_folder));
-        settled.map_err(|error| refused(&self.vault, &error))
+        settled.map_err(|error| {
+            // It is tried again with the next.
+            self.unsettled.borrow_mut().extend(written.iter().cloned());
+            refused(&self.vault, &error)
+        })
     }
 
-    /// Every note there is, by its path below the vault, in order; and, apart, what writing has left behind.
+    /// Every note there is, by its path below the vault, in order; and, apart, what writing has left behind. A folder that may
+    /// not be looked into is passed over.
     pub(super) fn all(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
-        let (mut notes, mut left) = (Vec::new(), Vec::new());
-        let top = self.notes();
-        match gather(&top, &self.root, 0, &mut notes, &mut left) {
-            Err(error) if !is_missing(&error) => return Err(refused(&top, &error)),
-            _ => {}
+        let walked = self.walk(&self.notes(), &self.root)?;
+        Ok((walked.notes, walked.left))
+    }
+
+    /// The same, for whom it must be all of them.
+    pub(super) fn whole(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
+        let walked = self.walk(&self.notes(), &self.root)?;
+        match walked.closed.into_iter().next() {
+            Some((folder, error)) => Err(refused(&folder, &error)),
+            None => Ok((walked.notes, walked.left)),
         }
-        notes.sort_unstable();
-        Ok((notes, left))
+    }
+
+    /// Goes through a folder, once more where something was moved meanwhile.
+    fn walk(&self, top: &Path, below: &str) -> Result<Walked, Refused> {
+        for again in (0..WALKS).rev() {
+            let mut walked = Walked::default();
+            match walked.gather(top, below, 0) {
+                Err(error) if !is_missing(&error) => return Err(refused(top, &error)),
+                _ if walked.is_moving && again > 0 => {}
+                _ => {
+                    walked.notes.sort_unstable();
+                    return Ok(walked);
+                }
+            }
+        }
+        Ok(Walked::default())
     }
 
     /// Whether a file that was found lies below the folder of notes, and not somewhere else in the vault.
@@ -288,11 +326,7 @@ impl Place {
 
     /// Notes of the vault outside of the folder in which Baton writes, by their paths below it.
     pub(super) fn outside(&self) -> Result<Vec<String>, Refused> {
-        let (mut notes, mut left) = (Vec::new(), Vec::new());
-        match gather(&self.vault, "", 0, &mut notes, &mut left) {
-            Err(error) if !is_missing(&error) => return Err(refused(&self.vault, &error)),
-            _ => {}
-        }
+        let mut notes = self.walk(&self.vault, "")?.notes;
         let own = format!("{}/", self.root);
         notes.retain(|path| !path.starts_with(&own));
         Ok(notes)
@@ -362,30 +396,51 @@ fn named(folder: &Path, name: &std::ffi::OsStr) -> PathBuf {
     entries.into_iter().find(like).map_or(exact, |entry| entry.path())
 }
 
-fn gather(
-    folder: &Path,
-    below: &str,
-    depth: usize,
-    notes: &mut Vec<String>,
-    left: &mut Vec<PathBuf>,
-) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else { continue };
-        let kind = entry.file_type()?;
-        let path = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
-        if kind.is_file() && is_temporary(name) {
-            left.push(entry.path());
-        } else if name.starts_with('.') || notes.len() >= NOTES_MAX {
-            continue;
-        } else if kind.is_dir() && depth < DEPTH_MAX {
-            gather(&entry.path(), &path, depth + 1, notes, left)?;
-        } else if kind.is_file() && name.to_lowercase().ends_with(".md") {
-            notes.push(path);
+/// What there is below a folder.
+#[derive(Default)]
+struct Walked {
+    notes: Vec<String>,
+    /// What writing has left behind.
+    left: Vec<PathBuf>,
+    /// Folders that may not be looked into, with why.
+    closed: Vec<(PathBuf, io::Error)>,
+    /// Something went while it was looked at: it may be elsewhere.
+    is_moving: bool,
+}
+
+impl Walked {
+    fn gather(&mut self, folder: &Path, below: &str, depth: usize) -> io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            let kind = match entry.file_type() {
+                Ok(kind) => kind,
+                Err(error) if is_missing(&error) => {
+                    self.is_moving = true;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let path = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
+            if kind.is_file() && is_temporary(name) {
+                self.left.push(entry.path());
+            } else if name.starts_with('.') || self.notes.len() >= NOTES_MAX {
+                continue;
+            } else if kind.is_dir() && depth < DEPTH_MAX {
+                match self.gather(&entry.path(), &path, depth + 1) {
+                    Ok(()) => {}
+                    Err(error) if is_missing(&error) => self.is_moving = true,
+                    // Of a disk that fails nothing is believed.
+                    Err(error) if Obstacle::of(&error).is_of_the_disk() => return Err(error),
+                    Err(error) => self.closed.push((entry.path(), error)),
+                }
+            } else if kind.is_file() && name.to_lowercase().ends_with(".md") {
+                self.notes.push(path);
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 fn is_temporary(name: &str) -> bool {

@@ -67,11 +67,14 @@ pub(super) fn promote(
     let recalled = &table.home().state.recalled;
     let wanted: Vec<Uuid> =
         recalled.iter().filter(|(_, projects)| projects.len() >= often).map(|(entity, _)| *entity).collect();
-    if wanted.is_empty() || (desk.promoted == wanted && !is_news) {
+    if wanted.is_empty() {
         return Ok(());
     }
     let today = day(services.clock.now());
     let (open, _) = desk.at(&settings.vault)?;
+    if open.promoted == wanted && !is_news {
+        return Ok(());
+    }
     open.look(false)?;
     let groups = groups(open, table);
     let is_wanted = |(folder, kind, name): (&str, &str, &str)| {
@@ -107,7 +110,7 @@ pub(super) fn promote(
     drop(turn);
     open.settle()?;
     if written.left.is_empty() {
-        desk.promoted = wanted;
+        open.promoted = wanted;
     }
     Ok(())
 }

@@ -7,10 +7,12 @@ use std::time::Instant;
 use baton_events::protocol::answer;
 use baton_events::redact::redact;
 use baton_events::vault::verify::{Finding, Known};
+use tokio::time::timeout;
 
-use super::Scribe;
 use super::place::{Error, Place, Refused};
+use super::rounds::silent;
 use super::told::Progress;
+use super::{Scribe, TURN};
 use crate::gateway::Services;
 use crate::settings;
 
@@ -53,8 +55,13 @@ impl Scribe {
     /// One note, by its path below the vault or below the folder of notes.
     pub(crate) async fn read(&self, services: &Arc<Services>, path: &str) -> Result<answer::VaultRead, Unread> {
         let (settings, home, path) = (services.settings.now(), services.home.clone(), path.to_owned());
-        let reading = tokio::task::spawn_blocking(move || one(&there(&settings.vault, &home)?, &path));
-        reading.await.map_err(|_| Unread::Left("reading the note broke; `daemon.log` tells where".to_owned()))?
+        let seat = timeout(TURN, self.readers.clone().acquire_owned()).await.map_err(|_| silent())?;
+        let reading = tokio::task::spawn_blocking(move || {
+            let _seat = seat;
+            one(&there(&settings.vault, &home)?, &path)
+        });
+        let read = timeout(TURN, reading).await.map_err(|_| silent())?;
+        read.map_err(|_| Unread::Left("reading the note broke; `daemon.log` tells where".to_owned()))?
     }
 
     /// Every note, read and checked.
@@ -77,9 +84,7 @@ impl Scribe {
             });
             Ok::<_, Unread>(told?)
         });
-        let read =
-            reading.await.map_err(|_| Unread::Left("reading notes broke; `daemon.log` tells where".to_owned()))?;
-        read
+        reading.await.map_err(|_| Unread::Left("reading notes broke; `daemon.log` tells where".to_owned()))?
     }
 }
 

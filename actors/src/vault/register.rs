@@ -92,19 +92,29 @@ impl Register {
         Self::read(file, settings.path.clone(), settings.root.clone())
     }
 
-    /// Every register of a home: of each vault that it ever had. One that cannot be read has nothing.
-    pub(super) fn all(home: &Path) -> Vec<Self> {
+    /// Every register of a home: of each vault that it ever had; and, apart, why some cannot be read.
+    pub(super) fn all(home: &Path) -> (Vec<Self>, Vec<String>) {
         let entries = fs::read_dir(home.join(FOLDER)).into_iter().flatten().flatten();
         let files = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
-        files
-            .filter_map(|file| {
-                let head = fs::read_to_string(&file).ok()?;
-                match serde_json::from_str(head.lines().next()?).ok()? {
-                    Line::Vault { path, root, .. } => Self::read(file, path, root).ok(),
-                    _ => None,
-                }
-            })
-            .collect()
+        let (mut registers, mut unread) = (Vec::new(), Vec::new());
+        for file in files {
+            let shown = file.display().to_string();
+            match Self::of_file(file) {
+                Ok(register) => registers.push(register),
+                Err(error) => unread.push(format!("{shown} cannot be read: {error}")),
+            }
+        }
+        (registers, unread)
+    }
+
+    /// The register of a file, of whichever vault it says it is.
+    fn of_file(file: PathBuf) -> io::Result<Self> {
+        let bytes = fs::read(&file)?;
+        let head = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        match serde_json::from_slice(head) {
+            Ok(Line::Vault { path, root, .. }) => Self::read(file, path, root),
+            _ => Err(io::Error::new(io::ErrorKind::InvalidData, "its first line names no vault")),
+        }
     }
 
     fn read(file: PathBuf, path: Option<PathBuf>, root: String) -> io::Result<Self> {
@@ -346,6 +356,24 @@ mod tests {
     }
 
     #[test]
+    fn a_register_that_is_torn_in_a_letter_is_one_and_what_is_none_is_said() {
+        let home = tempfile::tempdir().unwrap();
+        let mut register = Register::open(home.path(), &settings::Vault::default()).unwrap();
+        register.put(&id("a"), entry("eins.md", "1"));
+        register.put(&id("b"), entry("für-später.md", "1"));
+        register.save().unwrap();
+        let bytes = fs::read(&register.file).unwrap();
+        let letter = bytes.windows(2).rposition(|pair| pair == "ä".as_bytes()).unwrap();
+        fs::write(&register.file, &bytes[..=letter]).unwrap();
+        let (all, unread) = Register::all(home.path());
+        assert_eq!((all.len(), unread.len()), (1, 0));
+        assert!(all[0].get(&id("a")).is_some());
+        fs::write(home.path().join(FOLDER).join("other.jsonl"), "{").unwrap();
+        let (all, unread) = Register::all(home.path());
+        assert!(all.len() == 1 && unread.len() == 1 && unread[0].contains("other.jsonl"), "{unread:?}");
+    }
+
+    #[test]
     fn what_is_forgotten_is_in_no_line() {
         let home = tempfile::tempdir().unwrap();
         let elsewhere = settings::Vault { path: Some("/mnt/notes".into()), ..settings::Vault::default() };
@@ -359,7 +387,8 @@ mod tests {
         register.forget([&id("a"), &id("unknown")]).unwrap();
         let text = fs::read_to_string(&register.file).unwrap();
         assert!(!text.contains("secret") && text.contains("other.md"), "{text}");
-        let all = Register::all(home.path());
+        let (all, unread) = Register::all(home.path());
+        assert_eq!(unread, [""; 0]);
         let [one] = all.as_slice() else { panic!("one register: {}", all.len()) };
         assert_eq!((&one.path, one.entries.len()), (&elsewhere.path, 1));
     }

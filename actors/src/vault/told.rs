@@ -10,8 +10,8 @@ use baton_events::record::Timestamp;
 use baton_events::redact::redact;
 
 use super::desk::Desk;
-use super::owed;
 use super::place::{Place, Refused};
+use super::{forgetting, owed};
 use crate::settings::Settings;
 
 /// Notes that are named of each kind.
@@ -59,6 +59,8 @@ pub(super) struct Shown {
     pub(super) owed: u64,
     pub(super) last_end_ms: Option<u64>,
     problem: Option<Refused>,
+    /// Why the daily round comes to no end although the vault takes notes.
+    stuck: Option<Refused>,
 }
 
 impl Shown {
@@ -74,6 +76,14 @@ impl Shown {
         self.problem = refused;
     }
 
+    /// Why the daily round comes to no end, or that it does.
+    pub(super) fn stuck(&mut self, stuck: Option<Refused>) {
+        if let Some(problem) = stuck.as_ref().filter(|problem| self.stuck.as_ref() != Some(problem)) {
+            tracing::error!(%problem, "not all notes could be looked at; trying again every hour");
+        }
+        self.stuck = stuck;
+    }
+
     /// Whether the vault took nothing when it was last tried.
     pub(super) fn is_refused(&self) -> bool {
         self.problem.is_some()
@@ -86,7 +96,7 @@ impl Shown {
         let state = match (vault.enabled, problem, self.owed.max(self.counted.behind)) {
             (false, ..) => "off",
             (true, Some(_), _) => "waiting",
-            (true, None, 0) if fails => "incomplete",
+            (true, None, 0) if fails || self.stuck.is_some() => "incomplete",
             (true, None, 0) => "ready",
             (true, None, _) => "writing",
         };
@@ -97,6 +107,7 @@ impl Shown {
             root: vault.root.clone(),
             last_end_ms: self.last_end_ms,
             problem: problem
+                .or(self.stuck.as_ref().filter(|_| vault.enabled))
                 .map(|refused| Problem { what: redact(&refused.what).into_owned(), fix: refused.fix.clone() }),
             ..self.counted.clone()
         }
@@ -104,9 +115,20 @@ impl Shown {
 }
 
 /// Counts what there is. Blocks for short reads.
-pub(super) fn counted(desk: &mut Desk, settings: &Arc<Settings>, table: &SessionTable) -> Vault {
+///
+/// And, apart, why the vault is away. `removal_owed`: vaults of before may still have notes of forgotten sessions.
+pub(super) fn counted(
+    desk: &mut Desk,
+    settings: &Arc<Settings>,
+    table: &SessionTable,
+    removal_owed: bool,
+) -> (Vault, Option<Refused>) {
     let pending = desk.pending.len() as u64;
-    let Ok((open, _)) = desk.at(&settings.vault) else { return Vault { pending, ..Vault::default() } };
+    let former = if removal_owed { forgetting::owed(desk, table).len() as u64 } else { 0 };
+    let Ok((open, _)) = desk.at(&settings.vault) else {
+        return (Vault { pending, to_remove: former, ..Vault::default() }, None);
+    };
+    let away = if settings.vault.enabled { open.look(false).err() } else { None };
     let register = &open.register;
     let mut counted = Vault { pending, ..Vault::default() };
     let redacted = |text: &str| redact(text).into_owned();
@@ -129,7 +151,7 @@ pub(super) fn counted(desk: &mut Desk, settings: &Arc<Settings>, table: &Session
             counted.left_alone.extend(entry.left.as_ref().map(failure));
         }
     }
-    counted.to_remove = owed::to_remove(table, register).len() as u64;
+    counted.to_remove = former.max(owed::to_remove(table, register).len() as u64);
     if settings.vault.enabled {
         counted.behind = open.owed(table, settings).len() as u64;
     }
@@ -143,5 +165,5 @@ pub(super) fn counted(desk: &mut Desk, settings: &Arc<Settings>, table: &Session
         counted.conflicts = names.conflicts();
         counted.promoted = names.shared_count();
     }
-    counted
+    (counted, away)
 }

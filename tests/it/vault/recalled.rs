@@ -107,3 +107,30 @@ fn an_entity_of_a_group_is_recalled_at_home_and_shared_like_any_other() {
     assert!(back.contains(shared.trim_end_matches(".md")), "{back}");
     assert_eq!(world.json(&["vault", "verify"])["clean"], true);
 }
+
+#[test]
+fn what_is_shared_is_shared_in_another_vault_too_and_with_each_project_that_has_it() {
+    let world = with_notes(&json!({}));
+    worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    let mut raw = Raw::greeted(&world);
+    for project in ["alpha", "beta", "gamma"] {
+        let directory = world.path(project);
+        fs::create_dir_all(&directory).unwrap();
+        let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "nodes",
+            "params": {"query": "wombat_cache", "limit": 5, "caller": {"directory": directory}, "labels": ["File"]}});
+        assert!(!list(&raw.call(&asked)["result"]["nodes"]).is_empty());
+    }
+    until(&world, "the promotion", |told| told["promoted"] == 1);
+    // The same daemon, and a vault that has nothing yet.
+    let other = world.path("notes");
+    fs::create_dir_all(&other).unwrap();
+    super::configure(&world, &json!({"path": other}));
+    until(&world, "the other vault", |told| told["promoted"] == 1 && told["path"] == other.display().to_string());
+    ready(&world, 1);
+    let shared = notes(&other).into_iter().find(|path| path.contains("shared/entities/"));
+    let text = fs::read_to_string(other.join(shared.unwrap())).unwrap();
+    assert!(text.contains("/entities/") && text.contains("wombat_cache.rs"), "{text}");
+    assert_eq!(world.json(&["vault", "verify"])["clean"], true);
+}

@@ -143,10 +143,7 @@ fn a_disk_that_hangs_holds_nobody_up() {
     assert!(!notes(&vault).iter().any(|path| path.contains("bilby")), "it hangs still");
     // So does a daemon that is told to stop.
     world.stop();
-    let reader = std::thread::spawn({
-        let lock = lock.clone();
-        move || fs::File::open(lock)
-    });
+    let reader = std::thread::spawn(move || fs::File::open(lock));
     world.ok(&["status"]);
     ready(&world, 3);
     drop(reader.join());

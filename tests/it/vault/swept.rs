@@ -115,7 +115,7 @@ fn a_copy_that_is_called_like_its_note_gets_a_name_of_its_own() {
     assert!(verified.code == 1 && verified.out.contains("may mean 2 notes"), "{}", verified.out);
     held.at(DAY_S + 120);
     until(world, "the round", swept(1));
-    assert_eq!(copies(), [copy.clone()]);
+    assert_eq!(copies(), std::slice::from_ref(&copy));
     assert_eq!(fs::read_to_string(root.join(&copy)).unwrap(), text);
     assert_eq!(world.json(&["vault", "verify"])["clean"], true);
 }

@@ -64,6 +64,11 @@ fn what_is_off_writes_nothing_and_what_nobody_typed_has_no_note() {
     let status = world.json(&["vault", "status"]);
     assert_eq!((&status["enabled"], &status["state"]), (&json!(false), &json!("off")), "{status}");
     assert!(world.run(&["vault", "sync"]).err.contains("vault.enabled"));
+    let verified = world.run(&["vault", "verify"]);
+    assert!(verified.code == 1 && verified.err.contains("is not there"), "{}{}", verified.out, verified.err);
+    let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "vault_read", "arguments": {"path": "Start.md"}}});
+    assert_eq!(crate::sockets::Raw::greeted(&world).call(&asked)["result"]["isError"], true);
     world.stop();
     for folder in ["vault", "vault-register", "vault-pending"] {
         assert!(!world.home().join(folder).exists(), "{folder}");
@@ -187,6 +192,8 @@ fn a_note_that_is_missing_for_what_was_not_to_be_shown_is_written_after_all() {
     assert_ne!(without, lines);
     fs::write(&register, without).unwrap();
     fs::remove_dir_all(own(&world)).unwrap();
+    let config = json!({"vault": {"enabled": true}, "session_tracking": {"filtering": {"keep_user_messages": false}}});
+    fs::write(world.home().join("config.json"), config.to_string()).unwrap();
     ready(&world, 1);
 }
 
