@@ -140,8 +140,8 @@ fn llm(parsed: &Parsed) -> Option<Llm> {
     let key = match (text("llm.api_key_file"), text("llm.api_key_env")) {
         (Some(path), _) => Some(KeySource::file(path)),
         (None, Some(name)) => Some(KeySource::variable(name)),
-        // Nobody on this machine needs the key of somebody else.
-        (None, None) => (!base_url.is_local()).then(|| KeySource::variable(OPENAI_KEY)),
+        // Nobody on this machine needs the key of somebody else, and unasked it goes nowhere in the clear.
+        (None, None) => (base_url.is_encrypted() && !base_url.is_local()).then(|| KeySource::variable(OPENAI_KEY)),
     };
     Some(Llm {
         endpoint: Endpoint { base_url, model: text("llm.model").unwrap_or(OPENAI_MODEL).to_owned(), key },

@@ -126,6 +126,12 @@ fn a_model_is_asked_only_where_it_is_switched_on() {
     assert_eq!((usual.session_budget_usd, usual.daily_budget_usd), (Some(0.5), Some(5.0)));
     let local = "\"enabled\": true, \"base_url\": \"http://127.0.0.1:8080/v1\"";
     assert_eq!(told(local).unwrap().endpoint.key, None, "a local server needs no key of somebody else");
+    let near = "\"enabled\": true, \"base_url\": \"http://192.168.1.20:8000/v1\"";
+    assert_eq!(told(near).unwrap().endpoint.key, None, "unasked, no key goes anywhere in the clear");
+    let named = told(&format!("{near}, \"api_key_env\": \"K\"")).unwrap();
+    assert_eq!(named.endpoint.key, Some(KeySource::variable("K")));
+    let elsewhere = told("\"enabled\": true, \"base_url\": \"https://models.example.org/v1\"").unwrap();
+    assert_eq!(elsewhere.endpoint.key, Some(KeySource::variable("OPENAI_API_KEY")));
     for (more, key) in [
         ("\"api_key_env\": \"K\"", KeySource::variable("K")),
         ("\"api_key_env\": \"K\", \"api_key_file\": \"/run/key\"", KeySource::file("/run/key")),

@@ -1,6 +1,8 @@
 //! Where notes may lie: in a folder of their own, not among what agents write, nor among Baton's own files.
 
 use std::path::{Component, Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use super::parse::{Parsed, Remark};
 use crate::settings::Vault;
@@ -28,7 +30,7 @@ pub(super) fn refused(parsed: &Parsed, home: Option<&Path>, watched: &[PathBuf])
     let path = Path::new(path.as_str()?);
     let root = parsed.values.get("vault.root").and_then(|(root, _)| root.as_str());
     let usual = Vault::default().root;
-    let vault = resolved(path);
+    let vault = resolved_in_time(path);
     let notes = vault.join(root.unwrap_or(&usual));
     let refused = |why: String| Some(Remark { line: Some(*line), what: format!("vault.path: {why}") });
     if let Some(home) = home.map(resolved) {
@@ -59,8 +61,26 @@ pub(super) fn refused(parsed: &Parsed, home: Option<&Path>, watched: &[PathBuf])
     }
 }
 
-/// A path without links and `..`, as far as it is there.
-fn resolved(path: &Path) -> PathBuf {
+/// How long a disk may keep the configuration waiting.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The same of a path on a disk that may hang: then as it is written.
+fn resolved_in_time(path: &Path) -> PathBuf {
+    let sought = path.to_owned();
+    in_time(PATIENCE, move || resolved(&sought)).unwrap_or_else(|| plain(path))
+}
+
+/// What comes of something, if it comes in time. A thread that hangs holds nothing that anybody else needs.
+fn in_time<T: Send + 'static>(patience: Duration, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (found, finding) = mpsc::sync_channel(1);
+    let begun = std::thread::Builder::new().name("vault-path".to_owned()).spawn(move || {
+        let _ = found.send(work());
+    });
+    begun.ok().and_then(|_| finding.recv_timeout(patience).ok())
+}
+
+/// A path without `..`, whatever its links.
+fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {
@@ -69,6 +89,12 @@ fn resolved(path: &Path) -> PathBuf {
             part => plain.push(part),
         }
     }
+    plain
+}
+
+/// A path without links and `..`, as far as it is there.
+fn resolved(path: &Path) -> PathBuf {
+    let plain = plain(path);
     for known in plain.ancestors() {
         if let (Ok(real), Ok(rest)) = (std::fs::canonicalize(known), plain.strip_prefix(known)) {
             return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
@@ -82,6 +108,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_disk_that_hangs_is_not_waited_for() {
+        let (hangs, hanging) = mpsc::channel::<()>();
+        assert_eq!(in_time(Duration::from_millis(1), move || hanging.recv()), None);
+        drop(hangs);
+        assert_eq!(in_time(Duration::from_secs(600), || 7), Some(7));
+        assert_eq!(plain(Path::new("/a/./b/../c")), Path::new("/a/c"));
+    }
 
     #[test]
     fn the_folder_for_notes_is_a_name_on_every_system() {

@@ -1,7 +1,6 @@
 //! A talk with a model: what is sent, and what of an answer counts. Servers leave out much of an answer and add much to it,
 //! so nothing is believed that does not have to be there.
 
-use reqwest::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::endpoint::Endpoint;
@@ -119,16 +118,8 @@ pub(super) fn read(body: &str) -> Result<Reply, Failure> {
     // What serde says of it may hold pieces of it.
     let answer: Value = serde_json::from_str(body)
         .map_err(|_| Failure::new(Kind::NotUnderstood, "the endpoint's answer is JSON, and too deep to be read"))?;
-    if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
-        // Whoever stands between says so what the one behind has answered.
-        let code = error.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
-        let code = code.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
-        if let Some(status) = code.and_then(|code| StatusCode::from_u16(code).ok()) {
-            return Err(Failure::answered(status, None, body.as_bytes(), str::to_owned));
-        }
-        let failure = Failure::new(Kind::Refused, "the endpoint answers with an error");
-        let message = error.get("message").unwrap_or(error).as_str();
-        return Err(message.map_or(failure.clone(), |message| failure.saying(message)));
+    if let Some(failure) = Failure::behind_success(answer.get("error"), body) {
+        return Err(failure);
     }
     let choice = answer.get("choices").and_then(|choices| choices.get(0));
     let Some(message) = choice.and_then(|choice| choice.get("message")).filter(|message| message.is_object()) else {

@@ -78,10 +78,8 @@ pub(super) fn read(body: &str, texts: usize, dimensions: Option<usize>) -> Resul
     // What serde says of it may hold pieces of it.
     let said: Said = serde_json::from_str(body)
         .map_err(|_| not_understood("the endpoint's answer is JSON, and none that holds vectors"))?;
-    if !said.error.is_null() {
-        let failure = Failure::new(Kind::Refused, "the endpoint answers with an error");
-        let message = said.error.get("message").unwrap_or(&said.error).as_str();
-        return Err(message.map_or(failure.clone(), |message| failure.saying(message)));
+    if let Some(failure) = Failure::behind_success(Some(&said.error), body) {
+        return Err(failure);
     }
     if said.data.len() != texts {
         let what = format!("the endpoint answers with {} vectors for {texts} texts", said.data.len());

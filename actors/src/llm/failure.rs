@@ -98,10 +98,18 @@ impl Failure {
         Self { said: said.as_deref().and_then(shown), ..Self::new(kind, what) }
     }
 
-    /// The same, with what an endpoint says in an answer that is a success.
-    pub(super) fn saying(mut self, said: &str) -> Self {
-        self.said = shown(said);
-        self
+    /// What is wrong where HTTP says success and the field `error` of the body does not: whoever stands between says so
+    /// what the one behind has answered.
+    pub(super) fn behind_success(error: Option<&Value>, body: &str) -> Option<Self> {
+        let error = error.filter(|error| !error.is_null())?;
+        let code = error.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
+        let code = code.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
+        if let Some(status) = code.and_then(|code| StatusCode::from_u16(code).ok()) {
+            return Some(Self::answered(status, None, body.as_bytes(), str::to_owned));
+        }
+        let mut failure = Self::new(Kind::Refused, "the endpoint answers with an error");
+        failure.said = error.get("message").unwrap_or(error).as_str().and_then(shown);
+        Some(failure)
     }
 
     /// Something of ours broke before anything was sent.

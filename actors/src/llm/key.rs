@@ -10,6 +10,10 @@ use super::failure::{Failure, Kind};
 /// What stands for a key wherever it would be said again.
 const HIDDEN: &str = "[redacted:key]";
 
+/// Shortest key that is hidden in an answer that is a success: what people write where a server wants any word at all
+/// (`none`, `ollama`) is no secret, and stands in answers for other reasons.
+const SECRET_CHARS: usize = 12;
+
 /// Longest file that is taken for one with a key.
 const FILE_BYTES: u64 = 16 * 1024;
 
@@ -104,6 +108,15 @@ impl Key {
     pub(super) fn hide_in(&self, said: &str) -> String {
         said.replace(&self.0, HIDDEN)
     }
+
+    /// JSON that somebody says, without the key.
+    pub(super) fn hide_in_json(&self, said: &str) -> String {
+        let quoted = serde_json::Value::from(self.0.as_str()).to_string();
+        match quoted.get(1..quoted.len() - 1) {
+            Some(written) if self.0.len() >= SECRET_CHARS => said.replace(written, HIDDEN),
+            _ => said.to_owned(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -135,6 +148,14 @@ mod tests {
                 (taken, _) => panic!("{value:?} {}", taken.is_ok()),
             }
         }
+    }
+
+    #[test]
+    fn json_is_handed_on_without_the_key_and_a_word_that_is_no_secret_stays() {
+        let key = Key("abc\"12345678/9".to_owned());
+        let said = serde_json::json!({"content": "it is abc\"12345678/9 or abc"}).to_string();
+        assert_eq!(key.hide_in_json(&said), r#"{"content":"it is [redacted:key] or abc"}"#);
+        assert_eq!(Key("ollama".to_owned()).hide_in_json("{\"a\":\"ollama\"}"), "{\"a\":\"ollama\"}");
     }
 
     #[test]

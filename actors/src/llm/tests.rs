@@ -190,18 +190,27 @@ async fn the_key_goes_to_the_endpoint_and_nowhere_else() {
     let client = Client::new(&endpoint("PATH"), None).unwrap();
     client.embed(&texts(1), LONG).await.unwrap();
     assert_eq!(server.requests()[0].authorization, Some(format!("Bearer {key}")));
-    for fault in [Fault::EchoKey, Fault::status(400, &format!("bad header {key}"))] {
+    for (fault, kind) in [
+        (Fault::EchoKey, Kind::Unauthorised),
+        (Fault::EchoKeyBehindSuccess, Kind::Unauthorised),
+        (Fault::status(400, &format!("bad header {key}")), Kind::Refused),
+    ] {
         server.script(EMBEDDINGS, [fault]);
         let failure = client.embed(&texts(1), LONG).await.unwrap_err();
         let told = format!("{failure} {failure:?} {client:?} {:?}", client.health());
         assert!(!told.contains(&key) && told.contains("[redacted:key]"), "{told}");
+        assert_eq!(failure.kind(), kind, "{told}");
         wait_ready(&client).await;
     }
+    server.script(CHAT, [Fault::EchoKeyBehindSuccess]);
+    let failure = client.chat(&talk("a"), LONG, Turn::Waits).await.unwrap_err();
+    assert!(!failure.what().contains(&key) && failure.what().contains("[redacted:key]"), "{failure}");
+    wait_ready(&client).await;
     let without = Client::new(&endpoint("BATON_NO_SUCH_KEY"), None).unwrap();
     let failure = without.embed(&texts(1), LONG).await.unwrap_err();
     assert_eq!(failure.kind(), Kind::NoKey);
     assert!(failure.what().contains("BATON_NO_SUCH_KEY is not set"), "{failure}");
-    assert_eq!(server.requests().len(), 3, "nothing is sent without it");
+    assert_eq!(server.requests().len(), 5, "nothing is sent without it");
 }
 
 #[tokio::test]

@@ -21,7 +21,8 @@ use super::key::{Key, KeySource};
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long an answer that has begun may stand still.
+/// How long an answer of which something has come may stand still. Before that, whoever stands between may have sent a
+/// status at once, and the model is still at it.
 const BETWEEN: Duration = Duration::from_secs(30);
 /// How long a connection is kept for the next request.
 const IDLE: Duration = Duration::from_secs(60);
@@ -108,7 +109,10 @@ impl Transport {
         }
         let body = read(&mut response, self.bytes_max).await.map_err(|unread| boxed(unread.why))?;
         match serde_json::from_slice::<&RawValue>(&body) {
-            Ok(_) => Ok(body),
+            // What is a success for HTTP may say the key all the same.
+            Ok(answer) => {
+                Ok(key.map_or_else(|| answer.get().to_owned(), |key| key.hide_in_json(answer.get())).into_bytes())
+            }
             Err(_) => Err(boxed(Failure::new(Kind::NotUnderstood, "the endpoint's answer is no JSON"))),
         }
     }
@@ -129,7 +133,8 @@ async fn read(response: &mut Response, bytes_max: usize) -> Result<Vec<u8>, Unre
         return Err(Unread { body, why: too_long() });
     }
     loop {
-        let chunk = match tokio::time::timeout(BETWEEN, response.chunk()).await {
+        let patience = if body.is_empty() && is_success { LONGEST } else { BETWEEN };
+        let chunk = match tokio::time::timeout(patience, response.chunk()).await {
             Ok(Ok(Some(chunk))) => chunk,
             Ok(Ok(None)) => return Ok(body),
             Ok(Err(error)) => return Err(Unread { body, why: broken(&error).after_sending() }),

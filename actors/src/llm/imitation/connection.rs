@@ -131,6 +131,10 @@ fn answer(request: &Request, fault: Option<&Fault>, shared: &Shared) -> (u16, Op
             let key = request.authorization.clone().unwrap_or_default();
             error(401, format!("Incorrect API key provided: {key}."))
         }
+        Some(Fault::EchoKeyBehindSuccess) => {
+            let message = format!("wrong key: {}", request.authorization.clone().unwrap_or_default());
+            (200, None, json!({"error": {"message": message, "code": 401}}).to_string())
+        }
         Some(Fault::EchoTexts) => error(400, format!("invalid input: {}", request.texts.join(", "))),
         _ if request.path == EMBEDDINGS => (200, None, embeddings(request, fault)),
         _ if request.path == CHAT => (200, None, chat::answer(request, &shared.said(request), fault)),

@@ -28,6 +28,8 @@ pub enum Fault {
     Torn,
     /// The answer refuses the key and says it.
     EchoKey,
+    /// The same behind the status of a success, as gateways do.
+    EchoKeyBehindSuccess,
     /// The answer refuses the texts and says them.
     EchoTexts,
     /// Vectors of so many dimensions.
