@@ -90,6 +90,8 @@ struct Known {
     over_budget: BTreeMap<SessionId, (ContentHash, budget::Wanted)>,
     /// Sessions with which nothing came about, and when they are tried again at the earliest.
     paused: BTreeMap<SessionId, Timestamp>,
+    /// Calls that a daemon before this one had made because somebody wanted it, and their estimates: for whoever still waits.
+    lost: BTreeMap<SessionId, (u64, u64)>,
     /// Why nothing is sent, and what to do about it.
     problem: Option<(String, String)>,
 }
@@ -196,8 +198,16 @@ impl Enricher {
         let (mut settings, mut table) = (self.around.settings.clone(), self.around.table.clone());
         let mut stop = self.around.stop.clone();
         let mut at_work: JoinSet<()> = JoinSet::new();
+        let mut before = settings.now();
         loop {
             let (set, now) = (settings.newest(), self.around.clock.now());
+            if set.llm != before.llm || set.prices != before.prices || set.filtering != before.filtering {
+                // What it would cost is reckoned anew.
+                self.known().over_budget.clear();
+                before = set.clone();
+            }
+            // What has ended makes room, all of it at once.
+            while at_work.try_join_next().is_some() {}
             self.keep_switch().await;
             self.lose_orphans(&table.newest()).await;
             let mut wake = now.plus_ms(i64::try_from(LOOK_ANYWAY.as_millis()).unwrap_or(i64::MAX));
@@ -279,7 +289,7 @@ impl Enricher {
             let enricher = self.clone();
             at_work.spawn(async move {
                 let done = enricher.enrich(&id, &By::Itself).await;
-                if let Outcome::Failed { .. } = done.outcome {
+                if done.outcome != Outcome::Enriched {
                     let until = enricher.around.clock.now().plus_ms(PAUSE_MS);
                     enricher.known().paused.insert(id, until);
                 }
@@ -301,21 +311,39 @@ impl Enricher {
 
     /// Calls that another daemon had under way are nobody's.
     async fn lose_orphans(&self, table: &SessionTable) {
-        let orphans: Vec<(SessionId, u32)> = {
+        let orphans: Vec<(SessionId, u32, Arc<Row>)> = {
             let known = self.known();
             let orphans = table.enriching().filter(|(id, _)| !known.under_way.contains(*id));
-            orphans.filter_map(|(id, row)| Some((id.clone(), call_of(row)?))).collect()
+            orphans.filter_map(|(id, row)| Some((id.clone(), call_of(row)?, row.clone()))).collect()
         };
-        for (id, call) in orphans {
+        for (id, call, row) in orphans {
             // Whoever works on it since then looks at it himself.
             if self.known().under_way.contains(&id) {
                 continue;
             }
             let lost = self.around.supervisor.asking(&id, Asking::Lost(call), RECORD).await;
-            if !matches!(lost, Ok(Ok(_))) {
-                tracing::debug!(session = %id, "lost call not recorded, trying again");
+            match lost {
+                Ok(Ok(_)) => self.note_lost(&id, &row),
+                _ => tracing::debug!(session = %id, "lost call not recorded, trying again"),
             }
         }
+    }
+
+    /// Keeps in mind what was lost of what a person asked for: the command still waits, and asks again.
+    fn note_lost(&self, id: &SessionId, before: &Row) {
+        let Some(enrichment) = before.state.enrichment().filter(|it| it.owed.is_some_and(|owed| owed.asked)) else {
+            return;
+        };
+        if let Some(call) = &enrichment.call {
+            let mut known = self.known();
+            let (calls, nanos) = known.lost.entry(id.clone()).or_default();
+            (*calls, *nanos) = (*calls + 1, nanos.saturating_add(call.nanos));
+        }
+    }
+
+    /// What was lost of it, told once.
+    fn told_of_lost(&self, id: &SessionId) -> (u64, u64) {
+        self.known().lost.remove(id).unwrap_or_default()
     }
 
     /// The way to the configured endpoint; what is known of another one is forgotten.

@@ -429,8 +429,9 @@ impl State {
                 let (call, outcome, ms) = (answer.id, answer.outcome, answer.duration_ms);
                 tracing::info!(%session, call, %outcome, ms, nanos = answer.nanos, "model answered");
             }
-            Event::Enriched { facts, dropped, .. } => {
-                tracing::info!(%session, reason = "enriched", hash = %hash_of(before), %old, facts, dropped, "episode replaced");
+            Event::Enriched { facts, dropped, by, .. } => {
+                let unseen = by.unseen;
+                tracing::info!(%session, reason = "enriched", hash = %hash_of(before), %old, facts, dropped, unseen, "episode replaced");
             }
             Event::EnrichmentGivenUp { why, .. } => {
                 tracing::warn!(%session, %why, hash = %hash_of(before), %old, "enrichment given up, episode kept");

@@ -7,6 +7,7 @@
 
 pub mod answer;
 pub mod budget;
+pub mod division;
 mod fence;
 pub mod form;
 pub mod ledger;
@@ -14,13 +15,18 @@ pub mod lines;
 pub mod order;
 mod reading;
 pub mod request;
+mod shorter;
 mod telling;
 #[cfg(test)]
 mod tests;
 
+/// What helps where a model was not sent all of a session.
+pub const UNSEEN_STEP: &str = "set llm.context_tokens in config.json to what the model really takes at once";
+
 pub use answer::{Answer, Claim, Complaint, Entity, Fact, Failed, Finish, check};
 pub use budget::{Afford, Budget, afford};
+pub use division::{Limits, estimate};
 pub use ledger::{By, Costs, Spent};
 pub use lines::Lines;
 pub use order::{Candidate, order};
-pub use request::{Limits, Plan, Request, plan};
+pub use request::{Left, Plan, Request, plan};

@@ -11,6 +11,8 @@ use crate::transcript::json::{Found, Value, first_object};
 
 /// Bytes of ASCII that make about one token.
 const ASCII_BYTES_PER_TOKEN: u64 = 4;
+/// The same of texts that are dense.
+const DENSE_BYTES_PER_TOKEN: u64 = 3;
 /// Tokens that the frame of one item takes: who speaks, and where it ends.
 const TOKENS_PER_ITEM: u64 = 4;
 /// Output tokens of one summary, as the default configuration bounds them.
@@ -31,6 +33,17 @@ pub fn of_text(text: &str) -> u64 {
         }
     }
     ascii.div_ceil(ASCII_BYTES_PER_TOKEN) + other
+}
+
+/// Tokens of a text at most, as what is paid for is reckoned: code, paths, JSON and numbers have about three bytes a token.
+pub fn at_most(text: &str) -> u64 {
+    let ascii = text.chars().filter(char::is_ascii).count() as u64;
+    ascii.div_ceil(DENSE_BYTES_PER_TOKEN) + (text.chars().count() as u64 - ascii)
+}
+
+/// The same of what was estimated by [`of_text`] or [`of_items`].
+pub fn at_most_of(estimated: u64) -> u64 {
+    estimated.saturating_mul(ASCII_BYTES_PER_TOKEN) / DENSE_BYTES_PER_TOKEN
 }
 
 /// Tokens of a transcript of which only the size is known, in bytes: as if it were ASCII, which JSON mostly is.

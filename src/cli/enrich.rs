@@ -24,8 +24,8 @@ Without SESSION the caller's own session is meant, else the only open one of thi
 The budgets hold (llm.session_budget_usd, llm.daily_budget_usd): what does not fit into them is left. --max-usd is the budget of \
 this run instead of the day's. `baton sync --dry-run` tells beforehand what everything would cost.
 
-JSON: {\"status\",\"sessions\",\"enriched\",\"unchanged\",\"over_budget\",\"failures\",\"failed\":[{\"session_id\",\"why\"}],\"calls\",\"usd\",\
-\"message\"}.
+JSON: {\"status\",\"sessions\",\"enriched\",\"unchanged\",\"over_budget\",\"failures\",\"failed\":[{\"session_id\",\"why\"}],\
+\"dropped_claims\",\"unseen\",\"calls\",\"unknown_calls\",\"usd\",\"message\"}.
 
 Examples:
   baton enrich                         the open session of this directory

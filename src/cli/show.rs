@@ -139,7 +139,14 @@ fn enrichment(told: &SessionEnrichment) -> String {
     let why = told.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
     let at = told.at.as_ref().map(|at| format!(", {at}")).unwrap_or_default();
     let again = told.retry_at.as_ref().map(|at| format!(", again at {at}")).unwrap_or_default();
-    format!("{}{by}{why}{at}{again}", told.state)
+    let dropped = (told.dropped_claims > 0).then(|| {
+        format!("; {} dropped, of lines that are not there", print::counted(told.dropped_claims.into(), "claim"))
+    });
+    let unseen =
+        (told.unseen > 0).then(|| format!("; {} from the middle not sent", print::counted(told.unseen, "message")));
+    let step = told.next_step.as_ref().map(|step| format!("; {step}"));
+    let more = [dropped, unseen, step].map(Option::unwrap_or_default).concat();
+    format!("{}{by}{why}{at}{again}{more}", told.state)
 }
 
 /// `assistant 120, user 80, 3 more types`: the most frequent first. None of none.

@@ -82,7 +82,7 @@ fn meanwhile(world: &World, transcript: &mut Transcript) {
 
 /// From now on the daemon can make no file longer than this, as on a disk without room; `None`: as long as it likes.
 #[cfg(target_os = "linux")]
-fn limit_files(daemon: Pid, bytes: Option<u64>) {
+pub(crate) fn limit_files(daemon: Pid, bytes: Option<u64>) {
     let hard = rustix::process::getrlimit(Resource::Fsize).maximum;
     prlimit(Some(daemon), Resource::Fsize, Rlimit { current: bytes.or(hard), maximum: hard }).unwrap();
 }

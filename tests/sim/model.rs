@@ -129,7 +129,10 @@ impl World {
         let bad: Vec<CallOutcome> = failed.iter().copied().filter(|outcome| outcome.is_bad_answer()).collect();
         let failed = if self.model.rng.percent(60) { bad } else { failed };
         let end = match self.model.rng.percent(if answers_well { 70 } else { 40 }) {
-            true => CallEnd::Good { answer: ContentHash([self.model.rng.below(250) as u8; 32]), facts: 1, dropped: 0 },
+            true => {
+                let answer = ContentHash([self.model.rng.below(250) as u8; 32]);
+                CallEnd::Good { answer, facts: 1, dropped: 0, unseen: 0 }
+            }
             false => CallEnd::Failed {
                 outcome: *self.model.rng.pick(&failed).unwrap_or(&CallOutcome::Refused),
                 retry_after_ms: None,

@@ -1,12 +1,14 @@
 //! The conversation of an episode as a model is asked about it.
 
 use baton_events::conversation::Item;
-use baton_events::digest::Abridged;
+use baton_events::digest::{Abridged, Show};
 use baton_events::enrichment::{Limits, Lines, Plan, plan};
 use baton_events::record::SessionId;
 use baton_events::session::EpisodeRef;
 
+use crate::chunks;
 use crate::indexer::{self, EpisodeError};
+use crate::table::TableReader;
 
 /// What is asked about a conversation, and what claims about it may point to.
 pub(super) struct Read {
@@ -14,15 +16,31 @@ pub(super) struct Read {
     pub(super) lines: Lines,
 }
 
-/// Reads a conversation, and makes the requests for it. Blocks for disk reads.
+/// Reads a conversation, and makes the requests for what may be shown of it. Blocks for disk reads.
+/// What cannot be read any more is restored from the transcript, if that still says the same.
 pub(super) fn read(
     indexer: &indexer::Handle,
+    table: &TableReader,
     id: &SessionId,
     episode: &EpisodeRef,
     limits: &Limits,
+    show: &Show,
 ) -> Result<Read, EpisodeError> {
-    let mut abridged = Abridged::default();
-    indexer.each(id, episode, |item| abridged.push(item))?;
-    let items: Vec<Item> = abridged.into_items();
-    Ok(Read { plan: plan(&items, limits), lines: Lines::of(&items) })
+    let read = || {
+        let mut abridged = Abridged::default();
+        indexer.each(id, episode, |item| abridged.push(item)).map(|()| abridged.into_items())
+    };
+    let items: Vec<Item> = match read() {
+        Err(error) if is_lost(&error) && indexer.restore(table, id, episode).is_ok() => read()?,
+        read => read?,
+    };
+    Ok(Read { plan: plan(&items, limits, show), lines: Lines::of(&items, show) })
+}
+
+/// Whether what is stored of a conversation is gone or damaged. Else only the moment was a bad one.
+pub(super) fn is_lost(error: &EpisodeError) -> bool {
+    match error {
+        EpisodeError::Chunks(error) => !matches!(error, chunks::Error::Io { .. }),
+        EpisodeError::Item { .. } => true,
+    }
 }

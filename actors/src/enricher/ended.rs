@@ -31,7 +31,7 @@ impl Ended {
         let reply = match replied {
             Ok(reply) => reply,
             Err(failure) => {
-                let nanos = (price.is_none() || !failure.may_have_cost()).then_some(0);
+                let nanos = (!failure.may_have_cost()).then_some(0);
                 // What comes and is no answer of this API is as bad an answer as any.
                 let came = match failure.kind() {
                     Kind::NotUnderstood | Kind::WrongShape => Came::Complaint(Complaint::NoObject),

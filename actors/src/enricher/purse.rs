@@ -18,12 +18,15 @@ pub(super) struct Purse {
     taken: Arc<Mutex<BTreeMap<SessionId, u64>>>,
 }
 
-/// What one call may cost; it goes back when this is dropped, and what was recorded meanwhile counts instead.
+/// What one call may cost; it goes back when this is dropped, and what was recorded meanwhile counts instead. What was taken of
+/// an allowance goes back but for what was [spent](Self::spent).
 #[derive(Debug)]
 pub(super) struct Taken {
     purse: Arc<Mutex<BTreeMap<SessionId, u64>>>,
     session: SessionId,
     nanos: u64,
+    allowance: Option<Arc<Allowance>>,
+    spent: u64,
 }
 
 /// What a person allows for one run, instead of the day's budget.
@@ -46,11 +49,20 @@ impl Taken {
     pub(super) fn nanos(&self) -> u64 {
         self.nanos
     }
+
+    /// So much was spent after all, or is taken to be.
+    pub(super) fn spent(&mut self, nanos: u64) {
+        self.spent = nanos;
+    }
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
         lock(&self.purse).remove(&self.session);
+        if let Some(allowance) = &self.allowance {
+            let mut left = lock(&allowance.left);
+            *left = left.saturating_add(self.nanos).saturating_sub(self.spent);
+        }
     }
 }
 
@@ -63,12 +75,6 @@ impl Allowance {
     pub fn new(usd: f64) -> Self {
         Self { left: Mutex::new(prices::nanos(usd)) }
     }
-
-    /// Gives back what was not needed after all.
-    pub(super) fn give_back(&self, nanos: u64) {
-        let mut left = lock(&self.left);
-        *left = left.saturating_add(nanos);
-    }
 }
 
 impl Purse {
@@ -78,7 +84,7 @@ impl Purse {
         session: &SessionId,
         wanted: &Wanted,
         llm: &Llm,
-        allowance: Option<&Allowance>,
+        allowance: Option<&Arc<Allowance>>,
         table: &SessionTable,
         now: Timestamp,
     ) -> Result<Taken, OverBudget> {
@@ -111,7 +117,8 @@ impl Purse {
             *left -= nanos;
         }
         taken.insert(session.clone(), nanos);
-        Ok(Taken { purse: self.taken.clone(), session: session.clone(), nanos })
+        let (purse, session) = (self.taken.clone(), session.clone());
+        Ok(Taken { purse, session, nanos, allowance: allowance.cloned(), spent: 0 })
     }
 
     /// Whether a call would be allowed on a day on which so much is [spent](Self::today).
@@ -192,7 +199,7 @@ mod tests {
         let (purse, table, llm) = (Purse::default(), SessionTable::default(), llm(Some(0.5), Some(1.0)));
         let id = |text: &str| SessionId::new(text).unwrap();
         let wanted = |usd: f64| Wanted { next: prices::nanos(usd), all: prices::nanos(usd) };
-        let take = |session: &str, usd: f64, allowance: Option<&Allowance>| {
+        let take = |session: &str, usd: f64, allowance: Option<&Arc<Allowance>>| {
             purse.take(&id(session), &wanted(usd), &llm, allowance, &table, Timestamp(0))
         };
         assert!(take("a", 0.6, None).unwrap_err().why.contains("llm.session_budget_usd"));
@@ -206,11 +213,21 @@ mod tests {
         drop(b);
         let c = take("c", 0.2, None).unwrap();
         // A person's allowance stands for the day's budget, and is one for the whole run.
-        let allowance = Allowance::new(0.5);
-        let d = take("d", 0.4, Some(&allowance)).unwrap();
+        let allowance = Arc::new(Allowance::new(0.5));
+        let mut d = take("d", 0.4, Some(&allowance)).unwrap();
         assert!(take("e", 0.2, Some(&allowance)).unwrap_err().why.contains("--max-usd"));
-        allowance.give_back(prices::nanos(0.1));
-        drop((a, c, d, take("e", 0.2, Some(&allowance)).unwrap()));
+        // One that was not made gives all back, one that was made what it did not cost, and one takes more than was thought.
+        drop(take("e", 0.1, Some(&allowance)).unwrap());
+        d.spent(prices::nanos(0.3));
+        drop((a, c, d));
+        let mut e = take("e", 0.15, Some(&allowance)).unwrap();
+        e.spent(prices::nanos(0.19));
+        drop(e);
+        assert!(take("f", 0.02, Some(&allowance)).unwrap_err().why.contains("--max-usd"));
+        let mut f = take("f", 0.01, Some(&allowance)).unwrap();
+        f.spent(prices::nanos(7.0));
+        drop(f);
+        assert!(take("g", 0.000_001, Some(&allowance)).is_err(), "nothing is left");
         assert_eq!(purse.today(&table, Timestamp(0)), 0);
     }
 }

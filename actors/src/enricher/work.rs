@@ -1,14 +1,16 @@
 //! One session: its conversation read, a model asked about it, each call recorded before it is made and when it has ended.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use baton_events::enrichment::{Answer, Complaint, Limits, Request, budget, form};
+use baton_events::digest::Show;
+use baton_events::enrichment::{Answer, Complaint, Left, Limits, Request, budget, form};
 use baton_events::hash::ContentHash;
 use baton_events::prices::Price;
 use baton_events::projection::table::Row;
 use baton_events::record::SessionId;
-use baton_events::session::{Ask, CallEnd, CallModel, CallOutcome, EpisodeRef, GaveUp, Phase, TakeAnswer};
+use baton_events::session::{CallEnd, CallModel, CallOutcome, EpisodeRef, GaveUp, Phase, TakeAnswer};
 
 use super::conversation::{self, Read};
 use super::ended::{self, Came, Ended};
@@ -63,8 +65,19 @@ pub(crate) enum Outcome {
 pub(crate) struct Done {
     pub(crate) outcome: Outcome,
     pub(crate) calls: u64,
+    /// Of these, those of unknown cost.
+    pub(crate) unknown: u64,
     /// In thousandths of a millionth of a US dollar; of unknown cost at the estimate.
     pub(crate) nanos: u64,
+    /// Claims that were dropped from the answer, and from those that it was joined of.
+    pub(crate) dropped: u64,
+}
+
+impl Done {
+    /// Without a call.
+    pub(crate) fn none(outcome: Outcome) -> Self {
+        Self { outcome, calls: 0, unknown: 0, nanos: 0, dropped: 0 }
+    }
 }
 
 /// A session on its way.
@@ -75,9 +88,15 @@ struct Work<'a> {
     llm: Llm,
     client: Client,
     episode: EpisodeRef,
+    /// What of the conversation may be shown.
+    show: Show,
     read: Read,
+    /// Stored answers that were read, by their hashes; none for what cannot be.
+    stored: BTreeMap<ContentHash, Option<Answer>>,
     calls: u64,
+    unknown: u64,
     nanos: u64,
+    dropped: u64,
 }
 
 /// What a call has come to.
@@ -88,10 +107,10 @@ enum Next {
 }
 
 impl By {
-    fn allowance(&self) -> Option<&Allowance> {
+    fn allowance(&self) -> Option<&Arc<Allowance>> {
         match self {
             Self::Itself => None,
-            Self::One(allowance) | Self::All(allowance) => allowance.as_deref(),
+            Self::One(allowance) | Self::All(allowance) => allowance.as_ref(),
         }
     }
 
@@ -117,11 +136,11 @@ impl Enricher {
             if let Some(_one) = self.begin(id) {
                 return match self.prepare(id, by).await {
                     Ok(work) => work.run().await,
-                    Err(outcome) => Done { outcome, calls: 0, nanos: 0 },
+                    Err(outcome) => Done::none(outcome),
                 };
             }
             if !by.is_person() {
-                return Done { outcome: Outcome::failed("it is being worked on"), calls: 0, nanos: 0 };
+                return Done::none(Outcome::failed("it is being worked on"));
             }
             over.await;
         }
@@ -142,6 +161,11 @@ impl Enricher {
             return Err(Outcome::Failed { why: format!("{what}; {fix}"), is_of_endpoint: true });
         }
         let client = self.client_of(&llm.endpoint).await.map_err(|failure| self.held_up(&failure))?;
+        let room = match by {
+            By::Itself => Some(self.around.pace.background().await),
+            By::One(_) | By::All(_) => None,
+        };
+        // Only now: while it waited the conversation may have been stored anew.
         let (episode, state) = self.current(&settings, id)?;
         if state.state.enriched_by().is_some() {
             return Err(Outcome::Unchanged);
@@ -150,31 +174,48 @@ impl Enricher {
         if let Some(call) = call_of(&state) {
             let lost = self.record(id, Asking::Lost(call)).await;
             lost.map_err(|error| Outcome::failed(error.to_string()))?;
+            self.note_lost(id, &state);
         }
-        let room = match by {
-            By::Itself => Some(self.around.pace.background().await),
-            By::One(_) | By::All(_) => None,
-        };
         let limits = Limits { context_tokens: llm.context_tokens, max_output_tokens: llm.max_output_tokens };
-        let (indexer, of, current) = (self.around.indexer.clone(), id.clone(), episode.clone());
+        let show = settings.filtering;
+        let (around, of, current) = (self.around.clone(), id.clone(), episode.clone());
         let read = tokio::task::spawn_blocking(move || {
             let _room = room;
-            conversation::read(&indexer, &of, &current, &limits)
+            conversation::read(&around.indexer, &around.table, &of, &current, &limits, &show)
         });
         match read.await {
             Ok(Ok(read)) if !read.plan.requests.is_empty() => {
-                Ok(Work { enricher: self, id, by, llm, client, episode, read, calls: 0, nanos: 0 })
+                let (stored, before) = (BTreeMap::new(), if by.is_person() { self.told_of_lost(id) } else { (0, 0) });
+                let (calls, nanos) = before;
+                let unknown = calls;
+                Ok(Work {
+                    enricher: self,
+                    id,
+                    by,
+                    llm,
+                    client,
+                    episode,
+                    show,
+                    read,
+                    stored,
+                    calls,
+                    unknown,
+                    nanos,
+                    dropped: 0,
+                })
             }
             Ok(Ok(_)) => {
                 let (content, why) = (episode.hash, GaveUp::Empty);
                 let _ = self.record(id, Asking::GiveUp { content, why }).await;
                 Err(Outcome::Nothing)
             }
-            Ok(Err(error)) => {
+            Ok(Err(error)) if conversation::is_lost(&error) => {
                 let (content, why) = (episode.hash, GaveUp::Unreadable);
                 let _ = self.record(id, Asking::GiveUp { content, why }).await;
-                Err(Outcome::GivenUp { why: format!("its stored conversation cannot be read: {error}") })
+                let why = format!("its stored conversation cannot be read: {error}; {}", why.next_step());
+                Err(Outcome::GivenUp { why })
             }
+            Ok(Err(error)) => Err(Outcome::failed(format!("its stored conversation cannot be read now: {error}"))),
             Err(_) => Err(Outcome::failed("reading the conversation broke; `daemon.log` tells where")),
         }
     }
@@ -214,7 +255,7 @@ impl Work<'_> {
                 Ok(Next::End(outcome)) | Err(outcome) => break outcome,
             }
         };
-        Done { outcome, calls: self.calls, nanos: self.nanos }
+        Done { outcome, calls: self.calls, unknown: self.unknown, nanos: self.nanos, dropped: self.dropped }
     }
 
     /// What was wrong with the last answer, if a daemon before this one did not come to ask once more.
@@ -234,15 +275,14 @@ impl Work<'_> {
             // Nothing would be sent: it goes on when the endpoint is asked again.
             return Err(Outcome::failed(down.failure.what()));
         }
-        let request = self.request(complaint.as_ref()).await?;
-        let is_again = request.correction.is_some();
-        let (taken, price) = self.afford(&request).await?;
-        let (llm, ask) = (&self.llm, request.ask);
+        let left = self.left(complaint.as_ref()).await?;
+        let (mut taken, price) = self.afford(&left).await?;
+        let (llm, request) = (&self.llm, left.request);
         let call = CallModel {
             model: llm.endpoint.model.clone(),
             content: self.episode.hash,
             request: request.hash(),
-            ask,
+            ask: request.ask,
             part: request.part,
             parts: request.parts,
             tokens_in: request.tokens_in,
@@ -253,26 +293,27 @@ impl Work<'_> {
         let number = match enricher.record(self.id, Asking::Call(Box::new(call))).await {
             Ok(Some(number)) => number,
             not_recorded => {
-                if let Some(allowance) = self.by.allowance() {
-                    allowance.give_back(estimate);
-                }
                 let why = not_recorded.err().map_or_else(String::new, |error| format!(": {error}"));
                 return Err(Outcome::failed(format!("the call was not made{why}")));
             }
         };
+        // As long as nothing else is known.
+        taken.spent(estimate);
         let begun = Instant::now();
         let turn = if self.by.is_person() { Turn::AtOnce } else { Turn::Waits };
         let replied = self.client.chat(&talk(&request), llm.timeout, turn).await;
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         drop(room);
         let Ended { came, tokens, nanos } = Ended::of(replied, &self.read.lines, price.as_ref());
-        let (end, next) = self.judged(came, ask, is_again).await;
+        let (end, next) = self.judged(came, &request).await;
         let spent = nanos.unwrap_or(estimate);
         (self.calls, self.nanos) = (self.calls + 1, self.nanos.saturating_add(spent));
-        self.ended(TakeAnswer { id: number, end, tokens, nanos, duration_ms }).await?;
-        if let Some(allowance) = self.by.allowance() {
-            allowance.give_back(estimate.saturating_sub(spent));
+        self.unknown += u64::from(nanos.is_none());
+        if let (CallEnd::Good { dropped, .. }, true) = (&end, request.is_last()) {
+            self.dropped = u64::from(*dropped);
         }
+        taken.spent(spent);
+        self.ended(TakeAnswer { id: number, end, tokens, nanos, duration_ms }).await?;
         drop(taken);
         Ok(match next {
             // What was said meanwhile makes it a thing of the past.
@@ -281,48 +322,56 @@ impl Work<'_> {
         })
     }
 
-    /// The next request for the content as it is now.
-    async fn request(&self, complaint: Option<&Complaint>) -> Result<Request, Outcome> {
+    /// The next request for the content as it is now, and what it and those after it take.
+    async fn left(&mut self, complaint: Option<&Complaint>) -> Result<Left, Outcome> {
         let enricher = self.enricher;
         let settings = enricher.around.settings.now();
-        if settings.llm.as_ref() != Some(&self.llm) || *enricher.around.stop.borrow() {
+        let is_same = settings.llm.as_ref() == Some(&self.llm) && settings.filtering == self.show;
+        if !is_same || *enricher.around.stop.borrow() {
             return Err(Outcome::failed("the configuration has changed meanwhile; ask again"));
         }
         let (current, row) = enricher.current(&settings, self.id)?;
         if current.hash != self.episode.hash {
             return Err(Outcome::failed("the session went on meanwhile; it is enriched when it ends again"));
         }
-        let plan = &self.read.plan;
-        let stored = |request: &Request| row.state.enrichment()?.answer_to(&request.hash()).copied();
-        let mut request = match plan.requests.iter().find(|request| stored(request).is_none()) {
-            Some(request) if plan.merges() => request.clone(),
-            _ if plan.merges() => {
-                let answers: Vec<ContentHash> = plan.requests.iter().filter_map(stored).collect();
-                let (chunks, id) = (enricher.around.chunks.clone(), self.id.clone());
-                let read = tokio::task::spawn_blocking(move || {
-                    let read = |hash: &ContentHash| Answer::stored(&chunks.note(&id, hash).ok()?);
-                    answers.iter().map(read).collect::<Option<Vec<Answer>>>()
-                });
-                match read.await.ok().flatten() {
-                    Some(answers) => plan.merge(&answers),
-                    None => {
-                        let (content, why) = (self.episode.hash, GaveUp::Unreadable);
-                        let _ = enricher.record(self.id, Asking::GiveUp { content, why }).await;
-                        let why = "the stored answers to its parts cannot be read".to_owned();
-                        return Err(Outcome::GivenUp { why });
-                    }
-                }
+        let known = row.state.enrichment().filter(|known| known.content == Some(current.hash));
+        if self.read.plan.merges() {
+            self.read_stored(known.map(|known| known.answers.as_slice()).unwrap_or_default()).await;
+        }
+        let next = self.read.plan.next(|request| {
+            let Some(answer) = known.and_then(|known| known.answer_to(request)) else { return Ok(None) };
+            self.stored.get(answer).cloned().flatten().map(Some).ok_or(())
+        });
+        let mut left = match next {
+            Ok(left) => left.ok_or(Outcome::Nothing)?,
+            Err(()) => {
+                let (content, why) = (self.episode.hash, GaveUp::Unreadable);
+                let _ = enricher.record(self.id, Asking::GiveUp { content, why }).await;
+                return Err(Outcome::GivenUp { why: "the stored answers to its parts cannot be read".to_owned() });
             }
-            _ => plan.requests.first().cloned().ok_or(Outcome::Nothing)?,
         };
         if let Some(complaint) = complaint {
-            request = request.again(complaint);
+            let before = left.request.tokens_in;
+            left.request = left.request.again(complaint);
+            left.tokens_in = left.tokens_in.saturating_add(left.request.tokens_in - before);
         }
-        Ok(request)
+        Ok(left)
+    }
+
+    /// Has the answers at hand that are stored, each pair with its request.
+    async fn read_stored(&mut self, answers: &[(ContentHash, ContentHash)]) {
+        let new = answers.iter().map(|(_, answer)| *answer).filter(|answer| !self.stored.contains_key(answer));
+        let new: Vec<ContentHash> = new.collect();
+        let (chunks, id) = (self.enricher.around.chunks.clone(), self.id.clone());
+        let read = tokio::task::spawn_blocking(move || {
+            let read = |hash: ContentHash| (hash, chunks.note(&id, &hash).ok().and_then(|text| Answer::stored(&text)));
+            new.into_iter().map(read).collect::<Vec<_>>()
+        });
+        self.stored.extend(read.await.unwrap_or_default());
     }
 
     /// Takes the estimate out of the purse, and has it owed where a person wants it.
-    async fn afford(&self, request: &Request) -> Result<(Taken, Option<Price>), Outcome> {
+    async fn afford(&self, left: &Left) -> Result<(Taken, Option<Price>), Outcome> {
         let enricher = self.enricher;
         if matches!(self.by, By::One(None)) {
             self.want().await?;
@@ -330,12 +379,9 @@ impl Work<'_> {
         let settings = enricher.around.settings.now();
         let price = price(&settings, &self.llm).map_err(|(what, fix)| Outcome::failed(format!("{what}; {fix}")))?;
         let (table, now) = (enricher.around.table.now(), enricher.around.clock.now());
-        let known = table.get(self.id).and_then(|row| row.state.enrichment());
-        let is_answered = |request: &Request| known.is_some_and(|known| known.answer_to(&request.hash()).is_some());
-        let (read, written) = self.read.plan.rest(is_answered);
         let wanted = budget::Wanted {
-            next: budget::estimate(price.as_ref(), request.tokens_in, request.tokens_out),
-            all: budget::estimate(price.as_ref(), read, written),
+            next: budget::estimate(price.as_ref(), left.request.tokens_in, left.request.tokens_out),
+            all: budget::estimate(price.as_ref(), left.tokens_in, left.tokens_out),
         };
         let taken = enricher.purse.take(self.id, &wanted, &self.llm, self.by.allowance(), &table, now);
         let taken = taken.map_err(|OverBudget { why, is_of_run }| {
@@ -358,15 +404,16 @@ impl Work<'_> {
     }
 
     /// What the log is told of how a call ended, and what comes next.
-    async fn judged(&self, came: Came, ask: Ask, is_again: bool) -> (CallEnd, Next) {
+    async fn judged(&self, came: Came, request: &Request) -> (CallEnd, Next) {
         let enricher = self.enricher;
+        let is_again = request.correction.is_some();
         let answer = match came {
-            Came::Answer(answer) => answer,
+            Came::Answer(answer) => answer.after(&request.lost),
             Came::Complaint(complaint) => {
                 enricher.known().problem = None;
-                let (outcome, why) = (complaint.outcome(), complaint.to_string());
+                let outcome = complaint.outcome();
                 let next = match is_again {
-                    true => Next::End(Outcome::GivenUp { why: format!("the model was asked twice: {why}") }),
+                    true => Next::End(Outcome::GivenUp { why: complaint.told() }),
                     false => Next::GoOn(Some(complaint)),
                 };
                 return (CallEnd::Failed { outcome, retry_after_ms: None }, next);
@@ -385,12 +432,13 @@ impl Work<'_> {
         };
         enricher.known().problem = None;
         let (facts, dropped) = (u32::try_from(answer.facts.len()).unwrap_or(u32::MAX), answer.dropped);
+        let unseen = self.read.plan.left_out;
         let (chunks, id, text) = (enricher.around.chunks.clone(), self.id.clone(), answer.json());
         let stored = tokio::task::spawn_blocking(move || chunks.put_note(&id, &text)).await;
         match stored {
             Ok(Ok(answer)) => {
-                let next = if ask == Ask::Part { Next::GoOn(None) } else { Next::End(Outcome::Enriched) };
-                (CallEnd::Good { answer, facts, dropped }, next)
+                let next = if request.is_last() { Next::End(Outcome::Enriched) } else { Next::GoOn(None) };
+                (CallEnd::Good { answer, facts, dropped, unseen }, next)
             }
             // It is paid for, and lost: what it said can be stored nowhere.
             stored => {

@@ -1,6 +1,7 @@
 //! States and episodes in the contract's words. Every text is redacted once more on its way out, with today's rules.
 
 use baton_events::digest::{Episode as Digest, Metadata as Numbers, Pointed};
+use baton_events::enrichment::UNSEEN_STEP;
 use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::{
@@ -68,7 +69,9 @@ fn enrichment(services: &Services, id: &SessionId, state: &State) -> Option<Sess
     let told = |name: &str| SessionEnrichment { state: name.to_owned(), ..SessionEnrichment::default() };
     if let Some(by) = state.enriched_by() {
         let (model, at) = (Some(out(&by.model)), Some(by.at.to_string()));
-        return Some(SessionEnrichment { model, at, ..told("enriched") });
+        let unseen = by.unseen;
+        let next_step = (unseen > 0).then(|| UNSEEN_STEP.to_owned());
+        return Some(SessionEnrichment { model, at, unseen, next_step, ..told("enriched") });
     }
     if known.owed.is_some() {
         let is_waiting = services.enricher.over_budget(id);
@@ -77,7 +80,8 @@ fn enrichment(services: &Services, id: &SessionId, state: &State) -> Option<Sess
         return Some(SessionEnrichment { why, retry_at, ..told(if is_waiting { "over_budget" } else { "owed" }) });
     }
     let (_, why) = known.given_up?;
-    Some(SessionEnrichment { why: Some(why.to_string()), ..told("given_up") })
+    let next_step = Some(format!("{}; then `baton enrich {id}`", why.next_step()));
+    Some(SessionEnrichment { why: Some(why.to_string()), next_step, ..told("given_up") })
 }
 
 pub(super) fn hit(table: &SessionTable, hit: memory::Hit) -> Hit {

@@ -1,6 +1,7 @@
 //! A look into a transcript of which nothing is to be recorded: what a query would find there, for previews and lists.
 
 use baton_events::conversation::Item;
+use baton_events::digest::Show;
 use baton_events::record::{SessionId, Timestamp};
 use baton_events::session::{Kind, Place, State, TailDigest};
 use baton_events::tokens;
@@ -111,13 +112,22 @@ pub(super) fn as_state(glance: &Glance) -> State {
 
 /// Counts tokens of items and keeps none.
 #[derive(Debug, Default)]
-pub(super) struct TokenCount(pub(super) u64);
+pub(super) struct TokenCount {
+    /// Of all.
+    pub(super) kept: u64,
+    /// Of those that may be shown.
+    pub(super) shown: u64,
+    /// What may be.
+    pub(super) show: Show,
+}
 
 impl Sink for TokenCount {
     const TEXT: bool = true;
 
     fn item(&mut self, item: Item) {
-        self.0 += tokens::of_items(std::slice::from_ref(&item));
+        let tokens = tokens::of_items(std::slice::from_ref(&item));
+        self.kept += tokens;
+        self.shown += if self.show.keeps(&item.body) { tokens } else { 0 };
     }
 }
 
@@ -165,7 +175,11 @@ mod tests {
 
         let mut tokens = TokenCount::default();
         assert_eq!(whole(&seen, &mut tokens).map(|glance| glance.messages), Some(3));
-        assert!(tokens.0 > 3, "{tokens:?}");
+        assert!(tokens.kept > 3 && tokens.shown == tokens.kept, "{tokens:?}");
+        let mut hidden =
+            TokenCount { show: Show { keep_user_messages: false, ..Show::default() }, ..TokenCount::default() };
+        assert!(whole(&seen, &mut hidden).is_some());
+        assert_eq!((hidden.kept, hidden.shown), (tokens.kept, 0));
         std::fs::remove_file(&path).unwrap();
         assert!(head(&seen).is_none());
     }

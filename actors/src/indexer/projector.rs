@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
 use baton_events::conversation::Agent;
+use baton_events::digest::Show;
 use baton_events::enrichment::Lines;
 use baton_events::envelope::StoredRecord;
 use baton_events::graph::Surroundings;
@@ -421,7 +422,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         episode.left_out = outline.left_out();
         let answer = answer::of(&row.state, current);
         let answer = answer.and_then(|answer| answer::read(&self.options.chunks, session, &answer));
-        let lines = if answer.is_some() { Lines::of(items) } else { Lines::default() };
+        let lines = if answer.is_some() { Lines::of(items, &Show::default()) } else { Lines::default() };
         let state = &row.state;
         let project = state.place.as_ref().map(|place| place.project.as_str());
         let group = state.group_id().unwrap_or_default();

@@ -1,5 +1,7 @@
 //! What of a conversation a digest shows: a person's wish, plain data.
 
+use crate::conversation::Body;
+
 /// Longest line of a tool's result, in characters, unless told otherwise.
 const MAX_OUTPUT_SUMMARY_CHARS: usize = 200;
 
@@ -32,8 +34,18 @@ impl Default for Show {
 }
 
 impl Show {
+    /// Whether anything is shown of an item of this kind. What the harness tells is what tools have done.
+    pub fn keeps(&self, body: &Body) -> bool {
+        match body {
+            Body::Prompt { .. } | Body::Answer { .. } => self.keep_user_messages,
+            Body::Reply { .. } | Body::Thinking { .. } => self.keep_agent_responses,
+            Body::Call(_) | Body::Result(_) | Body::Notice { .. } => self.keep_tool_structure,
+            Body::Media { .. } | Body::Summary { .. } | Body::Meta(_) => true,
+        }
+    }
+
     /// Most characters that are told of a tool's result; `all` where nothing is to be left out.
-    pub(super) fn output_chars(&self, all: usize) -> usize {
+    pub(crate) fn output_chars(&self, all: usize) -> usize {
         if self.omit_tool_outputs { self.max_output_summary_chars.min(all) } else { all }
     }
 }

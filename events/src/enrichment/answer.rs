@@ -5,10 +5,11 @@ use std::fmt;
 
 use super::lines::Lines;
 use super::reading::Reading;
+use super::request::Lost;
 use crate::digest::{Episode, ErrorLine, Pointed};
 use crate::graph::Label;
 use crate::schema;
-use crate::session::CallOutcome;
+use crate::session::{CallOutcome, GaveUp};
 
 /// Longest answer that is looked at, in bytes: many times what a bound on its tokens lets through.
 pub const MAX_ANSWER_BYTES: usize = 512 * 1024;
@@ -133,6 +134,28 @@ impl Complaint {
         }
     }
 
+    /// What is told to people, and what they may do about it.
+    pub fn told(&self) -> String {
+        let what = match self {
+            Self::Refused => "declined",
+            Self::Cut => "was cut off at the bound of its answer",
+            Self::TooLong => "answered far more than it may",
+            Self::NoObject => "did not answer the JSON that it was asked for",
+            Self::Field { .. } => "answered JSON of another form than it was asked for",
+            Self::Nothing => "said nothing that a line of the session bears out",
+        };
+        let detail = match self {
+            Self::Field { path, wanted } => format!(": {path} must be {wanted}"),
+            _ => String::new(),
+        };
+        let step = match self.outcome() {
+            CallOutcome::Refused => GaveUp::Refused,
+            CallOutcome::Cut => GaveUp::Cut,
+            _ => GaveUp::Invalid,
+        };
+        format!("the model was asked twice and {what}{detail}; {}", step.next_step())
+    }
+
     /// What is told to the model when only the recorded outcome of the call before is left, after a restart.
     pub fn of_outcome(outcome: CallOutcome) -> Self {
         match outcome {
@@ -170,6 +193,13 @@ pub fn check(text: &str, finish: Finish, lines: &Lines) -> Result<Answer, Compla
 }
 
 impl Answer {
+    /// The answer to a request that joins others, of which so much was lost.
+    pub fn after(mut self, lost: &Lost) -> Self {
+        self.dropped = self.dropped.saturating_add(lost.dropped);
+        self.left_out = self.left_out.saturating_add(lost.left_out);
+        self
+    }
+
     /// As it is stored: one line of JSON.
     pub fn json(&self) -> String {
         schema::answer::encode(self)

@@ -51,18 +51,42 @@ pub(super) fn whole(data: &str) -> String {
     format!("The record of the whole session:\n{data}Summarise it.\n")
 }
 
-pub(super) fn part(number: u32, of: u32, data: &str) -> String {
+/// `left_out`: what is missing between the first part and the second, if either is this one.
+pub(super) fn part(number: u32, of: u32, left_out: u64, words: u64, data: &str) -> String {
+    let gap = gap(left_out);
     format!(
-        "Part {number} of {of} of the record of a long session:\n{data}Summarise this part; it will be joined with the \
-         others.\n"
+        "Part {number} of {of} of the record of a long session:\n{data}{gap}Summarise this part, in at most {words} words; it \
+         will be joined with the others.\n"
     )
 }
 
-pub(super) fn merge(parts: u32, data: &str) -> String {
+/// Some of the parts, joined to one that is joined again.
+pub(super) fn step(first: u32, last: u32, of: u32, left_out: u64, words: u64, data: &str) -> String {
+    let gap = gap(left_out);
     format!(
-        "The summaries of the {parts} parts of one long session, in their order, as JSON:\n{data}Make one summary of the \
+        "The summaries of the parts {first} to {last} of {of} of one long session, in their order, as JSON:\n{data}{gap}Make \
+         one summary of them, in at most {words} words; it will be joined with the others. Keep the line numbers as they are. \
+         What a later part settles is no longer open.\n"
+    )
+}
+
+pub(super) fn merge(parts: u32, left_out: u64, data: &str) -> String {
+    let gap = gap(left_out);
+    format!(
+        "The summaries of the {parts} parts of one long session, in their order, as JSON:\n{data}{gap}Make one summary of the \
          whole session of them. Keep the line numbers as they are. What a later part settles is no longer open.\n"
     )
+}
+
+/// What is said where something is missing.
+fn gap(left_out: u64) -> String {
+    match left_out {
+        0 => String::new(),
+        1 => "Between part 1 and part 2 one thing that was said or done is left out; say nothing of it.\n".to_owned(),
+        count => format!(
+            "Between part 1 and part 2 {count} things that were said or done are left out; say nothing of what they may be.\n"
+        ),
+    }
 }
 
 /// The form of the answer, as `response_format` takes it.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::conversation::{Body, Item};
+use crate::digest::Show;
 use crate::record::Timestamp;
 use crate::withdrawn::Withdrawn;
 
@@ -11,11 +12,12 @@ use crate::withdrawn::Withdrawn;
 pub struct Lines(BTreeMap<u64, Option<Timestamp>>);
 
 impl Lines {
-    /// Of a conversation. Linear, but for a logarithm.
-    pub fn of<'a>(items: impl IntoIterator<Item = &'a Item> + Clone) -> Self {
+    /// Of a conversation, as far as a model is told of it. Linear, but for a logarithm.
+    pub fn of<'a>(items: impl IntoIterator<Item = &'a Item> + Clone, show: &Show) -> Self {
         let withdrawn = Withdrawn::of(items.clone());
         let mut lines = Self::default();
-        items.into_iter().filter(|item| !withdrawn.holds(item)).for_each(|item| lines.note(item));
+        let is_told = |item: &&Item| !withdrawn.holds(item) && show.keeps(&item.body);
+        items.into_iter().filter(is_told).for_each(|item| lines.note(item));
         lines
     }
 

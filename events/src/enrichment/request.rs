@@ -1,43 +1,28 @@
-//! What is sent: one request for a conversation that fits, else one for each part and one that merges their answers.
+//! What is sent: one request for a conversation that fits, else one for each part and those that join their answers.
 
 use sha2::{Digest, Sha256};
 
 use super::answer::{Answer, Complaint};
+use super::division::{Joins, Limits, Rooms, divided};
 use super::fence::fenced;
 use super::form;
-use super::telling::{Told, told};
+use super::telling::told;
 use crate::conversation::Item;
+use crate::digest::Show;
 use crate::hash::ContentHash;
 use crate::session::Ask;
 use crate::tokens;
 use crate::withdrawn::standing;
 
-/// Tokens that are left free in a context: what the endpoint adds by itself, and what an estimate is wrong by.
-const MARGIN_TOKENS: u64 = 500;
-/// Share of a context, in percent, that the estimate may take: tokenizers differ.
-const FILL_PERCENT: u64 = 85;
-/// Least room for the conversation in one request, in tokens, however small the context.
-const MIN_ROOM_TOKENS: u64 = 1_000;
-/// Most parts of one conversation.
-const MAX_PARTS: usize = 48;
-/// Tokens of the frame of one part's answer in the request that merges.
-const FRAME_TOKENS: u64 = 64;
-
-/// What a model can take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Tokens of request and answer together.
-    pub context_tokens: u64,
-    /// Tokens of the answer.
-    pub max_output_tokens: u64,
-}
+/// Words that a model is told to keep to for each hundred tokens that it may write: JSON takes its part.
+const WORDS_PER_HUNDRED_TOKENS: u64 = 50;
 
 /// One request. [`form::response_format`] goes with each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Which request of the conversation's.
     pub ask: Ask,
-    /// With [`Ask::Part`] which part, from 1; else 0.
+    /// With [`Ask::Part`] which part, from 1; with [`Ask::Merge`] which step, from 1, or 0 for the last one; else 0.
     pub part: u32,
     /// Into how many parts the conversation is divided.
     pub parts: u32,
@@ -51,13 +36,30 @@ pub struct Request {
     pub tokens_in: u64,
     /// Most tokens of the answer.
     pub tokens_out: u64,
+    /// Claims that were dropped from the answers that it joins, and such as were beyond a bound.
+    pub lost: Lost,
+}
+
+/// See [`Answer::dropped`] and [`Answer::left_out`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Of lines that are not there.
+    pub dropped: u32,
+    /// Beyond a bound.
+    pub left_out: u32,
 }
 
 impl Request {
-    fn new(ask: Ask, part: u32, parts: u32, user: String, limits: &Limits) -> Self {
-        let system = form::SYSTEM.to_owned();
-        let tokens_in = overhead_tokens() + tokens::of_text(&user);
-        Self { ask, part, parts, system, user, correction: None, tokens_in, tokens_out: limits.max_output_tokens }
+    /// `tokens`: those of what goes with each request, and most of the answer.
+    fn new(ask: Ask, part: u32, parts: u32, user: String, tokens: (u64, u64)) -> Self {
+        let (system, (overhead, tokens_out)) = (form::SYSTEM.to_owned(), tokens);
+        let tokens_in = overhead + tokens::at_most(&user);
+        Self { ask, part, parts, system, user, correction: None, tokens_in, tokens_out, lost: Lost::default() }
+    }
+
+    /// Whether the answer to it makes the episode.
+    pub fn is_last(&self) -> bool {
+        self.ask.is_last(self.part)
     }
 
     /// Hash of what it asks: the same for one that is asked once more.
@@ -69,7 +71,7 @@ impl Request {
     /// The same request, with what was wrong with the answer to it.
     pub fn again(mut self, complaint: &Complaint) -> Self {
         let correction = format!("{} {complaint}", form::CORRECTION);
-        self.tokens_in += tokens::of_text(&correction);
+        self.tokens_in += tokens::at_most(&correction);
         self.correction = Some(correction);
         self
     }
@@ -82,134 +84,165 @@ pub struct Plan {
     pub requests: Vec<Request>,
     /// Things said or done that are in none of them, for there is a bound to the parts.
     pub left_out: u64,
-    limits: Limits,
+    /// Of the requests, in their order.
+    hashes: Vec<ContentHash>,
+    steps: Vec<Joins>,
+    rooms: Rooms,
 }
 
-/// The requests for a conversation, always the same for the same items and limits. Linear in the items. Items beyond what a
-/// digest holds ([`Abridged`](crate::digest::Abridged)) need not be given.
-pub fn plan(items: &[Item], limits: &Limits) -> Plan {
-    let room = room(limits);
-    // A character is at most one token, so each thing said fits.
-    let max_chars = usize::try_from(room / 2).unwrap_or(usize::MAX);
-    let (parts, left_out) = divided(told(&standing(items), max_chars), room, max_parts(room, limits));
-    let count = u32::try_from(parts.len()).unwrap_or(u32::MAX);
-    let requests = (1..).zip(parts).map(|(number, text)| match count {
-        1 => Request::new(Ask::Whole, 0, 1, form::whole(&fenced("conversation", &text)), limits),
+/// What is left to be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// What is next.
+    pub request: Request,
+    /// Estimated tokens of it and of all requests after it.
+    pub tokens_in: u64,
+    /// Most tokens of their answers.
+    pub tokens_out: u64,
+}
+
+/// The requests for a conversation, always the same for the same items, limits and `show`: what a digest shall not show is
+/// not told. Linear in the items. Items beyond what a digest holds ([`Abridged`](crate::digest::Abridged)) need not be given.
+pub fn plan(items: &[Item], limits: &Limits, show: &Show) -> Plan {
+    let rooms = Rooms::of(limits);
+    let told = told(&standing(items), show, rooms.whole);
+    let length = told.iter().map(|told| told.tokens).sum();
+    let room = rooms.for_length(length);
+    let (parts, left_out) = divided(told, room);
+    let count = number(parts.len());
+    let requests = (1..).zip(parts).map(|(part, text)| match count {
+        1 => {
+            let user = form::whole(&fenced("conversation", &text));
+            Request::new(Ask::Whole, 0, 1, user, (rooms.overhead, rooms.answer_to(length)))
+        }
         _ => {
-            let user = form::part(number, count, &fenced("conversation", &text));
-            Request::new(Ask::Part, number, count, user, limits)
+            let missing = if part <= 2 { left_out } else { 0 };
+            let user = form::part(part, count, missing, rooms.words(), &fenced("conversation", &text));
+            Request::new(Ask::Part, part, count, user, (rooms.overhead, rooms.short_answer))
         }
     });
-    Plan { requests: requests.collect(), left_out, limits: *limits }
+    let requests: Vec<Request> = requests.collect();
+    let hashes = requests.iter().map(Request::hash).collect();
+    Plan { steps: rooms.steps(requests.len()), hashes, requests, left_out, rooms }
+}
+
+impl Rooms {
+    /// Words that a short answer may have.
+    fn words(&self) -> u64 {
+        (self.short_answer * WORDS_PER_HUNDRED_TOKENS / 100).max(1)
+    }
 }
 
 impl Plan {
-    /// The request that makes one answer of those to all parts, in their order.
-    pub fn merge(&self, answers: &[Answer]) -> Request {
-        let text: String =
-            (1..).zip(answers).map(|(part, answer): (u32, _)| format!("part {part}: {}\n", answer.json())).collect();
-        let parts = u32::try_from(self.requests.len()).unwrap_or(u32::MAX);
-        Request::new(Ask::Merge, 0, parts, form::merge(parts, &fenced("parts", &text)), &self.limits)
-    }
-
-    /// Whether the answers have to be merged.
+    /// Whether answers have to be joined.
     pub fn merges(&self) -> bool {
-        self.requests.len() > 1
+        !self.steps.is_empty()
     }
 
-    /// Estimated tokens of all requests and most tokens of all answers, the merging included.
+    /// What is asked next, where `answer_to` gives the answer to the request of a hash, if it has one: the first part without,
+    /// then the first step that joins. None of a conversation in which nothing was said; the last step is never taken for
+    /// answered. The error is that of `answer_to`.
+    pub fn next<E>(
+        &self,
+        mut answer_to: impl FnMut(&ContentHash) -> Result<Option<Answer>, E>,
+    ) -> Result<Option<Left>, E> {
+        let mut left: Option<Left> = None;
+        let mut answers: Vec<Option<Answer>> = Vec::with_capacity(self.requests.len() + self.steps.len());
+        for (request, hash) in self.requests.iter().zip(&self.hashes) {
+            let answer = if self.merges() { answer_to(hash)? } else { None };
+            if answer.is_none() {
+                add(&mut left, request.tokens_in, request.tokens_out, || request.clone());
+            }
+            answers.push(answer);
+        }
+        for (at, joins) in self.steps.iter().enumerate() {
+            let joined: Option<Vec<&Answer>> =
+                joins.iter().map(|joined| answers.get(*joined).and_then(Option::as_ref)).collect();
+            let request = joined.map(|joined| self.step(at, &joined));
+            let answer = match &request {
+                Some(request) if !request.is_last() => answer_to(&request.hash())?,
+                _ => None,
+            };
+            match request {
+                _ if answer.is_some() => {}
+                Some(request) => add(&mut left, request.tokens_in, request.tokens_out, || request.clone()),
+                // There is one before it, so this is only counted.
+                None => {
+                    let read = self.rooms.overhead.saturating_add(joins.len() as u64 * self.rooms.joined());
+                    add_tokens(&mut left, read, self.longest(at));
+                }
+            }
+            answers.push(answer);
+        }
+        Ok(left)
+    }
+
+    /// Estimated tokens of all requests and most tokens of all answers.
     pub fn tokens(&self) -> (u64, u64) {
-        self.rest(|_| false)
+        let all: Result<_, std::convert::Infallible> = self.next(|_| Ok(None));
+        all.ok().flatten().map_or((0, 0), |left| (left.tokens_in, left.tokens_out))
     }
 
-    /// The same of those that are left, where some have an answer.
-    pub fn rest(&self, is_answered: impl Fn(&Request) -> bool) -> (u64, u64) {
-        let left = self.requests.iter().filter(|request| !is_answered(request));
-        let (read, written) = left.fold((0_u64, 0_u64), |(read, written), request| {
-            (read.saturating_add(request.tokens_in), written.saturating_add(request.tokens_out))
-        });
-        if !self.merges() {
-            return (read, written);
+    /// Longest answer to a step, in tokens.
+    fn longest(&self, at: usize) -> u64 {
+        if at + 1 == self.steps.len() { self.rooms.answer } else { self.rooms.short_answer }
+    }
+
+    /// The request that joins these answers.
+    fn step(&self, at: usize, answers: &[&Answer]) -> Request {
+        let (parts, is_last) = (number(self.requests.len()), at + 1 == self.steps.len());
+        let room = if is_last { self.rooms.whole } else { self.rooms.part };
+        let each = (room / answers.len().max(1) as u64).max(self.rooms.joined()) - self.rooms.frame();
+        let mut lost = Lost::default();
+        let mut text = String::new();
+        let joins = self.steps.get(at).map(Vec::as_slice).unwrap_or_default();
+        for (joined, answer) in joins.iter().zip(answers) {
+            let mut answer = Answer::clone(answer).within(each);
+            lost.dropped = lost.dropped.saturating_add(std::mem::take(&mut answer.dropped));
+            lost.left_out = lost.left_out.saturating_add(std::mem::take(&mut answer.left_out));
+            let name = match self.covers(*joined) {
+                (first, last) if first == last => format!("part {first}"),
+                (first, last) => format!("parts {first} to {last}"),
+            };
+            text.push_str(&format!("{name}: {}\n", answer.json()));
         }
-        // The answers are read again, and one more is written.
-        let answers = self.limits.max_output_tokens.saturating_mul(self.requests.len() as u64);
-        (
-            read.saturating_add(answers).saturating_add(overhead_tokens()),
-            written.saturating_add(self.limits.max_output_tokens),
-        )
+        let data = fenced("parts", &text);
+        let (first, last) = self.covers(self.requests.len() + at);
+        let missing = if first == 1 { self.left_out } else { 0 };
+        let (part, user) = match is_last {
+            true => (0, form::merge(parts, missing, &data)),
+            false => (number(at + 1), form::step(first, last, parts, missing, self.rooms.words(), &data)),
+        };
+        Request { lost, ..Request::new(Ask::Merge, part, parts, user, (self.rooms.overhead, self.longest(at))) }
+    }
+
+    /// The first and the last part of which an answer is made.
+    fn covers(&self, joined: usize) -> (u32, u32) {
+        let Some(step) = joined.checked_sub(self.requests.len()) else {
+            return (number(joined + 1), number(joined + 1));
+        };
+        // A step joins only what stands before it.
+        let joins = self.steps.get(step).map(Vec::as_slice).unwrap_or_default();
+        let first = joins.first().map_or(1, |first| self.covers(*first).0);
+        (first, joins.last().map_or(first, |last| self.covers(*last).1))
     }
 }
 
-/// The same of a conversation of which only the tokens are known: what a dry run tells.
-pub fn estimate(conversation_tokens: u64, limits: &Limits) -> (u64, u64) {
-    if conversation_tokens == 0 {
-        return (0, 0);
-    }
-    let room = room(limits);
-    let parts = conversation_tokens.div_ceil(room).min(max_parts(room, limits) as u64);
-    let read = conversation_tokens.min(parts * room).saturating_add(parts * overhead_tokens());
-    let written = parts.saturating_mul(limits.max_output_tokens);
-    match parts {
-        1 => (read, written),
-        _ => (
-            read.saturating_add(written).saturating_add(overhead_tokens()),
-            written.saturating_add(limits.max_output_tokens),
-        ),
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// One more that is left: the first of them is what is asked next.
+fn add(left: &mut Option<Left>, tokens_in: u64, tokens_out: u64, request: impl FnOnce() -> Request) {
+    match left {
+        Some(_) => add_tokens(left, tokens_in, tokens_out),
+        None => *left = Some(Left { request: request(), tokens_in, tokens_out }),
     }
 }
 
-/// Tokens of what goes with each conversation: what to do, and the form of the answer.
-fn overhead_tokens() -> u64 {
-    tokens::of_text(form::SYSTEM) + tokens::of_text(&form::response_format().to_string()) + MARGIN_TOKENS
-}
-
-/// Tokens of conversation that one request holds.
-fn room(limits: &Limits) -> u64 {
-    let usable = limits.context_tokens.saturating_mul(FILL_PERCENT) / 100;
-    usable.saturating_sub(limits.max_output_tokens.saturating_add(overhead_tokens())).max(MIN_ROOM_TOKENS)
-}
-
-/// As many as their answers fit into one request.
-fn max_parts(room: u64, limits: &Limits) -> usize {
-    let fit = room / limits.max_output_tokens.saturating_add(FRAME_TOKENS);
-    usize::try_from(fit).unwrap_or(MAX_PARTS).clamp(2, MAX_PARTS)
-}
-
-/// Parts that fit, cut between exchanges where they fit whole; of too many the first and the last stay, and what is in no
-/// part is counted.
-fn divided(told: Vec<Told>, room: u64, max_parts: usize) -> (Vec<String>, u64) {
-    let mut parts: Vec<(String, u64, u64)> = Vec::new();
-    let mut exchange: Vec<Told> = Vec::new();
-    let mut told = told.into_iter().peekable();
-    while let Some(next) = told.next() {
-        exchange.push(next);
-        if told.peek().is_none_or(|after| after.begins) {
-            add(&mut parts, std::mem::take(&mut exchange), room);
-        }
-    }
-    let mut left_out = 0;
-    if parts.len() > max_parts {
-        let end = parts.len() - (max_parts - 1);
-        left_out = parts.drain(1..end).map(|(_, _, count)| count).sum();
-    }
-    (parts.into_iter().map(|(text, ..)| text).collect(), left_out)
-}
-
-/// Adds an exchange to the last part, or to a new one; one that is too long for a part is cut where it must be.
-fn add(parts: &mut Vec<(String, u64, u64)>, exchange: Vec<Told>, room: u64) {
-    let whole: u64 = exchange.iter().map(|told| told.tokens).sum();
-    let fits = |parts: &[(String, u64, u64)], tokens| parts.last().is_some_and(|(_, used, _)| used + tokens <= room);
-    if whole <= room && !fits(parts, whole) {
-        parts.push((String::new(), 0, 0));
-    }
-    for told in exchange {
-        if !fits(parts, told.tokens) {
-            parts.push((String::new(), 0, 0));
-        }
-        if let Some((text, used, count)) = parts.last_mut() {
-            text.push_str(&told.text);
-            *used += told.tokens;
-            *count += 1;
-        }
+fn add_tokens(left: &mut Option<Left>, tokens_in: u64, tokens_out: u64) {
+    if let Some(left) = left {
+        left.tokens_in = left.tokens_in.saturating_add(tokens_in);
+        left.tokens_out = left.tokens_out.saturating_add(tokens_out);
     }
 }

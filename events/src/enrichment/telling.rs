@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::lines::says_something;
 use crate::conversation::{Body, Call, Item, Outcome};
+use crate::digest::Show;
 use crate::hash::canonical_json;
 use crate::redact::redact;
 use crate::tokens;
@@ -27,34 +28,53 @@ pub(super) struct Told {
     pub(super) begins: bool,
 }
 
-/// The items that say something, in their order; of each at most `max_chars` characters.
-pub(super) fn told(items: &[Item], max_chars: usize) -> Vec<Told> {
-    items.iter().filter(|item| says_something(&item.body)).filter_map(|item| tell(item, max_chars)).collect()
+/// The items that say something and may be shown, in their order; of each about so many tokens at most, which are hundreds.
+pub(super) fn told(items: &[Item], show: &Show, max_tokens: u64) -> Vec<Told> {
+    let is_told = |item: &&Item| says_something(&item.body) && show.keeps(&item.body);
+    items.iter().filter(is_told).filter_map(|item| tell(item, show, max_tokens)).collect()
 }
 
-fn tell(item: &Item, max_chars: usize) -> Option<Told> {
+fn tell(item: &Item, show: &Show, max_tokens: u64) -> Option<Told> {
     let (who, text, bound) = match &item.body {
         Body::Prompt { text } => ("user", Cow::Borrowed(text.as_str()), SAID_CHARS),
         Body::Answer { text } => ("user, to a tool", Cow::Borrowed(text.as_str()), SAID_CHARS),
         Body::Reply { text } => ("assistant", Cow::Borrowed(text.as_str()), SAID_CHARS),
         Body::Call(call) => ("call", Cow::Owned(called(call)), CALL_CHARS),
-        Body::Result(result) => (ended(result.outcome), Cow::Borrowed(result.text.as_str()), RESULT_CHARS),
+        Body::Result(result) => {
+            (ended(result.outcome), Cow::Borrowed(result.text.as_str()), show.output_chars(RESULT_CHARS))
+        }
         Body::Notice { text } => ("harness", Cow::Borrowed(text.as_str()), RESULT_CHARS),
         Body::Media { .. } | Body::Thinking { .. } | Body::Summary { .. } | Body::Meta(_) => return None,
     };
     // Redacted as a whole: half a key is no longer known for one.
     let clean = redact(&text);
-    let mut told = String::with_capacity(clean.len() + 32);
     let whose = if item.sidechain { "subagent's " } else { "" };
-    let mut head = format!("{}| {whose}{who}: ", item.line);
-    for line in cut(&clean, bound.min(max_chars)).split(is_line_end) {
+    let head = format!("{}| {whose}{who}: ", item.line);
+    let mut max_chars = bound;
+    let (text, tokens) = loop {
+        let text = lines(&head, &cut(&clean, max_chars));
+        let tokens = tokens::at_most(&text);
+        if tokens <= max_tokens || max_chars == 0 {
+            break (text, tokens);
+        }
+        // So much shorter as it is too long; what stands in its middle may be dearer than the rest.
+        let fits =
+            u64::try_from(max_chars.min(clean.chars().count())).unwrap_or(u64::MAX).saturating_mul(max_tokens) / tokens;
+        max_chars = usize::try_from(fits).unwrap_or(usize::MAX).min(max_chars - 1);
+    };
+    Some(Told { text, tokens, begins: matches!(item.body, Body::Prompt { .. }) && !item.sidechain })
+}
+
+/// A text behind its head, line by line.
+fn lines(head: &str, text: &str) -> String {
+    let mut told = String::with_capacity(text.len() + 32);
+    let mut head = Cow::Borrowed(head);
+    for line in text.split(is_line_end) {
         let shown: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let _ = writeln!(told, "{head}{}", shown.trim_end());
-        head.clear();
-        head.push_str("  | ");
+        head = Cow::Borrowed("  | ");
     }
-    let tokens = tokens::of_text(&told);
-    Some(Told { text: told, tokens, begins: matches!(item.body, Body::Prompt { .. }) && !item.sidechain })
+    told
 }
 
 /// Whatever somebody may take for the end of a line: a line of the text never looks like one of ours.

@@ -6,7 +6,13 @@ mod requests;
 
 use super::*;
 use crate::conversation::{Body, Call, Item, Meta, Outcome, ToolResult};
+use crate::digest::Show;
 use crate::record::Timestamp;
+
+/// Where everything may be shown.
+fn plan(items: &[Item], limits: &Limits) -> Plan {
+    request::plan(items, limits, &Show::default())
+}
 
 /// One item a line: `5 user text`; `\n` in it is a line break.
 fn items(story: &str) -> Vec<Item> {

@@ -39,6 +39,8 @@ pub(super) struct EnrichmentV1 {
 struct CurrentV1 {
     answer: String,
     model: String,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    unseen: u64,
     at: i64,
 }
 
@@ -68,8 +70,12 @@ impl From<&Enrichment> for EnrichmentV1 {
             nanos: cost.nanos,
             unknown_nanos: cost.unknown_nanos,
         };
-        let current =
-            |by: &EnrichedBy| CurrentV1 { answer: by.answer.to_string(), model: by.model.clone(), at: by.at.0 };
+        let current = |by: &EnrichedBy| CurrentV1 {
+            answer: by.answer.to_string(),
+            model: by.model.clone(),
+            unseen: by.unseen,
+            at: by.at.0,
+        };
         Self {
             owed_at: known.owed.map(|owed| owed.at.0),
             asked: known.owed.is_some_and(|owed| owed.asked),
@@ -117,12 +123,17 @@ impl EnrichmentV1 {
             retry_at: self.retry_at.map(Timestamp),
             given_up: maybe(self.given_up, |(hash, why)| Some((ContentHash::parse(&hash)?, GaveUp::parse(&why)?)))?,
             current: maybe(self.current, |by| {
-                Some(EnrichedBy { answer: ContentHash::parse(&by.answer)?, model: by.model, at: Timestamp(by.at) })
+                let CurrentV1 { answer, model, unseen, at } = by;
+                Some(EnrichedBy { answer: ContentHash::parse(&answer)?, model, unseen, at: Timestamp(at) })
             })?,
             calls: self.calls,
             costs: self.costs.into_iter().map(cost).collect(),
         })
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Nothing stays nothing; what is there must be readable.

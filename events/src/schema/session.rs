@@ -215,6 +215,7 @@ pub fn encode(event: &Event) -> Encoded {
             model: by.model.clone(),
             facts: *facts,
             dropped: *dropped,
+            unseen: by.unseen,
             at: by.at.0,
         }),
         Event::EnrichmentGivenUp { content, why } => {
@@ -367,6 +368,7 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
                 by: EnrichedBy {
                     answer: fields.hash("answer", &shape.answer)?,
                     model: shape.model,
+                    unseen: shape.unseen,
                     at: Timestamp(shape.at),
                 },
                 facts: shape.facts,

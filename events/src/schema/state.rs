@@ -527,7 +527,12 @@ mod tests {
                 failed: Some(CallOutcome::Limited),
                 retry_at: Some(Timestamp(82)),
                 given_up: Some((ContentHash([8; 32]), GaveUp::Cut)),
-                current: Some(EnrichedBy { answer: ContentHash([9; 32]), model: "m".to_owned(), at: Timestamp(83) }),
+                current: Some(EnrichedBy {
+                    answer: ContentHash([9; 32]),
+                    model: "m".to_owned(),
+                    unseen: 5,
+                    at: Timestamp(83),
+                }),
                 calls: 3,
                 costs: vec![Cost { calls: 2, unknown: 1, nanos: 7, unknown_nanos: 8, ..Cost::of(20_000, "m") }],
             })),

@@ -193,7 +193,12 @@ fn model_call() -> impl Strategy<Value = ModelCall> {
 }
 
 fn enriched_by() -> impl Strategy<Value = EnrichedBy> {
-    (hash(), any::<String>(), time()).prop_map(|(answer, model, at)| EnrichedBy { answer, model, at })
+    (hash(), any::<String>(), any::<u64>(), time()).prop_map(|(answer, model, unseen, at)| EnrichedBy {
+        answer,
+        model,
+        unseen,
+        at,
+    })
 }
 
 fn of_enrichment() -> impl Strategy<Value = Event> {

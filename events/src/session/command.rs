@@ -155,6 +155,8 @@ pub enum CallEnd {
         facts: u32,
         /// What it claimed of lines that do not exist; dropped.
         dropped: u32,
+        /// Messages, calls and results that no request has told.
+        unseen: u64,
     },
     /// Without one.
     Failed {

@@ -16,8 +16,8 @@ use crate::record::Timestamp;
 
 /// Milliseconds of a day.
 pub const DAY_MS: i64 = 86_400_000;
-/// Most answers to parts that a session keeps while the rest is asked for.
-const MAX_ANSWERS: usize = 64;
+/// Most answers that a session keeps while the rest is asked for: those to all parts, and to all steps that join them.
+const MAX_ANSWERS: usize = 128;
 /// Most rows of costs that a session keeps apart, by day and model; what is older is joined to the oldest.
 const MAX_COSTS: usize = 400;
 /// Calls cut off in a row, by a program that ended, after which a session waits like after any other failure.
@@ -32,8 +32,19 @@ named! {
         Whole = "whole",
         /// A part of a long one.
         Part = "part",
-        /// The answers to all parts, to be made one.
+        /// Answers to parts, to be made one: step by step, until it is that to all parts.
         Merge = "merge",
+    }
+}
+
+impl Ask {
+    /// Whether the answer makes the episode; `part` is that of [`ModelCall::part`].
+    pub fn is_last(self, part: u32) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Part => false,
+            Self::Merge => part == 0,
+        }
     }
 }
 
@@ -97,6 +108,24 @@ named! {
     }
 }
 
+impl GaveUp {
+    /// What a person may do about it, then to ask again with `baton enrich`.
+    pub fn next_step(self) -> &'static str {
+        match self {
+            Self::Refused => "another model (llm.model) may take it",
+            Self::Cut => "set llm.max_output_tokens to more, as far as the model goes",
+            Self::Invalid => "take a larger model, or a server that holds answers to a JSON schema (response_format)",
+            Self::Rejected => {
+                "see what the endpoint says to `baton enrich`; llm.model or llm.context_tokens may be wrong"
+            }
+            Self::Unreadable => {
+                "`baton log verify` tells what is damaged, `baton reindex` stores the conversation anew"
+            }
+            Self::Empty => "nothing helps: there is nothing in it that session_tracking.filtering lets a model be told",
+        }
+    }
+}
+
 /// Tokens of a call, as the endpoint reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallTokens {
@@ -121,7 +150,7 @@ pub struct ModelCall {
     pub request: ContentHash,
     /// Which request of the session's.
     pub ask: Ask,
-    /// With [`Ask::Part`] which part, from 1; else 0.
+    /// With [`Ask::Part`] which part, from 1; with [`Ask::Merge`] which step, from 1, or 0 for the last one; else 0.
     pub part: u32,
     /// Into how many parts the conversation is divided; 1 for a whole one.
     pub parts: u32,
@@ -168,6 +197,8 @@ pub struct EnrichedBy {
     pub answer: ContentHash,
     /// The model.
     pub model: String,
+    /// Messages, calls and results in the middle of a very long conversation that the model was not sent.
+    pub unseen: u64,
     /// When.
     pub at: Timestamp,
 }
@@ -190,7 +221,7 @@ pub struct Enrichment {
     pub content: Option<ContentHash>,
     /// The call that has begun and not ended.
     pub call: Option<ModelCall>,
-    /// Good answers to parts, each with its request.
+    /// Good answers to parts, and to steps that join some, each with its request.
     pub answers: Vec<(ContentHash, ContentHash)>,
     /// Why the last answer could not be used, if it is to be asked for once more.
     pub complaint: Option<CallOutcome>,
@@ -340,6 +371,7 @@ impl fmt::Display for ModelCall {
         match self.ask {
             Ask::Whole => Ok(()),
             Ask::Part => write!(f, " (part {} of {})", self.part, self.parts),
+            Ask::Merge if self.part > 0 => write!(f, " (step {} of merging {} parts)", self.part, self.parts),
             Ask::Merge => write!(f, " (merging {} parts)", self.parts),
         }
     }
@@ -431,7 +463,7 @@ pub(super) fn answered(state: &mut State, answer: &ModelAnswer) {
             enrichment.failures = 0;
             enrichment.failed = None;
             enrichment.retry_at = None;
-            if let (Ask::Part, Some(stored)) = (call.ask, answer.answer) {
+            if let (false, Some(stored)) = (call.ask.is_last(call.part), answer.answer) {
                 // The oldest are of a division that holds no more.
                 if enrichment.answers.len() >= MAX_ANSWERS {
                     enrichment.answers.remove(0);

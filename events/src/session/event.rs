@@ -212,7 +212,7 @@ pub enum Event {
         by: EnrichedBy,
         /// Facts of the answer that join the graph.
         facts: u32,
-        /// What it claimed of lines that do not exist; dropped.
+        /// What it, and the answers that it was joined of, claimed of lines that do not exist; dropped.
         dropped: u32,
     },
     /// No model enriches this content, unless somebody asks: the episode stays as it is.

@@ -94,9 +94,12 @@ impl fmt::Display for Event {
             Self::ModelAnswered { answer } => answered(f, answer),
             Self::Enriched { episode, by, facts, dropped } => {
                 write!(f, "episode {episode} enriched by {}: answer {}, facts {facts}", by.model, by.answer.short())?;
-                match dropped {
+                if *dropped > 0 {
+                    write!(f, "; claims of lines that do not exist, dropped: {dropped}")?;
+                }
+                match by.unseen {
                     0 => Ok(()),
-                    dropped => write!(f, "; claims of lines that do not exist, dropped: {dropped}"),
+                    unseen => write!(f, "; not sent for want of llm.context_tokens: {unseen} things said or done"),
                 }
             }
             Self::EnrichmentGivenUp { content, why } => {
@@ -212,7 +215,8 @@ mod tests {
         let reason = CloseReason::Explicit;
         let nil = Uuid::nil();
         let signalled = |kind, detail, follows| Event::Signalled { signal: Signal { kind, detail, at, follows } };
-        let by = EnrichedBy { answer: hash, model: "gpt-4.1-mini".to_owned(), at };
+        let by = EnrichedBy { answer: hash, model: "gpt-4.1-mini".to_owned(), unseen: 0, at };
+        let of_some = EnrichedBy { unseen: 310, ..by.clone() };
         let called = |ask, part, parts, again| Event::ModelCalled {
             call: ModelCall {
                 id: 3,
@@ -350,6 +354,11 @@ mod tests {
                 answered(CallOutcome::Limited, None, Some(at)),
                 "call 3 ended: rate_limited after 900 ms, 1200 tokens read (200 cached), 70 written, cost unknown; next at \
                  2026-03-14T09:26:53.589Z at the earliest",
+            ),
+            (
+                Event::Enriched { episode: nil, by: of_some, facts: 4, dropped: 0 },
+                "episode 00000000-0000-0000-0000-000000000000 enriched by gpt-4.1-mini: answer abababababababab, facts 4; \
+                 not sent for want of llm.context_tokens: 310 things said or done",
             ),
             (
                 Event::Enriched { episode: nil, by, facts: 4, dropped: 2 },

@@ -82,7 +82,9 @@ fn an_answer_of_no_use_is_asked_once_more_and_then_the_episode_stays() {
         assert!(text(&closed["message"]).contains(&format!("given up ({why})")), "{fault:?}: {closed}");
         let shown = world.show(&id(number));
         assert_eq!(shown["episode"]["tier"], "extractive");
-        assert_eq!(shown["enrichment"], json!({"state": "given_up", "why": why}), "{fault:?}");
+        let told = &shown["enrichment"];
+        assert_eq!((&told["state"], &told["why"]), (&json!("given_up"), &json!(why)), "{fault:?}");
+        assert!(text(&told["next_step"]).contains(&format!("then `baton enrich {}`", id(number))), "{told}");
     }
     assert!(world.ok(&["show", &id(2)]).out.contains("given_up (cut_off)"));
     let requests = endpoint.requests();
@@ -98,7 +100,11 @@ fn an_answer_of_no_use_is_asked_once_more_and_then_the_episode_stays() {
         world.close(&id(number));
         enriched(&world, number);
     }
-    // And a person may ask again.
+    // And a person may ask again, and is told in people's words.
+    endpoint.script(CHAT, [Fault::Cut, Fault::Cut]);
+    let again = world.run(&["enrich", &id(2)]);
+    assert!(again.code == 1 && again.err.contains("set llm.max_output_tokens to more"), "{}{}", again.out, again.err);
+    assert!(!again.err.contains("be much shorter"), "{}", again.err);
     world.ok(&["enrich", &id(1)]);
     assert_eq!(enrichment(&world)["given_up"], 7);
 }

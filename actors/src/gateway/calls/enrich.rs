@@ -4,18 +4,20 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use baton_events::enrichment::UNSEEN_STEP;
 use baton_events::prices;
 use baton_events::protocol::{EnrichParams, Progress, answer, code};
-use baton_events::record::{Position, SessionId};
-use baton_events::session::{CloseReason, Phase};
+use baton_events::record::{Position, SessionId, Timestamp};
+use baton_events::session::{CloseReason, Phase, State, last_sign};
 use tokio::task::JoinSet;
 
-use super::Ended;
 use super::looking::told_of;
+use super::{Ended, enrichment};
 use crate::enricher::{Allowance, By, Done, Outcome};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, lazy, resolve};
 use crate::limits;
+use crate::settings::Settings;
 
 /// After so many failures in a row that are the endpoint's, the others are not tried.
 const FAILURES: u64 = 3;
@@ -77,7 +79,7 @@ pub(in crate::gateway) async fn enrich(
                 Outcome::Failed { is_of_endpoint: true, .. } => failures + 1,
                 _ => 0,
             };
-            count(&mut sum, &id, done);
+            count(&mut sum, services, &id, done);
         }
         waiting.len() as u64
     };
@@ -92,11 +94,11 @@ pub(in crate::gateway) async fn enrich(
 
 /// All that have an episode which no model has made, those last at work first. Subagents' work is told in their parents'.
 fn all(services: &Services) -> Vec<SessionId> {
-    let (table, settings) = (services.table.now(), services.settings.now());
+    let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
     let is_meant = |row: &baton_events::projection::table::Row| {
         let state = &row.state;
-        // Who is at work in it would have it paid for twice.
-        let is_left = state.end.is_some() || state.phase != Phase::Active;
+        // Who is at work in it would have it paid for twice: it has ended, or nothing has come for as long as ends one.
+        let is_left = state.end.is_some() || is_idle(state, &settings, now);
         is_left
             && table.shown(row).is_some()
             && state.enriched_by().is_none()
@@ -108,6 +110,13 @@ fn all(services: &Services) -> Vec<SessionId> {
     rows.into_iter().map(|(id, _)| id.clone()).collect()
 }
 
+/// Whether nothing was said for as long as ends a session, or leaves it where no time does.
+fn is_idle(state: &State, settings: &Settings, now: Timestamp) -> bool {
+    let policy = settings.policy_for(state);
+    let idle_ms = if policy.timeout_disabled() { policy.abandoned_after_ms } else { policy.inactivity_timeout_ms };
+    last_sign(state, &policy).plus_ms(idle_ms) <= now
+}
+
 /// What was said since its last index is indexed first.
 async fn one(services: &Services, id: &SessionId, by: &By) -> Done {
     let state = services.table.now().get(id).map(|row| (row.state.phase, row.state.unindexed));
@@ -116,21 +125,26 @@ async fn one(services: &Services, id: &SessionId, by: &By) -> Done {
             services.supervisor.close(id, None, lazy::close_call(CloseReason::Sync), limits::CLOSE_DEADLINE).await;
         if let Err(error) = indexed {
             let why = format!("it was not indexed first: {error}");
-            return Done { outcome: Outcome::Failed { why, is_of_endpoint: false }, calls: 0, nanos: 0 };
+            return Done::none(Outcome::Failed { why, is_of_endpoint: false });
         }
     }
     services.enricher.enrich(id, by).await
 }
 
-fn count(sum: &mut answer::Enrich, id: &SessionId, done: Done) {
-    sum.calls += done.calls;
+fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Done) {
+    (sum.calls, sum.unknown_calls) = (sum.calls + done.calls, sum.unknown_calls + done.unknown);
     let mut name = |why: String| {
         if sum.failed.len() < resolve::NAMED {
             sum.failed.push(answer::EnrichFailure { session_id: id.to_string(), why });
         }
     };
     match done.outcome {
-        Outcome::Enriched => sum.enriched += 1,
+        Outcome::Enriched => {
+            sum.enriched += 1;
+            sum.dropped_claims += done.dropped;
+            let table = services.table.now();
+            sum.unseen += table.get(id).and_then(|row| row.state.enriched_by()).map_or(0, |by| by.unseen);
+        }
         Outcome::Unchanged => sum.unchanged += 1,
         Outcome::OverBudget { why } => {
             name(why);
@@ -164,9 +178,19 @@ fn message(sum: &answer::Enrich, left: u64) -> String {
             message.push_str(&format!("; {count} {what}"));
         }
     }
+    if sum.dropped_claims > 0 {
+        let claims = enrichment::counted(sum.dropped_claims, "claim");
+        message.push_str(&format!("; {claims} dropped: the lines that they name are not there"));
+    }
+    if sum.unseen > 0 {
+        let messages = enrichment::counted(sum.unseen, "message");
+        message.push_str(&format!("; {messages} from the middle not sent: {UNSEEN_STEP}"));
+    }
     if sum.calls > 0 {
-        let calls = if sum.calls == 1 { "call" } else { "calls" };
-        message.push_str(&format!("; {} {calls}, {:.6} USD", sum.calls, sum.usd));
+        message.push_str(&format!("; {}, {:.6} USD", enrichment::counted(sum.calls, "call"), sum.usd));
+    }
+    if sum.unknown_calls > 0 {
+        message.push_str(&format!(" at most, {} of them of unknown cost", sum.unknown_calls));
     }
     message
 }

@@ -14,6 +14,11 @@ use crate::llm::KeySource;
 /// How long the file of a key may keep the answer waiting.
 const LOOK: Duration = Duration::from_millis(300);
 
+/// `1 call`, `3 calls`.
+pub(super) fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// US dollars, of thousandths of a millionth of one.
 pub(super) fn dollars(nanos: u64) -> f64 {
     nanos as f64 / 1e9
@@ -64,7 +69,10 @@ pub(super) fn problems(enrichment: &answer::Enrichment) -> Vec<answer::Problem> 
     }
     if enrichment.over_budget > 0 {
         problems.push(answer::Problem {
-            what: format!("{} sessions wait to be enriched until a budget allows it", enrichment.over_budget),
+            what: match enrichment.over_budget {
+                1 => "1 session waits to be enriched until a budget allows it".to_owned(),
+                count => format!("{count} sessions wait to be enriched until a budget allows it"),
+            },
             fix: "raise llm.daily_budget_usd or llm.session_budget_usd, or wait for another day; `baton costs` tells what was \
                   spent"
                 .to_owned(),

@@ -8,6 +8,7 @@ use super::{Ended, internal};
 use crate::gateway::account::{self, Account};
 use crate::gateway::family::Family;
 use crate::gateway::{Services, answers, memo, resolve, usage};
+use crate::indexer::answer::{of as answer_of, read as read_answer};
 
 pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services>) -> Result<answer::Show, Ended> {
     if let Some((uuid, added)) = memo::meant(services, &asked.session) {
@@ -24,7 +25,7 @@ pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services
     let services = services.clone();
     // A row has a note, an episode its conversation: both are files.
     let read = tokio::task::spawn_blocking(move || {
-        let shown = answers::row(&services, &id, &row.state);
+        let mut shown = answers::row(&services, &id, &row.state);
         let (current, mut account) = match table.shown(&row).cloned() {
             Some(current) => {
                 let read = account::of(&services, &id, current);
@@ -44,6 +45,10 @@ pub(in crate::gateway) async fn show(asked: &ShowParams, services: &Arc<Services
             .unwrap_or_default();
         let (usage, episode) = match current {
             Some(current) => {
+                let by = answer_of(&row.state, &current);
+                if let (Some(by), Some(told)) = (by, &mut shown.enrichment) {
+                    told.dropped_claims = read_answer(&services.chunks, &id, &by).map_or(0, |answer| answer.dropped);
+                }
                 let usage = usage::of(&services, &table, family.as_ref(), &account.requests, account.inside);
                 let episode = answers::episode(&id, &current, account.episode, &account.numbers);
                 (Some(usage), Some(episode))

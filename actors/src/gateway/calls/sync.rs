@@ -4,10 +4,13 @@
 //! whose parent nobody knows, when the range is not cut by number. Whatever is done stays done, whoever goes away.
 
 use std::collections::BTreeSet;
+use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use baton_events::enrichment::{Limits, budget, request};
+use baton_events::conversation::Item;
+use baton_events::digest::Show;
+use baton_events::enrichment::{Limits, budget, estimate};
 use baton_events::prices::Price;
 use baton_events::protocol::{SyncParams, answer, code};
 use baton_events::record::{Position, SessionId, Timestamp};
@@ -205,10 +208,9 @@ async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<an
         let mut enriching = Pricing::of(&settings);
         for work in range.work.into_iter().take_while(|_| looking.next()) {
             let row = table.get(&work.wanted.id);
-            let before = sum.tokens_filtered;
-            look(&work, row.map(|row| &row.state), &mut sum);
+            let shown = look(&work, row.map(|row| &row.state), &settings.filtering, &mut sum);
             if !work.subagent {
-                enriching.add(sum.tokens_filtered - before);
+                enriching.add(shown);
             }
         }
         for id in indexed.into_iter().take_while(|_| looking.next()) {
@@ -216,7 +218,10 @@ async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<an
             let Some(episode) = table.shown(row) else { continue };
             let mut kept = 0;
             // What cannot be read is not sent either.
-            let read = asking.indexer.each(&id, episode, |item| kept += tokens::of_items(&[item]));
+            let shown = |item: &Item| {
+                if settings.filtering.keeps(&item.body) { tokens::of_items(slice::from_ref(item)) } else { 0 }
+            };
+            let read = asking.indexer.each(&id, episode, |item| kept += shown(&item));
             enriching.add(if read.is_ok() { kept } else { 0 });
         }
         enriching.tell(&mut sum);
@@ -249,7 +254,7 @@ impl Pricing {
         if tokens == 0 {
             return;
         }
-        let (read, written) = request::estimate(tokens, &self.limits);
+        let (read, written) = estimate(tokens, &self.limits);
         self.sessions += 1;
         self.nanos = self.nanos.saturating_add(budget::estimate(self.price.as_ref(), read, written));
     }
@@ -261,23 +266,28 @@ impl Pricing {
     }
 }
 
-/// Adds one session to a preview.
-fn look(work: &Work, state: Option<&State>, sum: &mut answer::Sync) {
+/// Adds one session to a preview, and answers how many tokens of it may be shown to a model.
+fn look(work: &Work, state: Option<&State>, show: &Show, sum: &mut answer::Sync) -> u64 {
     let owed = state.is_some_and(|state| state.unindexed > 0 || state.phase == Phase::Failed);
     if let (Some(file), false) = (&work.wanted.file, owed)
         && glance::beyond(state, file).is_some_and(|glance| glance.conversation == 0)
     {
         // Nothing of the conversation has come.
-        return;
+        return 0;
     }
-    let mut kept = TokenCount::default();
+    let mut kept = TokenCount { show: *show, ..TokenCount::default() };
     let read = work.file.as_ref().and_then(|file| Some((file, glance::whole(file, &mut kept)?)));
-    let Some((file, glance)) = read else { return failed(sum, &work.wanted.id) };
-    if glance.conversation > 0 {
-        let tokens = Tokens { raw: tokens::of_bytes(file.stat.size), kept: kept.0 };
-        count(work.subagent, &mut sum.would_index, &mut sum.subagents);
-        add(sum, tokens);
+    let Some((file, glance)) = read else {
+        failed(sum, &work.wanted.id);
+        return 0;
+    };
+    if glance.conversation == 0 {
+        return 0;
     }
+    let tokens = Tokens { raw: tokens::of_bytes(file.stat.size), kept: kept.kept };
+    count(work.subagent, &mut sum.would_index, &mut sum.subagents);
+    add(sum, tokens);
+    kept.shown
 }
 
 /// What one session was or would be.

@@ -92,7 +92,10 @@ fn numbered(request: &Request) -> Vec<(u64, &str)> {
         let digits = after.find(|c: char| !c.is_ascii_digit()).map_or(after, |end| &after[..end]);
         digits.parse().ok()
     };
-    lines.filter(|line| line.starts_with("part ")).filter_map(|line| Some((of_part(line)?, "user: parts"))).collect()
+    lines
+        .filter(|line| line.starts_with("part ") || line.starts_with("parts "))
+        .filter_map(|line| Some((of_part(line)?, "user: parts")))
+        .collect()
 }
 
 /// The first words of something that was said, without who said it.

@@ -30,7 +30,7 @@ fn good() -> Value {
 }
 
 fn lines() -> Lines {
-    Lines::of(&items(STORY))
+    Lines::of(&items(STORY), &Show::default())
 }
 
 /// The good answer with one field replaced.

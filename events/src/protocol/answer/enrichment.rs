@@ -86,8 +86,14 @@ pub struct Enrich {
     pub failures: u64,
     /// The first of them, each with its reason.
     pub failed: Vec<EnrichFailure>,
-    /// Calls that were made.
+    /// Claims of models that were dropped: the lines that they name are not there.
+    pub dropped_claims: u64,
+    /// Messages, calls and results of very long sessions that no model was sent: `llm.context_tokens` is too small for them.
+    pub unseen: u64,
+    /// Calls that were made, one included that a daemon before had made for the same wish and did not see answered.
     pub calls: u64,
+    /// Of these, those of which it is not known what they cost.
+    pub unknown_calls: u64,
     /// What they cost in US dollars; those of unknown cost at their estimate.
     pub usd: f64,
     /// All that in a sentence, with what to do.
@@ -161,10 +167,27 @@ pub struct SessionEnrichment {
     /// When it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
+    /// Claims of the model that were dropped: the lines that they name are not there.
+    #[serde(skip_serializing_if = "is_none")]
+    pub dropped_claims: u32,
+    /// Messages, calls and results in the middle of a very long session that the model was not sent.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unseen: u64,
     /// Why it is not: how the last call ended, or why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// What helps, where something does: against what was not sent, or against why it is not enriched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_step: Option<String>,
     /// When the model is asked again, after a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<String>,
+}
+
+fn is_none(count: &u32) -> bool {
+    *count == 0
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

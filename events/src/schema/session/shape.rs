@@ -453,6 +453,8 @@ pub(super) struct EnrichedV1 {
     pub(super) model: String,
     pub(super) facts: u32,
     pub(super) dropped: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) unseen: u64,
     pub(super) at: i64,
 }
 

@@ -4,8 +4,8 @@ use crate::hash::ContentHash;
 use crate::record::{SessionId, Timestamp};
 use crate::session::command::{CallEnd, CallModel, TakeAnswer};
 use crate::session::enrichment::{
-    Ask, CallOutcome, EnrichedBy, Enrichment, GaveUp, LOST_AT_ONCE, MAX_MODEL_CHARS, ModelAnswer, ModelCall,
-    REJECTED_MAX, is_settled,
+    CallOutcome, EnrichedBy, Enrichment, GaveUp, LOST_AT_ONCE, MAX_MODEL_CHARS, ModelAnswer, ModelCall, REJECTED_MAX,
+    is_settled,
 };
 use crate::session::{CloseReason, Event, Policy, Rejection, State, Tier, timeout_deadline};
 
@@ -102,12 +102,10 @@ pub(super) fn take(
     }];
     if let (true, Some(episode)) = (is_current, &state.episode) {
         match &taken.end {
-            CallEnd::Good { answer, facts, dropped } if call.ask != Ask::Part => events.push(Event::Enriched {
-                episode: episode.uuid,
-                by: EnrichedBy { answer: *answer, model: call.model.clone(), at: now },
-                facts: *facts,
-                dropped: *dropped,
-            }),
+            CallEnd::Good { answer, facts, dropped, unseen } if call.ask.is_last(call.part) => {
+                let by = EnrichedBy { answer: *answer, model: call.model.clone(), unseen: *unseen, at: now };
+                events.push(Event::Enriched { episode: episode.uuid, by, facts: *facts, dropped: *dropped });
+            }
             CallEnd::Good { .. } => {}
             CallEnd::Failed { outcome, .. } => {
                 let why = gives_up(enrichment, call, *outcome);

@@ -175,7 +175,9 @@ impl World {
                 Command::TakeAnswer(Box::new(TakeAnswer {
                     id: number("call=").map_or(state.enrichment().map_or(0, |known| known.calls), |n| n as u32),
                     end: match outcome {
-                        CallOutcome::Good => CallEnd::Good { answer: ContentHash([7; 32]), facts: 1, dropped: 2 },
+                        CallOutcome::Good => {
+                            CallEnd::Good { answer: ContentHash([7; 32]), facts: 1, dropped: 2, unseen: 0 }
+                        }
                         outcome => CallEnd::Failed { outcome, retry_after_ms },
                     },
                     tokens: None,

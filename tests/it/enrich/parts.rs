@@ -1,0 +1,126 @@
+//! A conversation that is longer than what a model takes at once, and one of which not all shall be shown.
+
+use std::collections::BTreeMap;
+
+use baton_actors::llm::imitation::Imitation;
+use serde_json::json;
+
+use super::{configure, costs, enriched, session, talks};
+use crate::world::{World, id, text};
+
+/// A session of so many exchanges, each of about so many words.
+fn long(world: &World, exchanges: usize, words: usize) {
+    let mut long = world.transcript("-work-zoo", &id(1)).minutes_ago(5);
+    for number in 0..exchanges {
+        let reply = format!("Answer{number}z {}", "wallaby ".repeat(words));
+        long.prompt(&format!("Question{number}z of many")).reply(&reply);
+    }
+}
+
+/// In how many requests each line of the transcript was told.
+fn told(endpoint: &Imitation) -> BTreeMap<u64, usize> {
+    let requests = endpoint.requests();
+    let lines = requests.iter().flat_map(|request| request.texts[1].lines());
+    let mut told = BTreeMap::new();
+    for number in lines.filter_map(|line| line.split_once("| ")?.0.parse::<u64>().ok()) {
+        *told.entry(number).or_default() += 1;
+    }
+    told
+}
+
+#[test]
+fn with_a_small_context_every_line_is_sent_once_and_the_answers_are_joined_step_by_step() {
+    let world = World::new();
+    let endpoint = Imitation::start().unwrap();
+    let prices = json!({"made": {"input": 1, "output": 4}});
+    let limits = json!({"context_tokens": 4096, "prices": prices, "check_interval": 600});
+    configure(&world, &endpoint, limits);
+    long(&world, 60, 90);
+    let uuid = world.close(&id(1));
+    let preview = world.json(&["sync", "--dry-run"]);
+    let done = world.json(&["enrich", &id(1)]);
+    assert_eq!((&done["enriched"], &done["unseen"]), (&json!(1), &json!(0)), "{done}");
+    let told = told(&endpoint);
+    assert!(told.len() == 120 && told.values().all(|count| *count == 1), "{told:?}");
+    let requests = endpoint.requests();
+    let of = |words: &str| requests.iter().filter(|it| it.texts[1].contains(words)).count();
+    let (parts, steps, last) = (of("Summarise this part"), of("summaries of the parts"), of("whole session of them"));
+    assert!(parts > 4 && steps > 1 && last == 1, "{parts} {steps} {last}");
+    assert_eq!(parts + steps + last, requests.len());
+    assert!(requests.last().unwrap().texts[1].contains("whole session of them"));
+    let shown = world.show(&id(1));
+    let told = (&shown["episode"]["tier"], &shown["episode"]["uuid"], &shown["enrichment"]["unseen"]);
+    assert_eq!(told, (&json!("enriched"), &json!(uuid), &json!(null)));
+    let total = costs(&world, "session")["total"].clone();
+    assert_eq!((&total["calls"], &done["calls"]), (&json!(requests.len()), &json!(requests.len())));
+    // What was told beforehand is what it took at most, and not far from it.
+    let (spent, most) = (done["usd"].as_f64().unwrap(), preview["enrich_cost_estimate"].as_f64().unwrap());
+    assert!(spent > 0.0 && (spent..spent * 4.0).contains(&most), "{spent} of {most}");
+    assert_eq!(world.json(&["log", "verify"])["clean"], true);
+    world.ok(&["enrich", &id(1)]);
+    assert_eq!(talks(&endpoint), requests.len(), "nothing is asked twice");
+}
+
+#[test]
+fn what_no_part_holds_is_told_to_the_model_and_to_people() {
+    let world = World::new();
+    let endpoint = Imitation::start().unwrap();
+    configure(&world, &endpoint, json!({"context_tokens": 4000, "max_output_tokens": 300, "check_interval": 600}));
+    // Each exchange is a part of its own, and there is a bound to the parts.
+    long(&world, 70, 300);
+    world.close(&id(1));
+    let done = world.json(&["enrich", &id(1)]);
+    let unseen = done["unseen"].as_u64().unwrap();
+    let told = told(&endpoint);
+    assert_eq!((told.len() as u64 + unseen, &done["enriched"]), (140, &json!(1)), "{done}");
+    assert!(unseen > 0 && told.values().all(|count| *count == 1), "{told:?}");
+    assert!(told.contains_key(&1) && told.contains_key(&140), "beginning and end: {told:?}");
+    let message = text(&done["message"]);
+    assert!(
+        message.contains(&format!("{unseen} messages from the middle not sent: set llm.context_tokens")),
+        "{message}"
+    );
+    let requests = endpoint.requests();
+    let gap = format!("{unseen} things that were said or done are left out");
+    assert!(requests[0].texts[1].contains(&gap) && requests.last().unwrap().texts[1].contains(&gap));
+    let shown = world.show(&id(1));
+    assert_eq!(shown["enrichment"]["unseen"], unseen, "{shown}");
+    assert!(text(&shown["enrichment"]["next_step"]).contains("llm.context_tokens"), "{shown}");
+    assert!(world.ok(&["show", &id(1)]).out.contains(&format!("{unseen} messages from the middle not sent")));
+    let explained = world.ok(&["explain", &id(1)]).out;
+    assert!(explained.contains(&format!("llm.context_tokens: {unseen} things said or done")), "{explained}");
+}
+
+#[test]
+fn what_filtering_hides_is_not_sent() {
+    let world = World::new();
+    let endpoint = Imitation::start().unwrap();
+    for (number, key, hidden, sent) in
+        [(1, "keep_user_messages", "wombats", "They are fed"), (2, "keep_agent_responses", "They are fed", "wombats")]
+    {
+        configure(&world, &endpoint, json!({"filtering": {key: false}}));
+        session(&world, number);
+        world.close(&id(number));
+        enriched(&world, number);
+        let body = endpoint.requests().pop().unwrap().body;
+        assert!(!body.contains(hidden) && body.contains(sent), "{key}: {body}");
+    }
+    configure(&world, &endpoint, json!({"filtering": {"keep_tool_structure": false}, "check_interval": 600}));
+    let mut tools = world.transcript("-work-zoo", &id(3)).minutes_ago(5);
+    tools
+        .prompt("Count the numbats")
+        .call("t1", "Bash", json!({"command": "wc -l numbats.txt"}))
+        .result("t1", "7 numbats.txt", false)
+        .reply("Seven.");
+    world.ok(&["enrich", &id(3)]);
+    let body = endpoint.requests().pop().unwrap().body;
+    assert!(!body.contains("wc -l") && !body.contains("7 numbats") && body.contains("Seven."), "{body}");
+    // With nothing to be told nobody is asked, and nothing is reckoned for it.
+    let nothing = json!({"keep_user_messages": false, "keep_agent_responses": false, "keep_tool_structure": false});
+    configure(&world, &endpoint, json!({"filtering": nothing, "check_interval": 600}));
+    session(&world, 4);
+    assert_eq!(world.json(&["sync", "--dry-run"])["would_enrich"], json!(null), "none");
+    let before = talks(&endpoint);
+    assert_eq!(world.run(&["enrich", &id(4)]).code, 1);
+    assert_eq!(talks(&endpoint), before);
+}
