@@ -26,7 +26,7 @@ fn id(number: u32) -> SessionId {
 fn transcript(folder: &Path, number: u32, file: &str) {
     let record = |at: u32, kind: &str, message: serde_json::Value| {
         let line = json!({
-            "parentUuid": null, "isSidechain": false, "userType": "external", "cwd": "/srv/web", "sessionId": id(number),
+            "parentUuid": null, "isSidechain": false, "userType": "external", "cwd": "/srv/web", "sessionId": id(number).as_str(),
             "version": "2.1.39", "gitBranch": "main", "type": kind, "uuid": format!("{number}-{at}"),
             "timestamp": format!("2026-03-14T08:0{number}:0{at}.000Z"), "message": message,
         });
