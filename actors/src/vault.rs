@@ -42,7 +42,7 @@ use std::time::Duration;
 use baton_events::protocol::answer;
 use baton_events::record::{SessionId, Timestamp};
 use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard, Semaphore};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::gateway::Services;
 use crate::limits;
@@ -68,6 +68,10 @@ const ROOM: Duration = Duration::from_secs(5);
 const DAY_MS: i64 = 24 * 3_600_000;
 /// Between two tries of a round that comes to no end although the vault takes notes, in milliseconds.
 const HOUR_MS: i64 = 3_600_000;
+/// Until notes that could not be written are tried again; each time twice as long, up to the second one.
+const LEFT: Duration = Duration::from_secs(20);
+/// See [`LEFT`].
+const LEFT_MOST: Duration = Duration::from_secs(3_600);
 /// Notes that are read at once for answers.
 const READERS: usize = 2;
 
@@ -119,6 +123,7 @@ impl Scribe {
     async fn work(&self, services: &Arc<Services>) {
         let (mut table, mut settings) = (services.table.clone(), services.settings.clone());
         let mut not_before = Timestamp(i64::MIN);
+        let (mut pause, mut left_at) = (LEFT, None);
         loop {
             table.mark_seen();
             // Whether or not notes are written now.
@@ -148,9 +153,21 @@ impl Scribe {
                     }
                 }
             }
+            let is_left = vault.enabled && refused.is_none() && self.has_left(services).await;
+            if !is_left {
+                (pause, left_at) = (LEFT, None);
+            }
+            // Whatever else happens until then.
+            let until = *left_at.get_or_insert_with(|| Instant::now() + pause);
             let again = async {
                 match refused.is_some() || self.removal_owed.load(Ordering::Relaxed) {
                     true => sleep(RETRY).await,
+                    false => std::future::pending().await,
+                }
+            };
+            let left = async {
+                match is_left {
+                    true => sleep_until(until).await,
                     false => std::future::pending().await,
                 }
             };
@@ -170,6 +187,10 @@ impl Scribe {
                 },
                 () = self.wake.notified() => {}
                 () = again => {}
+                () = left => {
+                    (pause, left_at) = ((2 * pause).min(LEFT_MOST), None);
+                    self.retry_left(services).await;
+                }
                 () = swept => {}
             }
         }
@@ -209,7 +230,7 @@ impl Scribe {
         let sessions = sessions.to_vec();
         let forgetting = tokio::task::spawn_blocking(move || {
             // And what could not be reached before.
-            let before = forgetting::owed(&desk, &table);
+            let before = forgetting::owed(&desk, &table, &vault);
             let all: Vec<SessionId> = before.into_iter().chain(sessions).collect::<BTreeSet<_>>().into_iter().collect();
             forgetting::everywhere(&mut desk, &vault, &all)
         });
@@ -224,7 +245,7 @@ impl Scribe {
         let Ok(mut desk) = self.desk().await else { return };
         let (vault, table) = (services.settings.now().vault.clone(), services.table.now());
         let removing = tokio::task::spawn_blocking(move || {
-            let owed = forgetting::owed(&desk, &table);
+            let owed = forgetting::owed(&desk, &table, &vault);
             if owed.is_empty() { Ok(Vec::new()) } else { forgetting::everywhere(&mut desk, &vault, &owed) }
         });
         // Why not is told to whoever forgets and by `status`: it may name a note.

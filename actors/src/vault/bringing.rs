@@ -11,7 +11,7 @@ use baton_events::vault::note::{Body, Line, Wanted};
 use baton_events::vault::session::Status;
 use baton_events::vault::threshold::{self, Limits};
 use baton_events::vault::told::{self, About, Entity, Told};
-use baton_events::vault::{Day, knowledge, merge, name, session, start};
+use baton_events::vault::{Day, forget, knowledge, merge, name, session, start};
 
 use super::compaction::{self, Compacted};
 use super::desk::{Note, Open, TRIES, Written};
@@ -356,6 +356,7 @@ impl Bringing<'_> {
     pub(super) fn note_status(&self, open: &Open, path: &str, entry: &mut Entry) {
         let text = open.text(path).ok().flatten().unwrap_or_default();
         let identity = session::identity(&text);
+        entry.prints = forget::prints(&text);
         entry.status = identity.as_ref().map(|identity| written(&identity.status)).unwrap_or_default();
         entry.error = identity.and_then(|identity| identity.error.or(identity.archive_error));
     }

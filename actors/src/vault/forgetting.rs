@@ -20,9 +20,15 @@ use crate::settings;
 /// of all to that.
 const ROUNDS: u32 = 6;
 
+/// Whether a register is of the vault of some settings.
+fn is_of(register: &Register, vault: &settings::Vault) -> bool {
+    register.path == vault.path && register.root == vault.root
+}
+
 /// Sessions that were forgotten and are still in some vault of a home. Blocks for reads.
-pub(super) fn owed(desk: &Desk, table: &SessionTable) -> Vec<SessionId> {
-    let (registers, _) = Register::all(desk.home());
+pub(super) fn owed(desk: &Desk, table: &SessionTable, current: &settings::Vault) -> Vec<SessionId> {
+    let (mut registers, _) = Register::all(desk.home());
+    registers.retain(|register| register.had_notes() || is_of(register, current));
     let waiting = desk
         .pending
         .sessions()
@@ -50,6 +56,15 @@ pub(super) fn everywhere(
     let is_current = |settings: &settings::Vault| settings.path == current.path && settings.root == current.root;
     let (mut registers, unread) = Register::all(&home);
     problems.extend(unread.into_iter().map(|why| format!("notes may still tell of it: {why}")));
+    // A place in which no note was ever written is none: somebody has mistyped one.
+    let (kept, never): (Vec<Register>, Vec<Register>) =
+        registers.into_iter().partition(|register| register.had_notes() || is_of(register, current));
+    registers = kept;
+    for register in never {
+        if let Err(error) = register.remove() {
+            tracing::debug!(%error, "the register of a vault without notes stays");
+        }
+    }
     let has_current = registers.iter().any(|known| known.path == current.path && known.root == current.root);
     if current.enabled && !has_current {
         match Register::open(&home, current) {
@@ -144,9 +159,7 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
     })?;
     // What a person has taken over, put together otherwise, or copied or moved in the vault, may still name them.
     let mut all = open.place.whole()?.0;
-    if open.place.is_own() || open.place.is_obsidian() {
-        all.extend(open.place.outside()?);
-    }
+    all.extend(open.place.outside()?);
     let mut words: Vec<&str> = names.iter().map(String::as_str).collect();
     words.extend(known.iter().map(|id| id.as_str()));
     for path in all {
@@ -176,6 +189,8 @@ fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeSet<String
     }
     let names = targets.clone();
     let layout = open.layout.clone();
+    let entries = sessions.iter().filter_map(|id| open.register.get(id));
+    let mut prints: BTreeSet<String> = entries.flat_map(|entry| entry.prints.iter().cloned()).collect();
     let is_of_them = |path: &str, text: &str| match session::identity(text) {
         Some(identity) => identity.session_ids.iter().any(|id| sessions.iter().any(|known| known.as_str() == id)),
         // A person has taken its head away: its name tells.
@@ -185,9 +200,16 @@ fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeSet<String
         },
     };
     let (notes, _) = open.place.whole()?;
+    for path in &notes {
+        if let Some(text) = text_of(open, path)?.filter(|text| is_of_them(path, text)) {
+            prints.extend(forget::prints(&text));
+        }
+    }
+    // Nobody's by its head: what Baton wrote in it tells.
+    let is_headless = |text: &str| session::identity(text).is_none() && !forget::prints(text).is_disjoint(&prints);
     for path in notes {
         let Some(text) = text_of(open, &path)? else { continue };
-        if is_of_them(&path, &text) {
+        if is_of_them(&path, &text) || is_headless(&text) {
             targets.extend(stem(&path).map(str::to_owned));
             if change(open, &path, &|text| forget::own(text))? == Changed::Written {
                 theirs.push(rename(open, &path)?);

@@ -83,9 +83,16 @@ pub(super) fn promote(
         of_folder.into_iter().any(|group| wanted.contains(&node_uuid(group, label, name)))
     };
     let index = open.index()?;
+    let meant: BTreeSet<(&str, &str)> =
+        index.entities().filter(|(known, _)| is_wanted(*known)).map(|((_, kind, name), _)| (kind, name)).collect();
+    // Packages, commands and topics of one name are the same in every project; a file is one of its project.
+    let is_meant = |known: (&str, &str, &str)| match known.1 == Label::File.as_str() {
+        true => is_wanted(known),
+        false => meant.contains(&(known.1, known.2)),
+    };
     let found: Vec<(String, EntityIdentity, String)> = index
         .entities()
-        .filter(|(known, _)| is_wanted(*known))
+        .filter(|(known, _)| is_meant(*known))
         .map(|((folder, kind, name), file)| {
             let (kind, name, project) = (kind.to_owned(), name.to_owned(), folder.to_owned());
             (folder.to_owned(), EntityIdentity { kind, name, project }, file.to_owned())

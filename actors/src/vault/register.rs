@@ -46,6 +46,9 @@ pub(super) struct Entry {
     /// Whether somebody has removed its note: it is not written again unasked.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) removed: bool,
+    /// By what its note is known when its head is gone: [`baton_events::vault::forget::prints`].
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) prints: BTreeSet<String>,
     /// Entities of it that have no note, with the line that it would have there: another session makes one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) without_note: BTreeMap<Uuid, String>,
@@ -76,6 +79,8 @@ pub(super) struct Register {
     unwritten: Vec<String>,
     /// Sessions whose entries have changed since [`Register::take_touched`].
     touched: BTreeSet<SessionId>,
+    /// Sessions of which something is left alone.
+    left: BTreeSet<SessionId>,
     /// Entities without a note, with the sessions that have them.
     without_note: BTreeMap<Uuid, BTreeSet<SessionId>>,
 }
@@ -128,6 +133,7 @@ impl Register {
             lines: 0,
             unwritten: Vec::new(),
             touched: BTreeSet::new(),
+            left: BTreeSet::new(),
             without_note: BTreeMap::new(),
         };
         let bytes = match fs::metadata(&register.file) {
@@ -152,6 +158,9 @@ impl Register {
             }
         }
         for (id, entry) in &register.entries {
+            if entry.left.is_some() {
+                register.left.insert(id.clone());
+            }
             for entity in entry.without_note.keys() {
                 register.without_note.entry(*entity).or_default().insert(id.clone());
             }
@@ -171,6 +180,24 @@ impl Register {
         self.entries.iter()
     }
 
+    /// Sessions of which something is left alone.
+    pub(super) fn left(&self) -> impl Iterator<Item = &SessionId> {
+        self.left.iter()
+    }
+
+    /// Whether a note was ever written in the vault, as far as is known.
+    pub(super) fn had_notes(&self) -> bool {
+        self.entries.values().any(|entry| entry.note.is_some())
+    }
+
+    /// Removes the register of a vault that never had a note.
+    pub(super) fn remove(self) -> io::Result<()> {
+        match fs::remove_file(&self.file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => durable::sync_parent(&self.file),
+        }
+    }
+
     /// Notes that were written, so far as nobody has removed them.
     pub(super) fn has_notes(&self) -> bool {
         self.entries.values().any(|entry| entry.note.is_some() && !entry.removed)
@@ -181,6 +208,10 @@ impl Register {
             return;
         }
         self.note(&Line::Session { id: id.to_string(), entry: Some(entry.clone()) });
+        match entry.left {
+            Some(_) => self.left.insert(id.clone()),
+            None => self.left.remove(id),
+        };
         self.drop_without_note(id);
         for entity in entry.without_note.keys() {
             self.without_note.entry(*entity).or_default().insert(id.clone());
@@ -269,6 +300,7 @@ impl Register {
         let mut is_any = false;
         for id in sessions {
             self.drop_without_note(id);
+            self.left.remove(id);
             if self.entries.remove(id).is_some() {
                 self.touched.insert(id.clone());
                 is_any = true;

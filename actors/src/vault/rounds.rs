@@ -122,6 +122,22 @@ impl Scribe {
         answered(promoting).await?
     }
 
+    /// Whether notes were left alone that may be written another time.
+    pub(super) async fn has_left(&self, services: &Arc<Services>) -> bool {
+        let Ok(mut desk) = self.desk().await else { return false };
+        let vault = services.settings.now().vault.clone();
+        desk.at(&vault).is_ok_and(|(open, _)| open.register.left().next().is_some())
+    }
+
+    /// Has them tried again by the next round.
+    pub(super) async fn retry_left(&self, services: &Arc<Services>) {
+        let Ok(mut desk) = self.desk().await else { return };
+        let vault = services.settings.now().vault.clone();
+        let Ok((open, _)) = desk.at(&vault) else { return };
+        let left: Vec<SessionId> = open.register.left().cloned().collect();
+        owe_again(open, &left);
+    }
+
     async fn stand_back(&self, services: &Arc<Services>, is_asked: bool) {
         if !is_asked {
             let mut asked = services.pace.asked();

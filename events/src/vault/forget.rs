@@ -1,5 +1,7 @@
 //! A session out of the notes that tell of it. What people wrote stays.
 
+use std::collections::BTreeSet;
+
 use super::block::{self, Block, Blocks, bare};
 use super::header::{self, Document, Head};
 use super::note::Line;
@@ -70,6 +72,23 @@ pub fn lines(text: &str, target: &str) -> Left {
         true => Left::Nothing,
         false => Left::Text(text),
     }
+}
+
+/// Sections of a session's note that tell what it was about.
+const TELLING: [&str; 5] = ["goal", "work-log", "decisions", "errors", "open"];
+/// A block of fewer bytes may be in notes of two sessions.
+const TELLING_BYTES: usize = 40;
+
+/// By what a session's note is known that has no head any more: the hashes of what Baton wrote in it.
+pub fn prints(text: &str) -> BTreeSet<String> {
+    let document = Document::of(text);
+    let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
+    let blocks = Blocks::of(&lines).found;
+    let is_telling = |block: &&Block| {
+        let bytes: usize = lines[block.open + 1..block.close].iter().map(|line| line.len()).sum();
+        TELLING.contains(&block.key.as_str()) && bytes >= TELLING_BYTES
+    };
+    blocks.iter().filter(is_telling).map(|block| block.hash.clone()).collect()
 }
 
 /// Whether nobody but Baton has written in a note.

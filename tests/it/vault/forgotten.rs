@@ -94,23 +94,34 @@ fn what_cannot_be_reached_is_owed_and_removed_when_it_is_back() {
 }
 
 #[test]
-fn copies_beside_the_notes_are_named_where_they_lie_in_the_home() {
-    let world = with_notes(&json!({}));
+fn copies_beside_the_notes_are_named_wherever_the_vault_is() {
+    for named in [false, true] {
+        copies_are_named(named);
+    }
+}
+
+fn copies_are_named(named: bool) {
+    let world = World::new();
+    let vault = if named { world.path("notes") } else { world.home().join("vault") };
+    let root = vault.join("claude");
+    if named {
+        fs::create_dir_all(&vault).unwrap();
+    }
+    super::configure(&world, &if named { json!({"path": vault}) } else { json!({}) });
     worked(&world, "-work-one", 1, "quokka");
     worked(&world, "-work-one", 2, "platypus");
     world.close(&id(1));
     world.close(&id(2));
     ready(&world, 2);
-    let copies = world.home().join("vault/My Stuff");
+    let copies = vault.join("My Stuff");
     fs::create_dir_all(&copies).unwrap();
-    for path in notes(&own(&world)).iter().filter(|path| path.contains("/sessions/")) {
-        fs::copy(own(&world).join(path), copies.join(if path.contains("quokka") { "copy.md" } else { "other.md" }))
-            .unwrap();
+    for path in notes(&root).iter().filter(|path| path.contains("/sessions/")) {
+        fs::copy(root.join(path), copies.join(if path.contains("quokka") { "copy.md" } else { "other.md" })).unwrap();
     }
     let forgotten = world.ok(&["forget", &id(1), "--yes"]);
     assert!(forgotten.out.contains("no other file of Baton's home has that text"), "{}", forgotten.out);
     assert!(forgotten.out.contains("My Stuff/copy.md") && !forgotten.out.contains("other.md"), "{}", forgotten.out);
-    assert_eq!(with_word(&own(&world), "quokka"), [""; 0]);
+    assert_eq!(with_word(&root, "quokka"), [""; 0]);
     assert!(copies.join("copy.md").exists(), "it is a person's");
 }
 
@@ -151,4 +162,61 @@ fn what_may_not_be_looked_into_is_not_said_to_be_gone() {
         "{:?}",
         with_word(&own(&world), "quokka")
     );
+}
+
+#[test]
+fn a_note_without_a_head_is_known_by_what_baton_wrote_in_it() {
+    let world = with_notes(&json!({}));
+    worked(&world, "-work-one", 1, "quokka");
+    worked(&world, "-work-one", 2, "platypus");
+    world.close(&id(1));
+    world.close(&id(2));
+    ready(&world, 2);
+    let all = notes(&own(&world));
+    let path = |word: &str| {
+        own(&world).join(all.iter().find(|path| path.contains("/sessions/") && path.contains(word)).unwrap())
+    };
+    let headless = |text: &str| {
+        let body = text.split("\n---\n").nth(1).unwrap();
+        body.lines()
+            .filter(|line| !line.starts_with("<!-- baton:note"))
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+    };
+    // A person has made two notes of their own of them: one by a copy, one by another name.
+    for word in ["quokka", "platypus"] {
+        let text = fs::read_to_string(path(word)).unwrap();
+        fs::write(own(&world).join(format!("projects/A copy of {}.md", word.len())), headless(&text)).unwrap();
+    }
+    let text = fs::read_to_string(path("quokka")).unwrap();
+    fs::remove_file(path("quokka")).unwrap();
+    fs::write(own(&world).join("projects/Another name.md"), headless(&text) + "\nMine.\n").unwrap();
+    world.ok(&["forget", &id(1), "--yes"]);
+    assert_eq!(with_word(world.home(), "quokka"), [""; 0]);
+    assert!(!with_word(&own(&world).join("projects"), "A copy of 8").is_empty(), "the other's stays");
+    assert!(with_word(&own(&world), "Mine.").len() == 1);
+}
+
+#[test]
+fn a_place_that_was_mistyped_is_none_where_notes_were() {
+    let world = World::new();
+    let vault = world.path("notes");
+    fs::create_dir_all(&vault).unwrap();
+    for path in [world.path("mistyped"), vault.clone()] {
+        super::configure(&world, &json!({"path": path}));
+        worked(&world, "-work-one", 1, "quokka");
+        worked(&world, "-work-one", 2, "platypus");
+        world.close(&id(1));
+        until(&world, "the place", |told| {
+            told["path"] == path.display().to_string() && (told["pending"] == 1 || told["notes"] == 1)
+        });
+    }
+    ready(&world, 1);
+    for number in [1, 2] {
+        let done = world.json(&["forget", &id(number), "--yes"]);
+        assert_eq!(done["status"], "success", "{done}");
+    }
+    assert_eq!(with_word(&vault, "quokka"), [""; 0]);
+    let told = world.json(&["vault", "status"]);
+    assert_eq!((&told["to_remove"], &told["state"]), (&json!(0), &json!("ready")), "{told}");
 }

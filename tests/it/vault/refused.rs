@@ -119,6 +119,26 @@ fn a_vault_that_is_not_there_or_no_folder_is_called_so() {
     }
 }
 
+#[test]
+fn one_folder_that_takes_nothing_is_made_up_for() {
+    let Some(world) = World::without_superpowers() else { return };
+    configure(&world, &json!({}));
+    let mut transcript = worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    let (path, _) = super::only_session(&super::own(&world));
+    let mode = |bits| {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(path.parent().unwrap(), fs::Permissions::from_mode(bits)).unwrap();
+    };
+    mode(0o555);
+    goes_on(&world, &mut transcript, "And the bilby, too");
+    until(&world, "what is left", |told| told["state"] == "incomplete");
+    mode(0o755);
+    assert!(wait(|| fs::read_to_string(&path).unwrap().contains("bilby")), "{}", world.log());
+    ready(&world, 1);
+}
+
 /// A place that never answers: whoever opens it to write waits for a reader.
 #[test]
 fn a_disk_that_hangs_holds_nobody_up() {
