@@ -33,14 +33,15 @@ mod register;
 mod rounds;
 mod told;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use baton_events::protocol::answer;
-use baton_events::record::SessionId;
-use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard};
+use baton_events::record::{SessionId, Timestamp};
+use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard, Semaphore};
 use tokio::time::{sleep, timeout};
 
 use crate::gateway::Services;
@@ -50,7 +51,8 @@ use place::Refused;
 
 pub(crate) use reading::Unread;
 pub(crate) use rounds::Asked;
-pub(crate) use told::Progress;
+use rounds::Unswept;
+pub(crate) use told::{Progress, several, waiting};
 
 /// How long changes of the table are gathered before it is looked at again.
 const GATHER: Duration = Duration::from_millis(100);
@@ -60,8 +62,14 @@ const RETRY: Duration = Duration::from_secs(10);
 const TURN: Duration = Duration::from_secs(60);
 /// How long a group of sessions may take: beyond that the disk of the vault does not answer.
 const ANSWER: Duration = Duration::from_secs(120);
+/// How long a group of sessions keeps others of the background from working.
+const ROOM: Duration = Duration::from_secs(5);
 /// Between two rounds over all notes, in milliseconds.
 const DAY_MS: i64 = 24 * 3_600_000;
+/// Between two tries of a round that comes to no end although the vault takes notes, in milliseconds.
+const HOUR_MS: i64 = 3_600_000;
+/// Notes that are read at once for answers.
+const READERS: usize = 2;
 
 /// Who writes the notes. Shared by whoever asks for something of them.
 pub struct Scribe {
@@ -70,6 +78,8 @@ pub struct Scribe {
     wake: Notify,
     /// Whether notes of forgotten sessions may still be somewhere.
     removal_owed: AtomicBool,
+    /// For who reads single notes: a disk that hangs keeps no more than these.
+    readers: Arc<Semaphore>,
     shown: Mutex<told::Shown>,
 }
 
@@ -77,7 +87,13 @@ impl Scribe {
     /// Of a home. Nothing is written before [`Scribe::start`]. Blocks for short reads.
     pub fn new(home: &Path) -> Self {
         let desk = Arc::new(AsyncMutex::new(Desk::open(home)));
-        Self { desk, wake: Notify::new(), removal_owed: AtomicBool::new(true), shown: Mutex::default() }
+        Self {
+            desk,
+            wake: Notify::new(),
+            removal_owed: AtomicBool::new(true),
+            readers: Arc::new(Semaphore::new(READERS)),
+            shown: Mutex::default(),
+        }
     }
 
     /// Brings in what is owed, now and whenever something is, until the daemon stops.
@@ -102,6 +118,7 @@ impl Scribe {
     /// Never ends but with the table.
     async fn work(&self, services: &Arc<Services>) {
         let (mut table, mut settings) = (services.table.clone(), services.settings.clone());
+        let mut not_before = Timestamp(i64::MIN);
         loop {
             table.mark_seen();
             // Whether or not notes are written now.
@@ -112,13 +129,22 @@ impl Scribe {
                 false => None,
             };
             let now = services.clock.now();
-            let due = if vault.enabled { self.sweep_due(services).await } else { None };
+            let mut due = if vault.enabled { self.sweep_due(services).await } else { None };
+            due = due.map(|due| due.max(not_before));
             if due.is_some_and(|due| due <= now) && refused.is_none() {
                 match self.sweep(services).await {
-                    Ok(()) => continue,
-                    Err(problem) => {
+                    Ok(()) => {
+                        self.shown().stuck(None);
+                        continue;
+                    }
+                    Err(Unswept::Away(problem)) => {
                         self.shown().refused(Some(problem.clone()));
                         refused = Some(problem);
+                    }
+                    Err(Unswept::Stuck(problem)) => {
+                        self.shown().stuck(Some(problem));
+                        not_before = now.plus_ms(HOUR_MS);
+                        due = Some(not_before);
                     }
                 }
             }
@@ -165,15 +191,29 @@ impl Scribe {
     /// pending note has them any more, unless the error says otherwise; what could not be reached is owed. Notes that are named keep
     /// what people wrote in them.
     pub(crate) async fn forget(&self, services: &Arc<Services>, sessions: &[SessionId]) -> Result<Vec<String>, String> {
-        let mut desk = self.desk().await.map_err(|refused| refused.to_string())?;
-        let (vault, sessions) = (services.settings.now().vault.clone(), sessions.to_vec());
-        let forgetting = tokio::task::spawn_blocking(move || forgetting::everywhere(&mut desk, &vault, &sessions));
-        let forgotten = forgetting.await.map_err(|_| "removing notes broke; `daemon.log` tells where".to_owned())?;
-        if forgotten.is_err() {
-            self.removal_owed.store(true, Ordering::Relaxed);
+        // Whatever comes in between, it is owed until it is done.
+        self.removal_owed.store(true, Ordering::Relaxed);
+        let forgotten = self.forget_now(services, sessions).await;
+        if forgotten.is_ok() {
+            self.removal_owed.store(false, Ordering::Relaxed);
         }
         self.wake.notify_one();
         forgotten
+    }
+
+    async fn forget_now(&self, services: &Arc<Services>, sessions: &[SessionId]) -> Result<Vec<String>, String> {
+        let owed =
+            |refused: Refused| format!("notes still tell of it: {refused}; {}, and it is done by itself", refused.fix);
+        let mut desk = self.desk().await.map_err(owed)?;
+        let (vault, table) = (services.settings.now().vault.clone(), services.table.now());
+        let sessions = sessions.to_vec();
+        let forgetting = tokio::task::spawn_blocking(move || {
+            // And what could not be reached before.
+            let before = forgetting::owed(&desk, &table);
+            let all: Vec<SessionId> = before.into_iter().chain(sessions).collect::<BTreeSet<_>>().into_iter().collect();
+            forgetting::everywhere(&mut desk, &vault, &all)
+        });
+        rounds::answered(forgetting).await.map_err(owed)?
     }
 
     /// Removes what could not be reached when it was forgotten, or what a daemon that was killed had still to remove.
@@ -199,9 +239,17 @@ impl Scribe {
         let desk = timeout(PATIENCE, self.desk.clone().lock_owned()).await;
         if let Ok(mut desk) = desk {
             let (settings, table) = (services.settings.now(), services.table.now());
-            let counting = tokio::task::spawn_blocking(move || told::counted(&mut desk, &settings, &table));
-            if let Ok(Ok(counted)) = timeout(PATIENCE, counting).await {
-                self.shown().counted = counted;
+            let removal_owed = self.removal_owed.load(Ordering::Relaxed);
+            let counting =
+                tokio::task::spawn_blocking(move || told::counted(&mut desk, &settings, &table, removal_owed));
+            if let Ok(Ok((counted, away))) = timeout(PATIENCE, counting).await {
+                let mut shown = self.shown();
+                shown.counted = counted;
+                if away.is_some() {
+                    // Nothing was to be written since; the next round finds out when it is back.
+                    shown.refused(away);
+                    self.wake.notify_one();
+                }
             }
         }
         self.shown().answer(&services.settings.now(), &services.home)

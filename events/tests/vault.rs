@@ -17,7 +17,9 @@ use baton_events::vault::forget::{self, Left};
 use baton_events::vault::threshold::{Limits, measure};
 use baton_events::vault::told::About;
 use baton_events::vault::verify::Known;
-use baton_events::vault::{Day, Layout, Told, Wanted, compaction, conflicts, knowledge, merge, name, session, start};
+use baton_events::vault::{
+    Day, Layout, Line, Place, Told, Wanted, compaction, conflicts, knowledge, merge, name, session, start,
+};
 use uuid::Uuid;
 
 /// Set to anything, it lets the test write what it expects anew.
@@ -30,6 +32,8 @@ const TODAY: &str = "2026-11-20";
 #[derive(Default)]
 struct Vault {
     files: BTreeMap<String, String>,
+    /// Entities without a note, with the lines that sessions would have there.
+    without_note: BTreeMap<Uuid, BTreeSet<Line>>,
 }
 
 impl Vault {
@@ -48,6 +52,9 @@ impl Vault {
     /// One session ends.
     fn end(&mut self, one: &One, layout: &Layout, today: Day) -> Told {
         let told = one.told(self, layout);
+        for entity in told.entities.iter().filter(|entity| !entity.is_noted) {
+            self.without_note.entry(entity.uuid).or_default().insert(knowledge::deed(&told, entity));
+        }
         for wanted in knowledge::mentioned(&told, layout, today) {
             self.put(&wanted);
         }
@@ -110,12 +117,13 @@ impl One {
         let folder = layout.project(&about.project);
         let mut told = Told::of(about, Some(&self.project), &episode, &graph);
         let known = vault.files.iter().find_map(|(path, text)| {
-            let is_it =
-                path.contains("/sessions/") && session::identity(text)?.session_ids.contains(&self.session.to_string());
+            let is_it = layout.place(path).is_some_and(|place| matches!(place, Place::Session(..)))
+                && session::identity(text)?.session_ids.contains(&self.session.to_string());
             is_it.then(|| path.rsplit('/').next().unwrap_or_default().trim_end_matches(".md").to_owned())
         });
         let taken = vault.stems("sessions");
         told.about.note = known.unwrap_or_else(|| told.note_name(|key| taken.contains(key)));
+        let one = told.about.note.clone();
         let entities = format!("{folder}/entities/");
         let named = |entity: &baton_events::vault::told::Entity| {
             vault.files.iter().find_map(|(path, text)| {
@@ -124,6 +132,11 @@ impl One {
                 known.is(entity).then(|| stem.to_owned())
             })
         };
+        let others = |entity: &baton_events::vault::told::Entity| {
+            let lines = vault.without_note.get(&entity.uuid).into_iter().flatten();
+            lines.filter(|line| line.support != [one.clone()]).cloned().collect()
+        };
+        told.note_entities(|entity| named(entity).is_some(), others);
         let taken = vault.stems(entities.trim_end_matches('/'));
         told.name_entities(named, |key| taken.contains(key));
         told
@@ -241,7 +254,10 @@ fn a_forgotten_session_leaves_nothing_and_takes_nothing_of_others() {
         while let Some(target) = left.pop() {
             let mut after = BTreeMap::new();
             for (path, text) in std::mem::take(&mut vault.files) {
-                let is_own = path.ends_with(&format!("/sessions/{target}.md"));
+                let is_own = match layout().place(&path) {
+                    Some(Place::Session(_, name) | Place::Archived(_, name)) => name == target,
+                    _ => false,
+                };
                 let out = if is_own { forget::own(&text) } else { forget::lines(&text, &target) };
                 match out {
                     Left::Unchanged => drop(after.insert(path, text)),

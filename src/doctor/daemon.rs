@@ -10,6 +10,7 @@ use super::Finding;
 use crate::client::{self, Client};
 use crate::environment::Environment;
 use crate::install::hooks::EVENTS;
+use crate::print;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Transcripts beyond which they are not counted.
@@ -139,13 +140,18 @@ fn vault(vault: Option<&Vault>) -> Finding {
     let Some(vault) = vault.filter(|vault| vault.enabled) else {
         return Finding::ok("vault", "off: no notes are written");
     };
-    let what = format!("{}: {} notes in {}/{}", vault.state, vault.notes, vault.path, vault.root);
+    let notes = print::counted(vault.notes, "note");
+    let what = format!("{}: {notes} in {}/{}", vault.state, vault.path, vault.root);
     match (vault.left_alone.len(), vault.conflicts) {
         (0, 0) => Finding::ok("vault", what),
+        (0, 1) => Finding::ok("vault", format!("{what}; 1 block is people's")),
         (0, edited) => Finding::ok("vault", format!("{what}; {edited} blocks are people's")),
         (left, _) => Finding::warn(
             "vault",
-            format!("{what}; {left} files are left alone"),
+            format!(
+                "{what}; {} left alone",
+                if left == 1 { "1 file is".to_owned() } else { format!("{left} files are") }
+            ),
             "`baton vault status` names them and says why",
         ),
     }

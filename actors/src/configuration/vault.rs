@@ -4,23 +4,19 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use baton_events::vault::name;
+
 use super::parse::{Parsed, Remark};
 use crate::settings::Vault;
 
 /// Longest path of the folder below the vault: the names of notes come behind it.
 const BELOW_BYTES: usize = 120;
-/// What a name of a folder must not have where a note is to be linked to, or on some system.
-const UNFIT: &str = "\\:*?\"<>|#^[]";
 /// Where the home's own vault is, below it.
 const OWN: &str = "vault";
 
 /// Whether a text names a folder below another one, on every system.
 pub(super) fn is_below(text: &str) -> bool {
-    let is_name = |name: &str| {
-        let fits = |c: char| !c.is_control() && !UNFIT.contains(c);
-        !name.is_empty() && name.chars().all(fits) && !name.starts_with(['.', ' ']) && !name.ends_with(['.', ' '])
-    };
-    text.len() <= BELOW_BYTES && text.split('/').all(is_name)
+    text.len() <= BELOW_BYTES && text.split('/').all(name::is_safe)
 }
 
 /// Why notes must not lie where a text wants them. What a home or an agent has of its own would be taken for notes, or notes
@@ -137,6 +133,11 @@ mod tests {
             ("name.", false),
             ("name ", false),
             ("a\nb", false),
+            ("CON", false),
+            ("notes/aux.md", false),
+            ("LPT1", false),
+            ("nul", false),
+            ("concert", true),
             (&"x".repeat(121), false),
         ] {
             assert_eq!(is_below(text), fits, "{text:?}");

@@ -7,18 +7,18 @@ use baton_events::projection::table::Row;
 use baton_events::record::SessionId;
 use baton_events::session::CloseReason;
 use baton_events::vault::layout::Place as Lies;
-use baton_events::vault::note::{Body, Wanted};
+use baton_events::vault::note::{Body, Line, Wanted};
 use baton_events::vault::session::Status;
 use baton_events::vault::threshold::{self, Limits};
-use baton_events::vault::told::{self, About, Told};
+use baton_events::vault::told::{self, About, Entity, Told};
 use baton_events::vault::{Day, knowledge, merge, name, session, start};
 
 use super::compaction::{self, Compacted};
 use super::desk::{Note, Open, TRIES, Written};
-use super::index;
 use super::pending::Pending;
 use super::place::{Error, Refused};
 use super::register::Entry;
+use super::{index, owed};
 use crate::gateway::{Services, conversation};
 use crate::settings;
 
@@ -29,7 +29,7 @@ const NOWHERE: &str = "elsewhere";
 #[derive(Debug, Default)]
 pub(super) struct Brought {
     pub(super) written: Written,
-    /// Nobody typed anything in it.
+    /// Nobody typed anything in it, as the session counts it: words that are not to be shown were typed all the same.
     pub(super) is_without_note: bool,
     /// Its note was over a threshold.
     pub(super) compacted: Option<Compacted>,
@@ -66,12 +66,13 @@ impl Bringing<'_> {
     pub(super) fn carry_out(&self, open: &mut Open, pending: &mut Pending) -> Result<Brought, Failed> {
         // The names in a vault that is out of reach are those that are known.
         let looked = open.look(self.is_asked).and_then(|()| open.index().map(drop));
-        let folder = self.folder(open);
+        let folder = self.folder(open, looked.is_ok());
         if looked.is_err() {
             open.forget_names();
         }
         let mut told = self.told(folder)?;
-        if !told.is_worth_a_note() {
+        let show = self.services.settings.now().filtering;
+        if !told.is_worth_a_note() && !owed::is_unshown(self.row, &show) {
             open.register.put(self.id, Entry { stamp: self.stamp.clone(), ..Entry::default() });
             let _ = pending.remove(self.id);
             return Ok(Brought { is_without_note: true, ..Brought::default() });
@@ -98,11 +99,38 @@ impl Bringing<'_> {
         }
     }
 
-    /// The folder of its project: the one that it has, or a new one.
-    pub(super) fn folder(&self, open: &mut Open) -> String {
-        let directory = self.row.state.place.as_ref().map_or(NOWHERE, |place| place.project.as_str());
+    /// The folder of its project: the one that it has, or a new one; another home may have made one of that name since the names
+    /// were looked at. A name that is chosen without the vault is not kept.
+    pub(super) fn folder(&self, open: &mut Open, is_there: bool) -> String {
+        for _ in 0..TRIES {
+            let (folder, is_new) = self.choose_folder(open);
+            if is_there && is_new && open.place.has(&open.layout.project(&folder)) && open.look_again().is_ok() {
+                // What has no note of ours is nobody's folder.
+                if open.names().is_project(&name::key(&folder)) {
+                    continue;
+                }
+            }
+            if is_there {
+                let directory = self.directory();
+                if open.register.folder(directory).is_none() {
+                    open.register.put_folder(directory, &folder);
+                }
+            }
+            return folder;
+        }
+        self.choose_folder(open).0
+    }
+
+    /// Where it worked.
+    fn directory(&self) -> &str {
+        self.row.state.place.as_ref().map_or(NOWHERE, |place| place.project.as_str())
+    }
+
+    /// Its folder by the names that are known, and whether it is a new one.
+    fn choose_folder(&self, open: &mut Open) -> (String, bool) {
+        let directory = self.directory();
         if let Some(known) = open.register.folder(directory) {
-            return known.to_owned();
+            return (known.to_owned(), false);
         }
         let layout = open.layout.clone();
         let own: Vec<String> = open.register.folders().map(|(_, folder)| name::key(folder)).collect();
@@ -113,9 +141,10 @@ impl Bringing<'_> {
         };
         let known = names.note(self.id).and_then(of_note).or_else(|| names.folder_of(directory).map(str::to_owned));
         let is_taken = |key: &str| names.is_project(key) || own.iter().any(|known| known == key);
-        let folder = known.unwrap_or_else(|| told::project_name(directory, is_taken));
-        open.register.put_folder(directory, &folder);
-        folder
+        match known {
+            Some(known) => (known, false),
+            None => (told::project_name(directory, is_taken), true),
+        }
     }
 
     /// What the vault takes of the session, in a project's folder; its other names are not chosen yet. Blocks for reads.
@@ -156,7 +185,12 @@ impl Bringing<'_> {
                 _ => end.at,
             }),
         };
-        Ok(Told::of(about, project, &episode, &graph))
+        let mut told = Told::of(about, project, &episode, &graph);
+        if !show.keep_user_messages {
+            // They are a person's words, and the graph has them whatever is to be shown.
+            told.preferences.clear();
+        }
+        Ok(told)
     }
 
     /// Chooses names for what has none yet.
@@ -170,8 +204,14 @@ impl Bringing<'_> {
             told.about.note = told.note_name(|key| names.is_session(key));
         }
         let project = told.about.project.clone();
+        open.names().name_session(&told.about.note);
+        let (register, names) = open.names_and_register();
+        let others = |entity: &Entity| {
+            let others = register.others_with(&entity.uuid, self.id).into_iter();
+            others.filter_map(|(note, text)| Some(Line::of(text.to_owned(), index::stem(note)?))).collect()
+        };
+        told.note_entities(|entity| names.entity(&project, entity).is_some(), others);
         let names = open.names();
-        names.name_session(&told.about.note);
         told.name_entities(|entity| names.entity(&project, entity), |key| names.is_entity(&project, key));
     }
 
@@ -192,6 +232,29 @@ impl Bringing<'_> {
             }
             open.look_again()?;
             self.name(open, told, &Note::None);
+        }
+        // Not over somebody else's.
+        Err(Refused {
+            what: "another home writes notes of the same names".to_owned(),
+            fix: "it is tried again".to_owned(),
+        })
+    }
+
+    /// Names entities anew while a note that is not known lies where one is to be made: another home's.
+    fn make_way_for_entities(&self, open: &mut Open, told: &mut Told, note: &Note) -> Result<(), Refused> {
+        for _ in 0..TRIES {
+            let project = told.about.project.clone();
+            let mut is_in_the_way = false;
+            for entity in told.entities.iter().filter(|entity| entity.is_noted) {
+                let path = open.layout.path(&Lies::Entity(project.clone(), entity.file.clone()));
+                let is_new = open.names().entity(&project, entity).is_none();
+                is_in_the_way |= is_new && open.place.has(&path);
+            }
+            if !is_in_the_way {
+                return Ok(());
+            }
+            open.look_again()?;
+            self.name(open, told, note);
         }
         Ok(())
     }
@@ -214,6 +277,7 @@ impl Bringing<'_> {
         if note == Note::None {
             self.make_way(open, told)?;
         }
+        self.make_way_for_entities(open, told, &note)?;
         let path = match &note {
             Note::There(path) => Some(path.as_str()),
             Note::None | Note::Removed(_) => None,
@@ -230,13 +294,26 @@ impl Bringing<'_> {
         let mut entry = Entry {
             note: Some(own.path.clone()),
             stamp: self.stamp.clone(),
-            left: written.left.first().map(|(path, why)| format!("{path}: {why}")),
+            left: written.left.first().map(|(path, why)| match *path == own.path {
+                true => why.clone(),
+                false => format!("{path}: {why}"),
+            }),
+            without_note: told
+                .entities
+                .iter()
+                .filter(|entity| !entity.is_noted)
+                .map(|entity| (entity.uuid, knowledge::deed(told, entity).text))
+                .collect(),
             ..Entry::default()
         };
         brought.compacted = self.finish(open, told, &own.path, &mut entry)?;
-        open.register.put(self.id, entry);
-        if open.held_back.is_none() {
-            open.settle()?;
+        open.register.put(self.id, entry.clone());
+        if open.held_back.is_none()
+            && let Err(refused) = open.settle()
+        {
+            // It may not be there after a power cut, or ever.
+            open.register.put(self.id, Entry { stamp: String::new(), ..entry });
+            return Err(refused);
         }
         Ok(brought)
     }

@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use baton_events::vault::compaction::{archived, failed, is_same, marked, plan, unverified};
+use baton_events::vault::layout::Place as Lies;
 use baton_events::vault::note::{Body, Wanted};
 use baton_events::vault::session;
 use baton_events::vault::threshold::Measure;
@@ -83,12 +84,12 @@ enum Stopped {
     Unverified,
 }
 
-impl From<Error> for Stopped {
-    fn from(error: Error) -> Self {
-        match error {
+impl Stopped {
+    /// What stopped it at a file.
+    fn at(path: &str) -> impl Fn(Error) -> Self {
+        move |error| match error {
             Error::Vault(refused) => Self::Refused(refused),
-            Error::Left(why) => Self::Failed(why),
-            Error::Changed => Self::Failed(Error::Changed.to_string()),
+            Error::Left(_) | Error::Changed => Self::Failed(format!("{path}: {error}")),
         }
     }
 }
@@ -135,7 +136,10 @@ pub(super) fn carry_out(
 fn steps(open: &mut Open, told: &Told, path: &str, compacted: &mut Compacted, today: Day) -> Result<(), Stopped> {
     let plan = plan(told, &open.layout, today);
     put(open, &plan.updates)?;
-    let text = open.text(path)?.ok_or_else(|| Stopped::Failed("the note is not there any more".to_owned()))?;
+    let text = open
+        .text(path)
+        .map_err(Stopped::at(path))?
+        .ok_or_else(|| Stopped::Failed("the note is not there any more".to_owned()))?;
     let copy = archived(&text, today);
     compacted.archive = keep(open, &plan.archive, &copy)?;
     put(open, &plan.backlinks)?;
@@ -152,8 +156,8 @@ fn steps(open: &mut Open, told: &Told, path: &str, compacted: &mut Compacted, to
 pub(super) fn missing(open: &mut Open, told: &Told, path: &str, today: Day) -> Result<(), Refused> {
     let archive = plan(told, &open.layout, today).archive;
     let mut kept = || -> Result<(), Stopped> {
-        if open.text(&archive)?.is_none()
-            && let Some(text) = open.text(path)?
+        if open.text(&archive).map_err(Stopped::at(&archive))?.is_none()
+            && let Some(text) = open.text(path).map_err(Stopped::at(path))?
         {
             keep(open, &archive, &archived(&text, today))?;
         }
@@ -164,6 +168,44 @@ pub(super) fn missing(open: &mut Open, told: &Told, path: &str, today: Day) -> R
         // It is tried again with the next end.
         Ok(()) | Err(Stopped::Failed(_) | Stopped::Unverified) => Ok(()),
     }
+}
+
+/// Gives copies in the archive that are called like their notes a name of their own, if nobody has written in them.
+pub(super) fn name_copies(open: &mut Open) -> Result<(), Refused> {
+    let copies = open.index()?.copies_before();
+    if copies.is_empty() {
+        return Ok(());
+    }
+    let turn = open.place.turn()?;
+    for before in copies {
+        match name_copy(open, &before) {
+            Ok(()) => {}
+            Err(Error::Vault(refused)) => return Err(refused),
+            Err(Error::Left(_) | Error::Changed) => tracing::debug!("a copy in the archive keeps its name"),
+        }
+    }
+    drop(turn);
+    open.look_again()
+}
+
+fn name_copy(open: &Open, before: &str) -> Result<(), Error> {
+    let Some(Lies::Archived(project, name)) = open.layout.place(before) else { return Ok(()) };
+    let found = open.place.read(before)?;
+    let Some(text) = found.text.as_deref().filter(|text| forget::is_own(text)) else { return Ok(()) };
+    let path = open.layout.path(&Lies::Archived(project, name));
+    let to = open.place.read(&path)?;
+    match to.text.as_deref() {
+        None => open.place.write(&to, text)?,
+        // Somebody was killed before the other one went.
+        Some(there) if there == text => {}
+        Some(_) => return Ok(()),
+    }
+    open.place.settle()?;
+    if open.place.read(&path)?.text.as_deref() == Some(text) {
+        open.place.remove(&found)?;
+    }
+    open.place.settle()?;
+    Ok(())
 }
 
 /// Writes what is wanted; one file that cannot be written stops it.
@@ -182,7 +224,7 @@ fn keep(open: &mut Open, archive: &str, copy: &str) -> Result<String, Stopped> {
     let stem = archive.strip_suffix(".md").unwrap_or(archive);
     let names = std::iter::once(archive.to_owned()).chain((2..COPIES).map(|number| format!("{stem}-{number}.md")));
     for path in names {
-        let found = open.place.read(&path)?;
+        let found = open.place.read(&path).map_err(Stopped::at(&path))?;
         match &found.text {
             Some(there) if is_same(there, copy) => return Ok(path),
             // An earlier copy of this very note, in which nobody has written.
@@ -192,9 +234,9 @@ fn keep(open: &mut Open, archive: &str, copy: &str) -> Result<String, Stopped> {
         }
         match open.place.write(&found, copy) {
             Err(Error::Changed) => continue,
-            written => written?,
+            written => written.map_err(Stopped::at(&path))?,
         }
-        let is_whole = open.place.read(&path)?.text.as_deref() == Some(copy);
+        let is_whole = open.place.read(&path).map_err(Stopped::at(&path))?.text.as_deref() == Some(copy);
         if !is_whole {
             return Err(Stopped::Unverified);
         }

@@ -2,7 +2,9 @@
 //! blocks for the disk.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use baton_events::projection::table::SessionTable;
 use baton_events::record::{SessionId, Timestamp};
 use baton_events::vault::layout::Layout;
 use baton_events::vault::note::Wanted;
@@ -10,10 +12,11 @@ use baton_events::vault::{Day, merge};
 use uuid::Uuid;
 
 use super::index::Index;
+use super::owed::Owing;
 use super::pending::Pending;
 use super::place::{Error, Found, Place, Refused};
 use super::register::Register;
-use crate::settings;
+use crate::settings::{self, Settings};
 
 /// How often a note is read again that somebody writes at the same time.
 pub(super) const TRIES: u32 = 8;
@@ -22,8 +25,6 @@ pub(super) const TRIES: u32 = 8;
 pub(super) struct Desk {
     home: PathBuf,
     pub(super) pending: Pending,
-    /// Entities whose shared notes are written, as far as this process knows.
-    pub(super) promoted: Vec<Uuid>,
     open: Option<Open>,
 }
 
@@ -37,6 +38,12 @@ pub(super) struct Open {
     index: Option<Index>,
     /// Pages written once for many sessions, at the end of a group of them.
     pub(super) held_back: Option<Vec<Wanted>>,
+    /// Which ends are in no note yet.
+    owing: Owing,
+    /// Entities whose shared notes are written, as far as this process knows.
+    pub(super) promoted: Vec<Uuid>,
+    /// How often the vault was gone through since it was last told.
+    looks: u64,
 }
 
 /// What became of files that were to be written.
@@ -53,7 +60,7 @@ pub(super) struct Written {
 impl Desk {
     /// Of a home. Blocks for short reads.
     pub(super) fn open(home: &Path) -> Self {
-        Self { home: home.to_owned(), pending: Pending::open(home), promoted: Vec::new(), open: None }
+        Self { home: home.to_owned(), pending: Pending::open(home), open: None }
     }
 
     pub(super) fn home(&self) -> &Path {
@@ -95,7 +102,28 @@ impl Open {
             fix: "name another one in vault.root".to_owned(),
         })?;
         let place = Place::of(&settings, home);
-        Ok(Self { settings, place, layout, register, index: None, held_back: None })
+        Ok(Self {
+            settings,
+            place,
+            layout,
+            register,
+            index: None,
+            held_back: None,
+            owing: Owing::default(),
+            promoted: Vec::new(),
+            looks: 0,
+        })
+    }
+
+    /// The sessions whose note lacks something: what has changed since this was last asked is looked at.
+    pub(super) fn owed(&mut self, table: &SessionTable, settings: &Arc<Settings>) -> &Owing {
+        self.owing.look(table, settings, &mut self.register);
+        &self.owing
+    }
+
+    /// Has every row looked at when it is asked again what is owed.
+    pub(super) fn forget_owed(&mut self) {
+        self.owing = Owing::default();
     }
 
     /// Looks whether the vault is there; `anew`: although notes that were written are not.
@@ -129,7 +157,13 @@ impl Open {
         Ok(())
     }
 
-    fn gone_through(&self) -> Result<Index, Refused> {
+    /// How often the vault was gone through since this was last asked.
+    pub(super) fn take_looks(&mut self) -> u64 {
+        std::mem::take(&mut self.looks)
+    }
+
+    fn gone_through(&mut self) -> Result<Index, Refused> {
+        self.looks += 1;
         let mut index = Index::default();
         let (notes, _) = self.place.all()?;
         for path in notes {
@@ -151,6 +185,11 @@ impl Open {
     /// The names as far as they are known, without the vault: not to be believed afterwards, see [`Open::forget_names`].
     pub(super) fn names(&mut self) -> &mut Index {
         self.index.get_or_insert_with(Index::default)
+    }
+
+    /// The same, with what was brought in.
+    pub(super) fn names_and_register(&mut self) -> (&Register, &Index) {
+        (&self.register, self.index.get_or_insert_with(Index::default))
     }
 
     /// Names are not to be believed that were chosen without the vault.
@@ -187,6 +226,7 @@ impl Open {
     ) -> Result<bool, Error> {
         for _ in 0..TRIES {
             let found = self.place.read(path)?;
+            found.text.iter().for_each(|text| self.note_head(path, text));
             let Some(text) = change(found.text.as_deref()) else { return Ok(false) };
             match self.place.write(&found, &text) {
                 Err(Error::Changed) => continue,
@@ -199,6 +239,13 @@ impl Open {
             return Ok(true);
         }
         Err(Error::Changed)
+    }
+
+    /// Takes in whether the head of a note can be read.
+    pub(super) fn note_head(&mut self, path: &str, text: &str) {
+        if let Some(index) = &mut self.index {
+            index.note_head(path, text);
+        }
     }
 
     /// What a note says. `None`: it is not there.
@@ -216,22 +263,28 @@ impl Open {
         })
     }
 
-    /// The note of a session, wherever a person has put it. `None`: it has none yet; an error that is none of the vault: it is
-    /// not there any more.
+    /// The note of a session, wherever a person has put it: the vault is gone through again for one that is not where it was.
     pub(super) fn note_of(&mut self, id: &SessionId) -> Result<Note, Refused> {
+        match self.note_as_known(id)? {
+            Note::Removed(_) => {
+                self.look_again()?;
+                self.note_as_known(id)
+            }
+            note => Ok(note),
+        }
+    }
+
+    /// The same by the names that are known.
+    pub(super) fn note_as_known(&mut self, id: &SessionId) -> Result<Note, Refused> {
+        let named = self.index()?.note(id).map(str::to_owned);
         let known = self.register.get(id).and_then(|entry| entry.note.clone());
-        let known = match known {
-            Some(path) => Some(path),
-            None => self.index()?.note(id).map(str::to_owned),
-        };
-        let Some(path) = known else { return Ok(Note::None) };
+        let Some(path) = known.or_else(|| named.clone()) else { return Ok(Note::None) };
         if self.is_there(&path)? {
             return Ok(Note::There(path));
         }
-        self.look_again()?;
-        match self.index()?.note(id).map(str::to_owned) {
-            Some(moved) => Ok(Note::There(moved)),
-            None => Ok(Note::Removed(path)),
+        match named {
+            Some(moved) if moved != path && self.is_there(&moved)? => Ok(Note::There(moved)),
+            _ => Ok(Note::Removed(path)),
         }
     }
 

@@ -22,7 +22,7 @@ const ROUNDS: u32 = 6;
 
 /// Sessions that were forgotten and are still in some vault of a home. Blocks for reads.
 pub(super) fn owed(desk: &Desk, table: &SessionTable) -> Vec<SessionId> {
-    let registers = Register::all(desk.home());
+    let (registers, _) = Register::all(desk.home());
     let waiting = desk
         .pending
         .sessions()
@@ -48,10 +48,14 @@ pub(super) fn everywhere(
     }
     let home = desk.home().to_owned();
     let is_current = |settings: &settings::Vault| settings.path == current.path && settings.root == current.root;
-    let mut registers = Register::all(&home);
+    let (mut registers, unread) = Register::all(&home);
+    problems.extend(unread.into_iter().map(|why| format!("notes may still tell of it: {why}")));
     let has_current = registers.iter().any(|known| known.path == current.path && known.root == current.root);
     if current.enabled && !has_current {
-        registers.extend(Register::open(&home, current));
+        match Register::open(&home, current) {
+            Ok(register) => registers.push(register),
+            Err(error) => problems.push(format!("notes may still tell of it: {}: {error}", super::register::FOLDER)),
+        }
     }
     for register in registers {
         let settings = settings::Vault { path: register.path.clone(), root: register.root.clone(), ..current.clone() };
@@ -119,7 +123,7 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
         targets = gone;
     }
     // What a killed daemon was writing may be of them.
-    let (_, left) = open.place.all()?;
+    let (_, left) = open.place.whole()?;
     for file in left {
         std::fs::remove_file(&file)
             .map_err(|error| Refused { what: format!("{}: {error}", file.display()), fix: "remove it".to_owned() })?;
@@ -130,15 +134,28 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
         what: format!("the register of the vault still names them: {error}"),
         fix: "free space on the disk of BATON_HOME".to_owned(),
     })?;
-    // What a person has taken over, or put together otherwise, may still name them.
-    for path in open.place.all()?.0 {
+    // What a person has taken over, put together otherwise, or copied within the home, may still name them.
+    let mut all = open.place.whole()?.0;
+    if open.place.is_own() {
+        all.extend(open.place.outside()?);
+    }
+    let mut words: Vec<&str> = names.iter().map(String::as_str).collect();
+    words.extend(known.iter().map(|id| id.as_str()));
+    for path in all {
         let text = text_of(open, &path)?.unwrap_or_default();
-        if names.iter().any(|name| text.contains(name.as_str())) && !theirs.contains(&path) {
+        if words.iter().any(|word| has_name(&text, word)) && !theirs.contains(&path) {
             theirs.push(path);
         }
     }
     tracing::info!(sessions = known.len(), edited = theirs.len(), reason = "forgotten", "notes removed");
     Ok(theirs.into_iter().map(|path| open.place.vault().join(path).display().to_string()).collect())
+}
+
+/// Whether a text has a name that is no part of a longer one: another session's may begin with it.
+fn has_name(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+    text.match_indices(name)
+        .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part))
 }
 
 /// Takes what is Baton's out of the notes that sessions have of their own. What led to these notes, and those of which
@@ -159,7 +176,7 @@ fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeSet<String
             _ => false,
         },
     };
-    let (notes, _) = open.place.all()?;
+    let (notes, _) = open.place.whole()?;
     for path in notes {
         let Some(text) = text_of(open, &path)? else { continue };
         if is_of_them(&path, &text) {
@@ -175,7 +192,7 @@ fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeSet<String
 /// Takes the lines out that lead to some notes. Which notes have nothing left and are gone, as links name them.
 fn lines_to(open: &mut Open, targets: &BTreeSet<String>) -> Result<BTreeSet<String>, Refused> {
     let mut gone = BTreeSet::new();
-    let (notes, _) = open.place.all()?;
+    let (notes, _) = open.place.whole()?;
     for path in notes {
         let Some(text) = text_of(open, &path)? else { continue };
         let concerned: Vec<&String> = targets.iter().filter(|target| text.contains(target.as_str())).collect();
@@ -216,14 +233,24 @@ enum Changed {
 fn rename(open: &mut Open, path: &str) -> Result<String, Refused> {
     let Some((folder, name)) = path.rsplit_once('/') else { return Ok(path.to_owned()) };
     let day = name.get(..10).filter(|day| Day::parse(day).is_some()).unwrap_or("undated");
-    let notes: BTreeSet<String> = open.place.all()?.0.iter().filter_map(|path| stem(path)).map(name::key).collect();
+    let notes: BTreeSet<String> = open.place.whole()?.0.iter().filter_map(|path| stem(path)).map(name::key).collect();
     let free = name::free(&format!("{day}-forgotten"), |key| notes.contains(key));
     let to = format!("{folder}/{free}.md");
     let Some(text) = text_of(open, path)? else { return Ok(to) };
     let write = || -> Result<(), Error> {
         open.place.write(&open.place.read(&to)?, &text)?;
+        // A power cut between the two must not take what a person wrote.
+        open.place.settle()?;
         let old = open.place.read(path)?;
-        open.place.remove(&old).map(drop)
+        let removed = match old.text.as_deref() == Some(text.as_str()) {
+            true => open.place.remove(&old).map(drop),
+            false => Err(Error::Changed),
+        };
+        // Somebody has saved it meanwhile: asked again, it goes on with what is there by then.
+        if let Err(Error::Changed) = removed {
+            open.place.remove(&open.place.read(&to)?)?;
+        }
+        removed
     };
     match write() {
         Ok(()) => Ok(to),
@@ -250,7 +277,8 @@ fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Left) -> Result<Ch
             Ok(()) => return Ok(changed),
             Err(Error::Changed) => {}
             Err(Error::Vault(refused)) => return Err(refused),
-            Err(Error::Left(what)) => {
+            Err(Error::Left(why)) => {
+                let what = format!("{path}: {why}");
                 return Err(Refused { what, fix: "make the note yours to write".to_owned() });
             }
         }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use baton_events::record::SessionId;
 use baton_events::vault::layout::{Layout, Place as Lies};
 use baton_events::vault::told::Entity;
-use baton_events::vault::{knowledge, markdown, name, session, start};
+use baton_events::vault::{knowledge, markdown, name, session, start, verify};
 
 /// Longest name and path that are compared, in characters: as the heads of notes have them.
 const NAME_CHARS: usize = 160;
@@ -30,6 +30,10 @@ pub(super) struct Index {
     shared: BTreeMap<(String, String), String>,
     /// Notes in which people have taken over blocks, with how many.
     conflicts: BTreeMap<String, u64>,
+    /// Copies in the archive that are called like their notes, as they were once.
+    copies_before: BTreeSet<String>,
+    /// Notes whose heads cannot be read, with why.
+    odd: BTreeMap<String, String>,
 }
 
 impl Index {
@@ -39,21 +43,27 @@ impl Index {
             0 => drop(self.conflicts.remove(path)),
             count => drop(self.conflicts.insert(path.to_owned(), count)),
         }
+        self.note_head(path, text);
         match layout.place(path) {
             Some(Lies::Archived(project, name)) => {
                 self.project(&project);
                 self.names.insert(name::key(&name));
+                if layout.archived_before(&project, &name) == path {
+                    self.copies_before.insert(path.to_owned());
+                }
             }
             Some(Lies::Entity(project, file)) => {
                 self.project(&project);
                 self.taken.insert((project.clone(), name::key(&file)));
                 if let Some(entity) = knowledge::entity(text) {
-                    self.entities.insert((project, entity.kind, entity.name), file);
+                    let plain = name::safe(&entity.name);
+                    prefer(&mut self.entities, (project, entity.kind, entity.name), file, &plain);
                 }
             }
             Some(Lies::Shared(file)) => {
                 if let Some(entity) = knowledge::entity(text) {
-                    self.shared.insert((entity.kind, entity.name), file);
+                    let plain = name::safe(&entity.name);
+                    prefer(&mut self.shared, (entity.kind, entity.name), file, &plain);
                 }
             }
             Some(Lies::Project(folder)) => {
@@ -69,6 +79,25 @@ impl Index {
             None => self.session(path, text),
             Some(Lies::Start | Lies::Preferences | Lies::Topic(..)) => {}
         }
+    }
+
+    /// Takes in whether the head of a note can be read.
+    pub(super) fn note_head(&mut self, path: &str, text: &str) {
+        match verify::head(text) {
+            Some(finding) => drop(self.odd.insert(path.to_owned(), finding)),
+            None => drop(self.odd.remove(path)),
+        }
+    }
+
+    /// Copies in the archive that are called like their notes, of sessions whose notes are still there: a link may mean either.
+    pub(super) fn copies_before(&self) -> Vec<String> {
+        let there: BTreeSet<&str> = self.sessions.values().filter_map(|path| stem(path)).collect();
+        self.copies_before.iter().filter(|path| stem(path).is_some_and(|name| there.contains(name))).cloned().collect()
+    }
+
+    /// Notes whose heads cannot be read, with why.
+    pub(super) fn odd(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.odd.iter().map(|(path, why)| (path.as_str(), why.as_str()))
     }
 
     /// Blocks and keys that people have taken over.
@@ -91,7 +120,7 @@ impl Index {
             self.names.insert(name::key(name));
         }
         for id in identity.session_ids {
-            self.sessions.insert(id, path.to_owned());
+            prefer(&mut self.sessions, id, path.to_owned(), "");
         }
     }
 
@@ -157,8 +186,52 @@ impl Index {
     }
 }
 
+/// Takes in what the note of something is called. Of two that say the same of themselves one is a copy, which a program that
+/// carries notes about has made of a conflict, or a person: the one that is called `plain` is none, nor is the shorter one.
+fn prefer<K: Ord>(notes: &mut BTreeMap<K, String>, key: K, file: String, plain: &str) {
+    match notes.get(&key) {
+        Some(known) if known == plain || (file != plain && known.len() <= file.len()) => {}
+        _ => drop(notes.insert(key, file)),
+    }
+}
+
 /// The name of a note, by which links lead to it.
 pub(super) fn stem(path: &str) -> Option<&str> {
     let name = path.rsplit('/').next()?;
     name.strip_suffix(".md")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_that_says_the_same_of_itself_is_not_the_note() {
+        let layout = Layout::below("claude").unwrap();
+        let entity = "---\ntype: entity\nkind: File\nentity: Cache\nproject: web\n---\n";
+        let session = "---\ntype: session\nsession_ids:\n  - s-1\n---\n";
+        let of_file = |name: &str| format!("claude/projects/web/entities/{name}.md");
+        let of_session = |name: &str| format!("claude/projects/web/sessions/{name}.md");
+        let conflict = "sync-conflict-20260314-101010-ABCDEFG";
+        for (files, expected) in [
+            (["Cache".to_owned(), format!("Cache.{conflict}")], "Cache"),
+            (["Cache-2".to_owned(), format!("Cache-2.{conflict}")], "Cache-2"),
+            (["Another name".to_owned(), "Cache".to_owned()], "Cache"),
+        ] {
+            for order in [[0, 1], [1, 0]] {
+                let mut index = Index::default();
+                for at in order {
+                    index.take(&of_file(&files[at]), entity, &layout);
+                    index.take(&of_session(&files[at]), session, &layout);
+                }
+                let named: Vec<&str> = index.entities().map(|(_, file)| file).collect();
+                assert_eq!(named, [expected], "{files:?} {order:?}");
+            }
+        }
+        let mut index = Index::default();
+        for name in [format!("a.{conflict}"), "a".to_owned(), format!("a.{conflict}-2")] {
+            index.take(&of_session(&name), session, &layout);
+        }
+        assert_eq!(index.note(&SessionId::new("s-1").unwrap()), Some(of_session("a").as_str()));
+    }
 }

@@ -1,10 +1,14 @@
 //! Which ends of sessions are in no note yet: told by the table and what the register says was brought in.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use baton_events::digest::Show;
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::record::{SessionId, Timestamp};
+use baton_events::record::{Position, SequenceNumber, SessionId, Timestamp};
 use baton_events::session::{Phase, Why};
 
-use super::register::Register;
+use super::register::{Entry, Register};
 use crate::indexer::answer;
 use crate::settings::Settings;
 
@@ -26,23 +30,227 @@ pub(super) fn stamp(table: &SessionTable, row: &Row) -> Option<String> {
     Some(format!("{NOTES_VERSION}:{uuid}:{manifest}:{}:{by}", end.at.0))
 }
 
-/// The sessions whose note lacks something, in the order in which they ended.
-pub(super) fn owed(table: &SessionTable, settings: &Settings, register: &Register) -> Vec<SessionId> {
-    let mut owed: Vec<(Timestamp, SessionId)> = Vec::new();
-    for (id, row) in table.iter() {
-        let Some(end) = row.state.end else { continue };
-        let Some(stamp) = stamp(table, row) else { continue };
-        let is_in = register.get(id).is_some_and(|entry| entry.stamp == stamp);
-        if !is_in && !settings.excludes(&row.state) {
-            owed.push((end.at, id.clone()));
+/// The sessions whose note lacks something, kept up to date: only rows and entries that have changed are looked at, all of
+/// them where settings are others.
+#[derive(Debug, Default)]
+pub(super) struct Owing {
+    /// `None`: nothing was looked at yet.
+    seen: Option<Seen>,
+    owed: BTreeMap<SessionId, Timestamp>,
+    /// Rows that were looked at, in all.
+    looked_at: u64,
+}
+
+/// What of all was looked at.
+#[derive(Debug)]
+struct Seen {
+    position: Position,
+    /// Of the home: what is cleared there changes every row.
+    home: SequenceNumber,
+    settings: Arc<Settings>,
+}
+
+impl Owing {
+    /// Looks at what has changed.
+    pub(super) fn look(&mut self, table: &SessionTable, settings: &Arc<Settings>, register: &mut Register) {
+        let touched = register.take_touched();
+        let home = table.home().version;
+        let same = self.seen.as_ref().filter(|seen| seen.home == home && Arc::ptr_eq(&seen.settings, settings));
+        match same.and_then(|seen| table.changed_since(seen.position)) {
+            Some(changed) => {
+                for id in changed.into_iter().chain(&touched).collect::<BTreeSet<_>>() {
+                    self.note(table, id, settings, register);
+                }
+            }
+            None => {
+                self.owed.clear();
+                for (id, _) in table.iter() {
+                    self.note(table, id, settings, register);
+                }
+            }
+        }
+        self.seen = Some(Seen { position: table.position(), home, settings: settings.clone() });
+    }
+
+    fn note(&mut self, table: &SessionTable, id: &SessionId, settings: &Settings, register: &Register) {
+        self.looked_at += 1;
+        match table.get(id).and_then(|row| owed_since(table, id, row, settings, register)) {
+            Some(since) => drop(self.owed.insert(id.clone(), since)),
+            None => drop(self.owed.remove(id)),
         }
     }
-    owed.sort_unstable();
-    owed.into_iter().map(|(_, id)| id).collect()
+
+    /// They, in the order in which they ended.
+    pub(super) fn sessions(&self) -> Vec<SessionId> {
+        let mut owed: Vec<(Timestamp, &SessionId)> = self.owed.iter().map(|(id, since)| (*since, id)).collect();
+        owed.sort_unstable();
+        owed.into_iter().map(|(_, id)| id.clone()).collect()
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.owed.len()
+    }
+}
+
+/// Whether somebody typed something in a session whose words are not to be shown: it has a note without them.
+pub(super) fn is_unshown(row: &Row, show: &Show) -> bool {
+    !show.keep_user_messages && row.state.counts.prompts > 0
+}
+
+/// Whether what a stamp stands for was brought in. A session that has no note for what was not to be shown was not.
+pub(super) fn is_in(row: &Row, stamp: &str, entry: Option<&Entry>, show: &Show) -> bool {
+    let lacks = |entry: &Entry| entry.note.is_none() && entry.left.is_none() && is_unshown(row, show);
+    entry.is_some_and(|entry| entry.stamp == stamp && !lacks(entry))
+}
+
+/// When a session ended whose note lacks something.
+fn owed_since(
+    table: &SessionTable,
+    id: &SessionId,
+    row: &Row,
+    settings: &Settings,
+    register: &Register,
+) -> Option<Timestamp> {
+    let end = row.state.end?;
+    let stamp = stamp(table, row)?;
+    let is_in = is_in(row, &stamp, register.get(id), &settings.filtering);
+    (!is_in && !settings.excludes(&row.state)).then_some(end.at)
 }
 
 /// Sessions that are in the vault and were forgotten.
 pub(super) fn to_remove(table: &SessionTable, register: &Register) -> Vec<SessionId> {
     let is_forgotten = |id: &SessionId| table.get(id).is_some_and(|row| row.state.phase == Phase::Forgotten);
     register.entries().map(|(id, _)| id).filter(|id| is_forgotten(id)).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_events::hash::ContentHash;
+    use baton_events::home;
+    use baton_events::session::{CloseReason, End, EpisodeRef, Event, State, Tier, episode_uuid};
+
+    use super::*;
+    use crate::settings;
+
+    const ROWS: u64 = 1_000;
+
+    fn id(number: u64) -> SessionId {
+        SessionId::new(&format!("s-{number:04}")).unwrap()
+    }
+
+    /// A session that somebody has ended.
+    fn row(number: u64, prompts: u64) -> Row {
+        let hash = ContentHash([7; 32]);
+        let episode = EpisodeRef {
+            uuid: episode_uuid(&id(number), &hash),
+            tier: Tier::Extractive,
+            hash,
+            filter_version: 1,
+            generation: 1,
+            to: 10,
+            manifest: hash,
+            items: 1,
+            at: Timestamp(0),
+        };
+        let end = End { reason: CloseReason::Explicit, at: Timestamp(i64::try_from(number).unwrap()), by_self: false };
+        let mut state = State { phase: Phase::Indexed, end: Some(end), episode: Some(episode), ..State::default() };
+        state.counts.prompts = prompts;
+        Row { version: SequenceNumber(3), state, since: Position(1) }
+    }
+
+    struct World {
+        _home: tempfile::TempDir,
+        table: SessionTable,
+        settings: Arc<Settings>,
+        register: Register,
+        owing: Owing,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let home = tempfile::tempdir().unwrap();
+            let register = Register::open(home.path(), &settings::Vault::default()).unwrap();
+            let mut table = SessionTable::default();
+            (0..ROWS).for_each(|number| table.restore(id(number), row(number, 1)));
+            table.restored(Position(100), 0);
+            Self { _home: home, table, settings: Arc::new(Settings::default()), register, owing: Owing::default() }
+        }
+
+        /// What is owed, and how many rows were looked at for that.
+        fn look(&mut self) -> (Vec<SessionId>, u64) {
+            let before = self.owing.looked_at;
+            self.owing.look(&self.table, &self.settings, &mut self.register);
+            (self.owing.sessions(), self.owing.looked_at - before)
+        }
+
+        fn put(&mut self, number: u64, note: Option<&str>) {
+            let stamp = stamp(&self.table, self.table.get(&id(number)).unwrap()).unwrap();
+            self.register.put(&id(number), Entry { note: note.map(str::to_owned), stamp, ..Entry::default() });
+        }
+    }
+
+    #[test]
+    fn only_what_has_changed_is_looked_at() {
+        let mut world = World::new();
+        let (owed, looked_at) = world.look();
+        assert_eq!((owed.len() as u64, looked_at), (ROWS, ROWS), "everything at the start");
+        assert_eq!((owed[0].clone(), owed[999].clone()), (id(0), id(999)), "in the order in which they ended");
+        assert_eq!(world.look().1, 0, "nothing has changed");
+        (0..ROWS).for_each(|number| world.put(number, Some("x.md")));
+        assert_eq!(world.look(), (Vec::new(), ROWS), "every entry has changed");
+
+        // An agent at work: its row alone, however often.
+        for at in 101..=110 {
+            world.table.apply(Position(at), &id(5), SequenceNumber(at), &Event::WentIdle);
+            assert_eq!(world.look().1, 1);
+        }
+        // Events of other sessions, one of them new, and one that is forgotten.
+        world.table.apply(Position(111), &id(6), SequenceNumber(4), &Event::Forgotten);
+        world.table.apply(Position(112), &id(7), SequenceNumber(4), &Event::WentIdle);
+        assert_eq!(world.look().1, 2);
+        // What is to be written again.
+        world.register.put(&id(9), Entry { note: Some("x.md".to_owned()), ..Entry::default() });
+        assert_eq!(world.look(), (vec![id(9)], 1));
+        world.put(9, Some("x.md"));
+        assert_eq!(world.look(), (Vec::new(), 1));
+        world.register.forget([&id(8)]).unwrap();
+        assert_eq!(world.look(), (vec![id(8)], 1));
+
+        // Other settings, and what is cleared, may concern every one.
+        world.settings = Arc::new(Settings::default());
+        assert_eq!(world.look().1, ROWS);
+        let cleared = home::Event::GroupCleared { group: None, up_to: Position(112) };
+        world.table.apply_home(Position(113), SequenceNumber(1), cleared);
+        assert_eq!(world.look(), (Vec::new(), ROWS), "what is cleared is in no note");
+    }
+
+    #[test]
+    fn more_changes_than_are_remembered_are_found_all_the_same() {
+        let mut world = World::new();
+        (0..ROWS).for_each(|number| world.put(number, Some("x.md")));
+        world.look();
+        for at in 0..20_000 {
+            world.table.apply(Position(200 + at), &id(4 + at % 900), SequenceNumber(10 + at / 900), &Event::WentIdle);
+        }
+        world.register.put(&id(3), Entry::default());
+        assert_eq!(world.look(), (vec![id(3)], ROWS));
+    }
+
+    #[test]
+    fn who_typed_something_has_a_note_and_who_could_not_be_read_waits() {
+        let mut world = World::new();
+        world.table.restore(id(0), row(0, 0));
+        (0..ROWS).for_each(|number| world.put(number, Some("x.md")));
+        // Nobody typed anything; somebody did; somebody did, and it cannot be read.
+        world.put(0, None);
+        world.put(1, None);
+        let stamp = world.register.get(&id(1)).unwrap().stamp.clone();
+        let unread = Entry { stamp, left: Some("gone".to_owned()), ..Entry::default() };
+        world.register.put(&id(2), Entry { stamp: world.register.get(&id(2)).unwrap().stamp.clone(), ..unread });
+        assert_eq!(world.look().0, [], "what was typed was shown, and was nothing");
+        let filtering = Show { keep_user_messages: false, ..Show::default() };
+        world.settings = Arc::new(Settings { filtering, ..Settings::default() });
+        assert_eq!(world.look().0, [id(1)]);
+    }
 }

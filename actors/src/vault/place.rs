@@ -26,6 +26,10 @@ const NOTE_MAX_BYTES: u64 = 8 * 1024 * 1024;
 const NOTES_MAX: usize = 200_000;
 /// Deepest folder of notes that is looked into.
 const DEPTH_MAX: usize = 16;
+/// How often a vault is gone through in which something is being moved.
+const WALKS: u32 = 3;
+/// How long a file that is empty may be one that somebody is just saving.
+const SAVING: Duration = Duration::from_secs(2);
 /// How the names of files begin and end that are being written.
 const TEMPORARY: (&str, &str) = (".baton-", ".tmp");
 /// Locked while notes are written: another home may have the same vault.
@@ -70,7 +74,7 @@ pub(super) enum Error {
     /// Nothing can be, for now.
     #[error(transparent)]
     Vault(#[from] Refused),
-    /// This one cannot: it is left alone.
+    /// This one cannot: it is left alone. Why, without its name.
     #[error("{0}")]
     Left(String),
     /// Somebody has written it since it was read.
@@ -132,10 +136,7 @@ impl Place {
         }
         match fs::canonicalize(&self.vault) {
             Ok(vault) if vault.is_dir() => self.vault = vault,
-            Ok(_) => {
-                let what = format!("the vault {} is no folder", self.vault.display());
-                return Err(Refused { what, fix: "name the folder of a vault in vault.path".to_owned() });
-            }
+            Ok(_) => return Err(self.no_folder()),
             Err(error) => return Err(refused(&self.vault, &error)),
         }
         let is_note = |entry: fs::DirEntry| !entry.file_name().to_string_lossy().starts_with('.');
@@ -148,10 +149,20 @@ impl Place {
         Ok(())
     }
 
+    fn no_folder(&self) -> Refused {
+        let what = format!("the vault {} is no folder", self.vault.display());
+        Refused { what, fix: "name the folder of a vault in vault.path".to_owned() }
+    }
+
     /// Waits until no other home writes here.
     pub(super) fn turn(&self) -> Result<Turn, Refused> {
         let notes = self.notes();
-        self.make_folder(&notes).map_err(|error| refused(&notes, &error))?;
+        self.make_folder(&notes).map_err(|error| match fs::metadata(&self.vault) {
+            // It is the vault itself that is missing.
+            Err(error) => refused(&self.vault, &error),
+            Ok(found) if !found.is_dir() => self.no_folder(),
+            Ok(_) => refused(&notes, &error),
+        })?;
         let path = notes.join(LOCK);
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
         let file = file.map_err(|error| refused(&path, &error))?;
@@ -173,40 +184,50 @@ impl Place {
         }
     }
 
+    /// Whether a path below the vault leads to anything.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.locate(path).is_ok_and(|at| fs::symlink_metadata(at).is_ok())
+    }
+
     /// Reads a file, given by its path below the vault.
     pub(super) fn read(&self, path: &str) -> Result<Found, Error> {
         let at = self.locate(path)?;
         let metadata = match fs::symlink_metadata(&at) {
             Ok(metadata) => metadata,
             Err(error) if is_missing(&error) => return Ok(Found { at, text: None, seen: None }),
-            Err(error) => return Err(self.judge(&at, &error)),
+            Err(error) => return Err(self.judge(&error)),
         };
         if !metadata.is_file() {
-            return Err(Error::Left(format!("{path} is no file")));
+            return Err(Error::Left("it is no file".to_owned()));
         }
         if metadata.len() > NOTE_MAX_BYTES {
-            return Err(Error::Left(format!("{path} is larger than {} MB", NOTE_MAX_BYTES / 1024 / 1024)));
+            return Err(Error::Left(format!("it is larger than {} MB", NOTE_MAX_BYTES / 1024 / 1024)));
         }
-        let bytes = fs::read(&at).map_err(|error| self.judge(&at, &error))?;
+        // Some editors empty a file before they write it.
+        let age = metadata.modified().ok().and_then(|at| at.elapsed().ok());
+        if metadata.len() == 0 && age.is_some_and(|age| age < SAVING) {
+            return Err(Error::Changed);
+        }
+        let bytes = fs::read(&at).map_err(|error| self.judge(&error))?;
         #[cfg(test)]
         let bytes = if self.garbles && path.contains("/archive/") { [&bytes[..], b"?"].concat() } else { bytes };
-        let text = String::from_utf8(bytes).map_err(|_| Error::Left(format!("{path} is no UTF-8 text")))?;
+        let text = String::from_utf8(bytes).map_err(|_| Error::Left("it is no UTF-8 text".to_owned()))?;
         Ok(Found { at, text: Some(text), seen: Some((FileStat::of(&metadata), identity(&metadata))) })
     }
 
     /// Writes a file that was read before, unless somebody has written it since. Durable after [`Place::settle`].
     pub(super) fn write(&self, found: &Found, text: &str) -> Result<(), Error> {
         let folder = found.at.parent().unwrap_or(&self.vault);
-        self.make_folder(folder).map_err(|error| self.judge(folder, &error))?;
+        self.make_folder(folder).map_err(|error| self.judge(&error))?;
         let temporary = folder.join(temporary());
         let filled = self.fill(&temporary, &found.at, text).and_then(|()| {
             // What a person wrote must not go with a power cut between the two files; what is Baton's is written again.
             let is_theirs = found.text.as_deref().is_some_and(|text| !forget::is_own(text));
             if is_theirs { durable::sync_file(&temporary) } else { Ok(()) }
         });
-        let written = filled.map_err(|error| self.judge(&found.at, &error));
+        let written = filled.map_err(|error| self.judge(&error));
         let written = written.and_then(|()| match seen(&found.at) == found.seen {
-            true => fs::rename(&temporary, &found.at).map_err(|error| self.judge(&found.at, &error)),
+            true => fs::rename(&temporary, &found.at).map_err(|error| self.judge(&error)),
             false => Err(Error::Changed),
         });
         if written.is_err() {
@@ -240,7 +261,7 @@ impl Place {
         if seen(&found.at) != found.seen {
             return Err(Error::Changed);
         }
-        fs::remove_file(&found.at).map_err(|error| self.judge(&found.at, &error))?;
+        fs::remove_file(&found.at).map_err(|error| self.judge(&error))?;
         self.unsettled.borrow_mut().push(found.at.clone());
         Ok(true)
     }
@@ -258,25 +279,62 @@ impl Place {
         });
         let folders: BTreeSet<&Path> = written.iter().filter_map(|file| file.parent()).collect();
         let settled = files.and_then(|()| folders.into_iter().try_for_each(durable::sync_folder));
-        settled.map_err(|error| refused(&self.vault, &error))
+        settled.map_err(|error| {
+            // It is tried again with the next.
+            self.unsettled.borrow_mut().extend(written.iter().cloned());
+            refused(&self.vault, &error)
+        })
     }
 
-    /// Every note there is, by its path below the vault, in order; and, apart, what writing has left behind.
+    /// Every note there is, by its path below the vault, in order; and, apart, what writing has left behind. A folder that may
+    /// not be looked into is passed over.
     pub(super) fn all(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
-        let (mut notes, mut left) = (Vec::new(), Vec::new());
-        let top = self.notes();
-        match gather(&top, &self.root, 0, &mut notes, &mut left) {
-            Err(error) if !is_missing(&error) => return Err(refused(&top, &error)),
-            _ => {}
+        let walked = self.walk(&self.notes(), &self.root)?;
+        Ok((walked.notes, walked.left))
+    }
+
+    /// The same, for whom it must be all of them.
+    pub(super) fn whole(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
+        let walked = self.walk(&self.notes(), &self.root)?;
+        match walked.closed.into_iter().next() {
+            Some((folder, error)) => Err(refused(&folder, &error)),
+            None => Ok((walked.notes, walked.left)),
         }
-        notes.sort_unstable();
-        Ok((notes, left))
+    }
+
+    /// Goes through a folder, once more where something was moved meanwhile.
+    fn walk(&self, top: &Path, below: &str) -> Result<Walked, Refused> {
+        for again in (0..WALKS).rev() {
+            let mut walked = Walked::default();
+            match walked.gather(top, below, 0) {
+                Err(error) if !is_missing(&error) => return Err(refused(top, &error)),
+                _ if walked.is_moving && again > 0 => {}
+                _ => {
+                    walked.notes.sort_unstable();
+                    return Ok(walked);
+                }
+            }
+        }
+        Ok(Walked::default())
     }
 
     /// Whether a file that was found lies below the folder of notes, and not somewhere else in the vault.
     pub(super) fn is_note(&self, found: &Found) -> bool {
         let notes = fs::canonicalize(self.notes()).unwrap_or_else(|_| self.notes());
         found.at.starts_with(notes) && found.at.extension().is_some_and(|it| it.eq_ignore_ascii_case("md"))
+    }
+
+    /// Notes of the vault outside of the folder in which Baton writes, by their paths below it.
+    pub(super) fn outside(&self) -> Result<Vec<String>, Refused> {
+        let mut notes = self.walk(&self.vault, "")?.notes;
+        let own = format!("{}/", self.root);
+        notes.retain(|path| !path.starts_with(&own));
+        Ok(notes)
+    }
+
+    /// Whether the vault is a folder of the home.
+    pub(super) fn is_own(&self) -> bool {
+        self.is_own
     }
 
     /// Makes a folder of the vault and those above it.
@@ -297,13 +355,13 @@ impl Place {
         let mut at = self.vault.clone();
         for part in Path::new(path).components() {
             let Component::Normal(name) = part else {
-                return Err(Error::Left(format!("{path} leads out of the vault")));
+                return Err(Error::Left("it leads out of the vault".to_owned()));
             };
             at = named(&at, name);
             if fs::symlink_metadata(&at).is_ok_and(|found| found.is_symlink()) {
-                at = fs::canonicalize(&at).map_err(|_| Error::Left(format!("{path} is a link to nothing")))?;
+                at = fs::canonicalize(&at).map_err(|_| Error::Left("it is a link to nothing".to_owned()))?;
                 if !at.starts_with(&self.vault) {
-                    return Err(Error::Left(format!("{path} is a link that leads out of the vault")));
+                    return Err(Error::Left("it is a link that leads out of the vault".to_owned()));
                 }
             }
         }
@@ -311,7 +369,7 @@ impl Place {
     }
 
     /// Whether a failure concerns one file, or everything: then nothing can be written beside it either.
-    fn judge(&self, path: &Path, error: &io::Error) -> Error {
+    fn judge(&self, error: &io::Error) -> Error {
         if Obstacle::of(error).is_of_the_disk() {
             // The names of notes say what sessions were about, and this goes to the log.
             return Error::Vault(refused(&self.notes(), error));
@@ -320,7 +378,7 @@ impl Place {
         let tried = self.make_folder(&self.notes()).and_then(|()| File::create_new(&probe)?.write_all(b"\n"));
         let _ = fs::remove_file(&probe);
         match tried {
-            Ok(()) => Error::Left(format!("{}: {error}", path.display())),
+            Ok(()) => Error::Left(error.to_string()),
             Err(wide) => Error::Vault(refused(&self.notes(), &wide)),
         }
     }
@@ -338,29 +396,51 @@ fn named(folder: &Path, name: &std::ffi::OsStr) -> PathBuf {
     entries.into_iter().find(like).map_or(exact, |entry| entry.path())
 }
 
-fn gather(
-    folder: &Path,
-    below: &str,
-    depth: usize,
-    notes: &mut Vec<String>,
-    left: &mut Vec<PathBuf>,
-) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else { continue };
-        let kind = entry.file_type()?;
-        if kind.is_file() && is_temporary(name) {
-            left.push(entry.path());
-        } else if name.starts_with('.') || notes.len() >= NOTES_MAX {
-            continue;
-        } else if kind.is_dir() && depth < DEPTH_MAX {
-            gather(&entry.path(), &format!("{below}/{name}"), depth + 1, notes, left)?;
-        } else if kind.is_file() && name.to_lowercase().ends_with(".md") {
-            notes.push(format!("{below}/{name}"));
+/// What there is below a folder.
+#[derive(Default)]
+struct Walked {
+    notes: Vec<String>,
+    /// What writing has left behind.
+    left: Vec<PathBuf>,
+    /// Folders that may not be looked into, with why.
+    closed: Vec<(PathBuf, io::Error)>,
+    /// Something went while it was looked at: it may be elsewhere.
+    is_moving: bool,
+}
+
+impl Walked {
+    fn gather(&mut self, folder: &Path, below: &str, depth: usize) -> io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            let kind = match entry.file_type() {
+                Ok(kind) => kind,
+                Err(error) if is_missing(&error) => {
+                    self.is_moving = true;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let path = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
+            if kind.is_file() && is_temporary(name) {
+                self.left.push(entry.path());
+            } else if name.starts_with('.') || self.notes.len() >= NOTES_MAX {
+                continue;
+            } else if kind.is_dir() && depth < DEPTH_MAX {
+                match self.gather(&entry.path(), &path, depth + 1) {
+                    Ok(()) => {}
+                    Err(error) if is_missing(&error) => self.is_moving = true,
+                    // Of a disk that fails nothing is believed.
+                    Err(error) if Obstacle::of(&error).is_of_the_disk() => return Err(error),
+                    Err(error) => self.closed.push((entry.path(), error)),
+                }
+            } else if kind.is_file() && name.to_lowercase().ends_with(".md") {
+                self.notes.push(path);
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 fn is_temporary(name: &str) -> bool {
@@ -393,7 +473,8 @@ fn refused(path: &Path, error: &io::Error) -> Refused {
         Obstacle::Other if is_missing(error) => "mount or put back the vault, or name another one in vault.path",
         Obstacle::Other => "`baton logs` tells more",
     };
-    Refused { what: format!("{shown}: {error}"), fix: fix.to_owned() }
+    let what = if is_missing(error) { format!("{shown} is not there") } else { format!("{shown}: {error}") };
+    Refused { what, fix: fix.to_owned() }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Entities that were recalled in several projects besides their own: all projects share a note of each, with links both ways.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use baton_events::graph::{Label, node_uuid};
@@ -10,7 +11,7 @@ use baton_events::vault::name;
 use uuid::Uuid;
 
 use super::Scribe;
-use super::desk::{Desk, Written, day};
+use super::desk::{Desk, Open, Written, day};
 use super::place::Refused;
 use crate::gateway::Services;
 use crate::memos;
@@ -21,11 +22,10 @@ const NEVER: [Label; 6] =
     [Label::Session, Label::Project, Label::Person, Label::Preference, Label::Branch, Label::Commit];
 
 impl Scribe {
-    /// Remembers entities, each with its group, that were recalled in a project. Only the first time in a project that is not
-    /// their own is an event.
-    pub(crate) async fn recalled(&self, services: &Arc<Services>, project: &str, entities: Vec<(Uuid, String, Label)>) {
-        for (entity, group, label) in entities {
-            if group == project || NEVER.contains(&label) {
+    /// Remembers entities that were recalled in a project that is none of their own. Only the first time there is an event.
+    pub(crate) async fn recalled(&self, services: &Arc<Services>, project: &str, entities: Vec<(Uuid, Label)>) {
+        for (entity, label) in entities {
+            if NEVER.contains(&label) {
                 continue;
             }
             match services.memos.recalled(entity, project).await {
@@ -38,34 +38,54 @@ impl Scribe {
     }
 }
 
-/// Writes the notes of what was recalled often enough. Blocks for the disk.
+/// The groups of each project's folder: entities are told apart by them, and sessions may have one of their own.
+fn groups(open: &Open, table: &SessionTable) -> BTreeMap<String, BTreeSet<String>> {
+    let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (directory, folder) in open.register.folders() {
+        groups.entry(folder.to_owned()).or_default().insert(directory.to_owned());
+    }
+    for (_, row) in table.iter() {
+        if let (Some(group), Some(place)) = (&row.state.group, &row.state.place)
+            && let Some(folder) = open.register.folder(&place.project)
+        {
+            groups.entry(folder.to_owned()).or_default().insert(group.clone());
+        }
+    }
+    groups
+}
+
+/// Writes the notes of what was recalled often enough; `is_news`: notes were written since, maybe of such an entity. Blocks for
+/// the disk.
 pub(super) fn promote(
     desk: &mut Desk,
     services: &Services,
     settings: &Settings,
     table: &SessionTable,
+    is_news: bool,
 ) -> Result<(), Refused> {
     let often = usize::try_from(settings.vault.promote_recalls).unwrap_or(usize::MAX);
     let recalled = &table.home().state.recalled;
     let wanted: Vec<Uuid> =
         recalled.iter().filter(|(_, projects)| projects.len() >= often).map(|(entity, _)| *entity).collect();
-    if wanted.is_empty() || desk.promoted == wanted {
+    if wanted.is_empty() {
         return Ok(());
     }
     let today = day(services.clock.now());
     let (open, _) = desk.at(&settings.vault)?;
+    if open.promoted == wanted && !is_news {
+        return Ok(());
+    }
     open.look(false)?;
-    let directories: Vec<(String, String)> =
-        open.register.folders().map(|(directory, folder)| (folder.to_owned(), directory.to_owned())).collect();
+    let groups = groups(open, table);
     let is_wanted = |(folder, kind, name): (&str, &str, &str)| {
-        let label = Label::parse(kind)?;
-        let (_, directory) = directories.iter().find(|(known, _)| known == folder)?;
-        wanted.contains(&node_uuid(directory, label, name)).then_some(())
+        let Some(label) = Label::parse(kind) else { return false };
+        let of_folder = groups.get(folder).into_iter().flatten();
+        of_folder.into_iter().any(|group| wanted.contains(&node_uuid(group, label, name)))
     };
     let index = open.index()?;
     let found: Vec<(String, EntityIdentity, String)> = index
         .entities()
-        .filter(|(known, _)| is_wanted(*known).is_some())
+        .filter(|(known, _)| is_wanted(*known))
         .map(|((folder, kind, name), file)| {
             let (kind, name, project) = (kind.to_owned(), name.to_owned(), folder.to_owned());
             (folder.to_owned(), EntityIdentity { kind, name, project }, file.to_owned())
@@ -74,6 +94,7 @@ pub(super) fn promote(
     let turn = open.place.turn()?;
     let mut written = Written::default();
     for (folder, entity, file) in found {
+        let before = written.files;
         let names = open.index()?;
         let shared = match names.shared(&entity.kind, &entity.name) {
             Some(known) => known.to_owned(),
@@ -82,14 +103,14 @@ pub(super) fn promote(
         let own = Lies::Entity(folder, file);
         let notes = knowledge::promoted(&own, &entity, &shared, &open.layout, today);
         open.put(&notes, &mut written)?;
-        if written.files > 0 {
+        if written.files > before {
             tracing::info!(kind = %entity.kind, "entity is shared by projects");
         }
     }
     drop(turn);
     open.settle()?;
     if written.left.is_empty() {
-        desk.promoted = wanted;
+        open.promoted = wanted;
     }
     Ok(())
 }

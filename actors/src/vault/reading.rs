@@ -1,16 +1,20 @@
 //! Notes read: one for an agent, all of them to be checked.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use baton_events::protocol::answer;
 use baton_events::redact::redact;
 use baton_events::vault::verify::{Finding, Known};
+use tokio::time::timeout;
 
-use super::Scribe;
 use super::place::{Error, Place, Refused};
+use super::rounds::silent;
 use super::told::Progress;
+use super::{Scribe, TURN};
 use crate::gateway::Services;
+use crate::settings;
 
 /// Most text of a note that an answer has.
 const READ_BYTES: usize = 48 * 1024;
@@ -51,16 +55,13 @@ impl Scribe {
     /// One note, by its path below the vault or below the folder of notes.
     pub(crate) async fn read(&self, services: &Arc<Services>, path: &str) -> Result<answer::VaultRead, Unread> {
         let (settings, home, path) = (services.settings.now(), services.home.clone(), path.to_owned());
+        let seat = timeout(TURN, self.readers.clone().acquire_owned()).await.map_err(|_| silent())?;
         let reading = tokio::task::spawn_blocking(move || {
-            let mut place = Place::of(&settings.vault, &home);
-            if !place.vault().is_dir() {
-                let what = format!("{} is not there", place.vault().display());
-                return Err(Unread::Refused { what, fix: "`baton vault status` says more".to_owned() });
-            }
-            place.look(false)?;
-            one(&place, &path)
+            let _seat = seat;
+            one(&there(&settings.vault, &home)?, &path)
         });
-        reading.await.map_err(|_| Unread::Left("reading the note broke; `daemon.log` tells where".to_owned()))?
+        let read = timeout(TURN, reading).await.map_err(|_| silent())?;
+        read.map_err(|_| Unread::Left("reading the note broke; `daemon.log` tells where".to_owned()))?
     }
 
     /// Every note, read and checked.
@@ -71,17 +72,31 @@ impl Scribe {
     ) -> Result<answer::VaultVerify, Unread> {
         let (settings, home) = (services.settings.now(), services.home.clone());
         // Between two notes of one session links lead nowhere yet.
-        let desk = self.desk().await?;
+        let mut desk = self.desk().await?;
         let reading = tokio::task::spawn_blocking(move || {
-            let _desk = desk;
-            let mut place = Place::of(&settings.vault, &home);
-            place.look(false)?;
-            all(&place, &progress)
+            let place = there(&settings.vault, &home)?;
+            // What nobody can read is told by `status` from then on.
+            let mut open = if settings.vault.enabled { desk.at(&settings.vault).ok() } else { None };
+            let told = all(&place, &progress, &mut |path, text| {
+                if let Some((open, _)) = &mut open {
+                    open.note_head(path, text);
+                }
+            });
+            Ok::<_, Unread>(told?)
         });
-        let read =
-            reading.await.map_err(|_| Unread::Left("reading notes broke; `daemon.log` tells where".to_owned()))?;
-        Ok(read?)
+        reading.await.map_err(|_| Unread::Left("reading notes broke; `daemon.log` tells where".to_owned()))?
     }
+}
+
+/// The vault, which is not made to be read.
+fn there(settings: &settings::Vault, home: &Path) -> Result<Place, Unread> {
+    let mut place = Place::of(settings, home);
+    if !place.vault().is_dir() {
+        let what = format!("{} is not there", place.vault().display());
+        return Err(Unread::Refused { what, fix: "`baton vault status` says more".to_owned() });
+    }
+    place.look(false)?;
+    Ok(place)
 }
 
 fn one(place: &Place, path: &str) -> Result<answer::VaultRead, Unread> {
@@ -95,8 +110,7 @@ fn one(place: &Place, path: &str) -> Result<answer::VaultRead, Unread> {
     let outside = || Unread::Outside(path.clone(), root.to_owned());
     let found = place.read(&path).map_err(|error| match error {
         Error::Vault(refused) => refused.into(),
-        Error::Left(why) => Unread::Left(why),
-        Error::Changed => Unread::Left(error.to_string()),
+        Error::Left(_) | Error::Changed => Unread::Left(format!("{path}: {error}")),
     })?;
     if !place.is_note(&found) {
         return Err(outside());
@@ -111,7 +125,7 @@ fn one(place: &Place, path: &str) -> Result<answer::VaultRead, Unread> {
     Ok(answer::VaultRead { path, text: text[..end].to_owned(), bytes, cut: end < text.len() })
 }
 
-fn all(place: &Place, progress: &Progress) -> Result<answer::VaultVerify, Refused> {
+fn all(place: &Place, progress: &Progress, seen: &mut dyn FnMut(&str, &str)) -> Result<answer::VaultVerify, Refused> {
     let begun = Instant::now();
     let (paths, left) = place.all()?;
     progress.begin(paths.len());
@@ -124,6 +138,7 @@ fn all(place: &Place, progress: &Progress) -> Result<answer::VaultVerify, Refuse
                 Ok(found) => {
                     let text = found.text.unwrap_or_default();
                     told.bytes += text.len() as u64;
+                    seen(path, &text);
                     findings.extend(known.check(path, &text));
                 }
                 Err(Error::Vault(refused)) => return Err(refused),
@@ -143,9 +158,12 @@ fn all(place: &Place, progress: &Progress) -> Result<answer::VaultVerify, Refuse
         file: redact(&finding.path).into_owned(),
         line: finding.line as u64,
         what: redact(&finding.what).into_owned(),
-        fix: match finding.what.contains("leads nowhere") {
-            true => "`baton vault sync` writes notes again that were removed; else take the link out",
-            false => "mend it there; Baton changes nothing that a person may have written",
+        fix: match &finding.what {
+            what if what.contains("leads nowhere") => {
+                "`baton vault sync` writes notes again that were removed; else take the link out"
+            }
+            what if what.contains("may mean") => "give one of the notes of that name another one",
+            _ => "mend it there; Baton changes nothing that a person may have written",
         }
         .to_owned(),
     });

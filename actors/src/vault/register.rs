@@ -3,7 +3,7 @@
 //! The register is a convenience, not the truth: without it every session is brought into its note once more, which changes
 //! nothing, and notes are found by what stands in their heads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use baton_events::record::SessionId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
 
 use crate::durable;
 use crate::settings;
@@ -45,6 +46,9 @@ pub(super) struct Entry {
     /// Whether somebody has removed its note: it is not written again unasked.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) removed: bool,
+    /// Entities of it that have no note, with the line that it would have there: another session makes one.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) without_note: BTreeMap<Uuid, String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -70,6 +74,10 @@ pub(super) struct Register {
     lines: usize,
     /// Lines that are not in the file yet.
     unwritten: Vec<String>,
+    /// Sessions whose entries have changed since [`Register::take_touched`].
+    touched: BTreeSet<SessionId>,
+    /// Entities without a note, with the sessions that have them.
+    without_note: BTreeMap<Uuid, BTreeSet<SessionId>>,
 }
 
 impl Register {
@@ -84,19 +92,29 @@ impl Register {
         Self::read(file, settings.path.clone(), settings.root.clone())
     }
 
-    /// Every register of a home: of each vault that it ever had. One that cannot be read has nothing.
-    pub(super) fn all(home: &Path) -> Vec<Self> {
+    /// Every register of a home: of each vault that it ever had; and, apart, why some cannot be read.
+    pub(super) fn all(home: &Path) -> (Vec<Self>, Vec<String>) {
         let entries = fs::read_dir(home.join(FOLDER)).into_iter().flatten().flatten();
         let files = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
-        files
-            .filter_map(|file| {
-                let head = fs::read_to_string(&file).ok()?;
-                match serde_json::from_str(head.lines().next()?).ok()? {
-                    Line::Vault { path, root, .. } => Self::read(file, path, root).ok(),
-                    _ => None,
-                }
-            })
-            .collect()
+        let (mut registers, mut unread) = (Vec::new(), Vec::new());
+        for file in files {
+            let shown = file.display().to_string();
+            match Self::of_file(file) {
+                Ok(register) => registers.push(register),
+                Err(error) => unread.push(format!("{shown} cannot be read: {error}")),
+            }
+        }
+        (registers, unread)
+    }
+
+    /// The register of a file, of whichever vault it says it is.
+    fn of_file(file: PathBuf) -> io::Result<Self> {
+        let bytes = fs::read(&file)?;
+        let head = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        match serde_json::from_slice(head) {
+            Ok(Line::Vault { path, root, .. }) => Self::read(file, path, root),
+            _ => Err(io::Error::new(io::ErrorKind::InvalidData, "its first line names no vault")),
+        }
     }
 
     fn read(file: PathBuf, path: Option<PathBuf>, root: String) -> io::Result<Self> {
@@ -109,6 +127,8 @@ impl Register {
             swept: None,
             lines: 0,
             unwritten: Vec::new(),
+            touched: BTreeSet::new(),
+            without_note: BTreeMap::new(),
         };
         let bytes = match fs::metadata(&register.file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -129,6 +149,11 @@ impl Register {
                 Ok(Line::Project { path, folder }) => drop(register.projects.insert(path, folder)),
                 Ok(Line::Swept { at }) => register.swept = Some(at),
                 Ok(Line::Vault { .. }) | Err(_) => {}
+            }
+        }
+        for (id, entry) in &register.entries {
+            for entity in entry.without_note.keys() {
+                register.without_note.entry(*entity).or_default().insert(id.clone());
             }
         }
         // A torn line must not swallow the next one.
@@ -156,7 +181,38 @@ impl Register {
             return;
         }
         self.note(&Line::Session { id: id.to_string(), entry: Some(entry.clone()) });
+        self.drop_without_note(id);
+        for entity in entry.without_note.keys() {
+            self.without_note.entry(*entity).or_default().insert(id.clone());
+        }
         self.entries.insert(id.clone(), entry);
+        self.touched.insert(id.clone());
+    }
+
+    fn drop_without_note(&mut self, id: &SessionId) {
+        for entity in self.entries.get(id).into_iter().flat_map(|entry| entry.without_note.keys()) {
+            if let Some(sessions) = self.without_note.get_mut(entity) {
+                sessions.remove(id);
+                if sessions.is_empty() {
+                    self.without_note.remove(entity);
+                }
+            }
+        }
+    }
+
+    /// Other sessions that have an entity which has no note: the paths of their notes, and the lines that they would have in it.
+    pub(super) fn others_with(&self, entity: &Uuid, id: &SessionId) -> Vec<(&str, &str)> {
+        let sessions = self.without_note.get(entity).into_iter().flatten().filter(|other| *other != id);
+        let line = |other: &SessionId| {
+            let entry = self.entries.get(other).filter(|entry| !entry.removed)?;
+            Some((entry.note.as_deref()?, entry.without_note.get(entity)?.as_str()))
+        };
+        sessions.filter_map(line).collect()
+    }
+
+    /// The sessions whose entries have changed since this was last asked.
+    pub(super) fn take_touched(&mut self) -> BTreeSet<SessionId> {
+        std::mem::take(&mut self.touched)
     }
 
     /// The folder of a project, where it has one.
@@ -210,8 +266,15 @@ impl Register {
 
     /// Takes sessions out: no line of the file names them or their notes when this returns.
     pub(super) fn forget<'a>(&mut self, sessions: impl IntoIterator<Item = &'a SessionId>) -> io::Result<()> {
-        let gone = sessions.into_iter().filter(|id| self.entries.remove(id).is_some()).count();
-        if gone == 0 { self.save() } else { self.rewrite() }
+        let mut is_any = false;
+        for id in sessions {
+            self.drop_without_note(id);
+            if self.entries.remove(id).is_some() {
+                self.touched.insert(id.clone());
+                is_any = true;
+            }
+        }
+        if is_any { self.rewrite() } else { self.save() }
     }
 
     /// Writes it anew with what counts.
@@ -293,6 +356,24 @@ mod tests {
     }
 
     #[test]
+    fn a_register_that_is_torn_in_a_letter_is_one_and_what_is_none_is_said() {
+        let home = tempfile::tempdir().unwrap();
+        let mut register = Register::open(home.path(), &settings::Vault::default()).unwrap();
+        register.put(&id("a"), entry("eins.md", "1"));
+        register.put(&id("b"), entry("für-später.md", "1"));
+        register.save().unwrap();
+        let bytes = fs::read(&register.file).unwrap();
+        let letter = bytes.windows(2).rposition(|pair| pair == "ä".as_bytes()).unwrap();
+        fs::write(&register.file, &bytes[..=letter]).unwrap();
+        let (all, unread) = Register::all(home.path());
+        assert_eq!((all.len(), unread.len()), (1, 0));
+        assert!(all[0].get(&id("a")).is_some());
+        fs::write(home.path().join(FOLDER).join("other.jsonl"), "{").unwrap();
+        let (all, unread) = Register::all(home.path());
+        assert!(all.len() == 1 && unread.len() == 1 && unread[0].contains("other.jsonl"), "{unread:?}");
+    }
+
+    #[test]
     fn what_is_forgotten_is_in_no_line() {
         let home = tempfile::tempdir().unwrap();
         let elsewhere = settings::Vault { path: Some("/mnt/notes".into()), ..settings::Vault::default() };
@@ -306,7 +387,8 @@ mod tests {
         register.forget([&id("a"), &id("unknown")]).unwrap();
         let text = fs::read_to_string(&register.file).unwrap();
         assert!(!text.contains("secret") && text.contains("other.md"), "{text}");
-        let all = Register::all(home.path());
+        let (all, unread) = Register::all(home.path());
+        assert_eq!(unread, [""; 0]);
         let [one] = all.as_slice() else { panic!("one register: {}", all.len()) };
         assert_eq!((&one.path, one.entries.len()), (&elsewhere.path, 1));
     }

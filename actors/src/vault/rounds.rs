@@ -1,25 +1,29 @@
 //! Rounds: what is owed is brought in, and once a day every note is looked at.
 
+mod compact;
+mod sweep;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer;
-use baton_events::record::{SessionId, Timestamp};
-use baton_events::vault::session::{self, Status};
-use baton_events::vault::threshold;
+use baton_events::record::SessionId;
 use baton_events::vault::verify::{Known, links};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::bringing::{Bringing, Failed, limits};
-use super::compaction::{self, Compacted};
-use super::desk::{Desk, Note, Open, day};
+use super::bringing::{Bringing, Failed};
+use super::desk::{Desk, Open, day};
 use super::place::{Error, Refused};
 use super::promotion::promote;
 use super::register::Entry;
-use super::told::Progress;
-use super::{ANSWER, DAY_MS, Scribe, owed};
+use super::told::{Progress, several, waiting};
+use super::{ANSWER, ROOM, Scribe, owed};
 use crate::gateway::{Services, resolve};
+use crate::pace::Room;
+
+pub(super) use sweep::Unswept;
 
 /// Sessions that are brought in together: whoever forgets one waits for them.
 const GROUP: usize = 32;
@@ -50,6 +54,8 @@ pub(super) struct Round {
     pub(super) compacted: u64,
     pub(super) failed: Vec<String>,
     pub(super) refused: Option<Refused>,
+    /// Whether no more finished notes are kept.
+    is_full: bool,
 }
 
 impl Scribe {
@@ -76,7 +82,7 @@ impl Scribe {
             }
             let begun = Instant::now();
             self.stand_back(services, asked.by_somebody).await;
-            let done = self.group(services, asked, group).await;
+            let done = self.group(services, asked, group, round.refused.clone()).await;
             asked.progress.step(group.len());
             let mut shown = self.shown();
             shown.owed = shown.owed.saturating_sub(group.len() as u64);
@@ -85,9 +91,13 @@ impl Scribe {
             }
             drop(shown);
             round.add(done);
+            if round.refused.is_some() && round.is_full {
+                // No more is kept until the vault takes something.
+                break;
+            }
         }
         if round.refused.is_none() {
-            round.refused = self.promote(services).await.err();
+            round.refused = self.promote(services, round.files > 0).await.err();
         }
         self.shown().refused(round.refused.clone());
         if round.written > 0 {
@@ -102,14 +112,14 @@ impl Scribe {
         round
     }
 
-    async fn promote(&self, services: &Arc<Services>) -> Result<(), Refused> {
+    async fn promote(&self, services: &Arc<Services>, is_news: bool) -> Result<(), Refused> {
         let mut desk = self.desk().await?;
         let services = services.clone();
         let promoting = tokio::task::spawn_blocking(move || {
             let (settings, table) = (services.settings.now(), services.table.now());
-            promote(&mut desk, &services, &settings, &table)
+            promote(&mut desk, &services, &settings, &table, is_news)
         });
-        promoting.await.map_err(|_| broken())?
+        answered(promoting).await?
     }
 
     async fn stand_back(&self, services: &Arc<Services>, is_asked: bool) {
@@ -127,8 +137,14 @@ impl Scribe {
     ) -> Result<(Vec<SessionId>, Option<Refused>), Refused> {
         let mut desk = self.desk().await?;
         let (table, settings, asked) = (services.table.now(), services.settings.now(), asked.clone());
+        let was_refused = self.shown().is_refused();
         let looking = tokio::task::spawn_blocking(move || {
             let (open, pending) = desk.at(&settings.vault)?;
+            let is_idle = open.owed(&table, &settings).len() == 0 && pending.len() == 0;
+            // The vault was gone through, and nothing is to be done there: its disk is let be.
+            if is_idle && !asked.by_somebody && !was_refused && open.known_names().is_some() {
+                return Ok((Vec::new(), None));
+            }
             // What is owed is kept in the meantime.
             let refused = open.look(asked.by_somebody).and_then(|()| open.index().map(drop)).err();
             if asked.by_somebody {
@@ -137,7 +153,7 @@ impl Scribe {
                 }
                 write_again(open)?;
             }
-            let owed = owed::owed(&table, &settings, &open.register);
+            let owed = open.owed(&table, &settings).sessions();
             // What waited for another vault, and is in this one.
             let delivered = pending.sessions().filter(|id| {
                 let stamp = table.get(id).and_then(|row| owed::stamp(&table, row));
@@ -151,22 +167,28 @@ impl Scribe {
             }
             Ok((in_project(owed, &table, asked.project.as_deref()), refused))
         });
-        looking.await.map_err(|_| broken())?
+        answered(looking).await?
     }
 
-    async fn group(&self, services: &Arc<Services>, asked: &Asked, group: &[SessionId]) -> Round {
+    /// `before`: why the vault took nothing of the group before.
+    async fn group(
+        &self,
+        services: &Arc<Services>,
+        asked: &Asked,
+        group: &[SessionId],
+        before: Option<Refused>,
+    ) -> Round {
         let mut desk = match self.desk().await {
             Ok(desk) => desk,
             Err(refused) => return Round { refused: Some(refused), ..Round::default() },
         };
         // After the desk: nobody else of the background waits for whoever has that.
-        let _room = if asked.by_somebody { None } else { Some(services.pace.background().await) };
+        let room = if asked.by_somebody { None } else { Some(services.pace.background().await) };
         let (services, group, by_somebody) = (services.clone(), group.to_vec(), asked.by_somebody);
-        let working = tokio::task::spawn_blocking(move || bring(&mut desk, &services, &group, by_somebody));
-        match timeout(ANSWER, working).await {
-            Ok(Ok(round)) => round,
-            Ok(Err(_)) => Round { refused: Some(broken()), ..Round::default() },
-            Err(_) => Round { refused: Some(silent()), ..Round::default() },
+        let working = tokio::task::spawn_blocking(move || bring(&mut desk, &services, &group, by_somebody, before));
+        match answered_in(room, working).await {
+            Ok(round) => round,
+            Err(refused) => Round { refused: Some(refused), ..Round::default() },
         }
     }
 
@@ -180,16 +202,25 @@ impl Scribe {
         let is_done = round.refused.is_none() && round.failed.is_empty();
         let message = match (&round.refused, round.failed.len()) {
             (Some(Refused { what, fix }), _) => format!(
-                "the vault takes nothing now: {what}; {fix}. {pending} sessions wait in vault-pending, and it is tried again by \
-                 itself"
+                "the vault takes nothing now: {what}; {fix}. {} in vault-pending, and it is tried again by itself",
+                waiting(pending),
             ),
             (None, 0) if round.written == 0 => "Every session that is over is in its note.".to_owned(),
             (None, 0) => format!(
-                "{} sessions are in their notes now: {} files written{}.",
-                round.written,
-                round.files,
-                if round.compacted > 0 { format!(", {} notes compacted", round.compacted) } else { String::new() }
+                "{} now: {} written{}.",
+                if round.written == 1 {
+                    "1 session is in its note".to_owned()
+                } else {
+                    format!("{} sessions are in their notes", round.written)
+                },
+                several(round.files, "file"),
+                if round.compacted > 0 {
+                    format!(", {} compacted", several(round.compacted, "note"))
+                } else {
+                    String::new()
+                }
             ),
+            (None, 1) => "1 session is not in its note; `baton vault status` says why".to_owned(),
             (None, failed) => format!("{failed} sessions are not in their notes; `baton vault status` says why"),
         };
         answer::VaultSync {
@@ -206,122 +237,27 @@ impl Scribe {
             message,
         }
     }
+}
 
-    /// When every note is to be looked at next.
-    pub(super) async fn sweep_due(&self, services: &Arc<Services>) -> Option<Timestamp> {
-        let mut desk = self.desk().await.ok()?;
-        let (open, _) = desk.at(&services.settings.now().vault).ok()?;
-        let swept = open.register.swept();
-        Some(swept.map_or(Timestamp(0), |at| Timestamp(at.saturating_add(DAY_MS))))
-    }
-
-    /// Looks at every note: compacts what has grown old, tries again what has failed, and notices what was moved.
-    pub(super) async fn sweep(&self, services: &Arc<Services>) -> Result<(), Refused> {
-        let begun = Instant::now();
-        let ids = self.known(services).await?;
-        let mut all = Checked::default();
-        for group in ids.chunks(GROUP) {
-            self.stand_back(services, false).await;
-            let mut desk = self.desk().await?;
-            let _room = services.pace.background().await;
-            let (working, group) = (services.clone(), group.to_vec());
-            let checking = tokio::task::spawn_blocking(move || check(&mut desk, &working, &group));
-            let checked = timeout(ANSWER, checking).await.map_err(|_| silent())?;
-            all.add(checked.map_err(|_| broken())??);
-        }
-        let now = services.clock.now();
-        if let Ok(mut desk) = self.desk().await
-            && let Ok((open, _)) = desk.at(&services.settings.now().vault)
-        {
-            open.register.put_swept(now.0);
-            if let Err(refused) = open.settle() {
-                tracing::warn!(problem = %refused, "what was written to the vault is not remembered");
-            }
-        }
-        tracing::info!(
-            notes = ids.len(),
-            compacted = all.compacted,
-            failed = all.failed,
-            again = all.again,
-            ms = begun.elapsed().as_millis() as u64,
-            "notes looked at"
-        );
-        Ok(())
-    }
-
-    async fn known(&self, services: &Arc<Services>) -> Result<Vec<SessionId>, Refused> {
-        let mut desk = self.desk().await?;
-        let settings = services.settings.now();
-        let looking = tokio::task::spawn_blocking(move || {
-            let (open, _) = desk.at(&settings.vault)?;
-            open.look(false)?;
-            open.index()?;
-            Ok(open.register.entries().map(|(id, _)| id.clone()).collect())
-        });
-        looking.await.map_err(|_| broken())?
-    }
-
-    /// Notes that are over a threshold, or one that is asked for.
-    pub(crate) async fn compact(
-        &self,
-        services: &Arc<Services>,
-        session: Option<SessionId>,
-        dry_run: bool,
-        progress: &Progress,
-    ) -> answer::VaultCompact {
-        let refused = |refused: Refused| answer::VaultCompact {
-            status: "error".to_owned(),
-            dry_run,
-            message: format!("the vault takes nothing now: {}; {}", refused.what, refused.fix),
-            ..answer::VaultCompact::default()
-        };
-        let ids = match (&session, self.known(services).await) {
-            (_, Err(error)) => return refused(error),
-            (Some(session), Ok(_)) => vec![session.clone()],
-            (None, Ok(ids)) => ids,
-        };
-        progress.begin(ids.len());
-        let mut told = answer::VaultCompact { dry_run, ..answer::VaultCompact::default() };
-        let mut unfit = None;
-        for id in ids {
-            let mut desk = match self.desk().await {
-                Ok(desk) => desk,
-                Err(error) => return refused(error),
-            };
-            let (working, is_named) = (services.clone(), session.is_some());
-            let compacting = tokio::task::spawn_blocking(move || {
-                let compacted = compact_one(&mut desk, &working, &id, is_named, dry_run);
-                (id, compacted)
-            });
-            progress.step(1);
-            match compacting.await {
-                Ok((id, Ok(One::Compacted(compacted)))) => told.notes.push(shown(&id, compacted)),
-                Ok((_, Ok(One::Below))) => told.below += 1,
-                Ok((_, Ok(One::Unfit(why)))) => unfit = Some(why),
-                Ok((_, Err(error))) => return refused(error),
-                Err(_) => return refused(broken()),
-            }
-        }
-        self.wake.notify_one();
-        let failed = told.notes.iter().filter(|note| note.error.is_some()).count();
-        let is_done = failed == 0 && (unfit.is_none() || session.is_none());
-        told.status = if is_done { "success" } else { "error" }.to_owned();
-        let (count, below) = (told.notes.len(), told.below);
-        told.message = match (unfit.filter(|_| session.is_some()), failed) {
-            (Some(why), _) => why,
-            (None, 0) if dry_run => {
-                format!("{count} notes would be compacted; {below} are below the thresholds. Nothing was changed.")
-            }
-            (None, 0) => format!("{count} notes were compacted; {below} are below the thresholds."),
-            (None, failed) => format!(
-                "{failed} of {count} notes were not compacted: their heads say why. They are tried again every day."
-            ),
-        };
-        told
+/// What somebody comes to who works at the disk of the vault, if that answers. A closure that hangs keeps the desk until it is
+/// back.
+pub(super) async fn answered<T>(working: JoinHandle<T>) -> Result<T, Refused> {
+    match timeout(ANSWER, working).await {
+        Ok(done) => done.map_err(|_| broken()),
+        Err(_) => Err(silent()),
     }
 }
 
-fn silent() -> Refused {
+/// The same for who has a room of the background in the meantime: it is given back to the others when that takes long.
+async fn answered_in<T>(room: Option<Room>, mut working: JoinHandle<T>) -> Result<T, Refused> {
+    if let Ok(done) = timeout(ROOM, &mut working).await {
+        return done.map_err(|_| broken());
+    }
+    drop(room);
+    answered(working).await
+}
+
+pub(super) fn silent() -> Refused {
     let what = "the disk of the vault does not answer".to_owned();
     Refused { what, fix: "look whether it is still connected; what was begun goes on when it is".to_owned() }
 }
@@ -359,8 +295,14 @@ fn write_again(open: &mut Open) -> Result<(), Refused> {
 }
 
 /// Brings sessions in, one after another.
-fn bring(desk: &mut Desk, services: &Services, group: &[SessionId], by_somebody: bool) -> Round {
-    let mut round = Round::default();
+fn bring(
+    desk: &mut Desk,
+    services: &Services,
+    group: &[SessionId],
+    by_somebody: bool,
+    before: Option<Refused>,
+) -> Round {
+    let mut round = Round { refused: before, ..Round::default() };
     let (table, settings, today) = (services.table.now(), services.settings.now(), day(services.clock.now()));
     let (open, pending) = match desk.at(&settings.vault) {
         Ok(open) => open,
@@ -374,16 +316,20 @@ fn bring(desk: &mut Desk, services: &Services, group: &[SessionId], by_somebody:
         let Some(row) = table.get(id).cloned() else { continue };
         let Some(stamp) = owed::stamp(&table, &row) else { continue };
         // Another round may have come first.
-        if open.register.get(id).is_some_and(|entry| entry.stamp == stamp) {
+        if owed::is_in(&row, &stamp, open.register.get(id), &settings.filtering) {
             continue;
         }
-        if round.refused.is_some() && pending.has(id, &stamp) {
+        // It is owed as it is; what is not kept is not made either.
+        if round.refused.is_some() && (pending.is_full() || pending.has(id, &stamp)) {
             continue;
         }
         round.sessions += 1;
         let bringing = Bringing { services, id, row: &row, stamp: stamp.clone(), today, is_asked: by_somebody };
         match bringing.carry_out(open, pending) {
             Ok(brought) => {
+                if !brought.is_without_note {
+                    round.refused = None;
+                }
                 round.without_note += u64::from(brought.is_without_note);
                 round.written += u64::from(brought.written.files > 0);
                 round.files += brought.written.files;
@@ -400,6 +346,7 @@ fn bring(desk: &mut Desk, services: &Services, group: &[SessionId], by_somebody:
             }
         }
     }
+    round.is_full = pending.is_full();
     // A vault that takes nothing is not touched: it may not even be there.
     if let Some(pages) = open.held_back.take().filter(|pages| !pages.is_empty()) {
         let mut written = super::desk::Written::default();
@@ -408,33 +355,23 @@ fn bring(desk: &mut Desk, services: &Services, group: &[SessionId], by_somebody:
         round.conflicts += written.conflicts;
         if let Err(refused) = put {
             // What leads to their notes is missing: they are owed as they were.
-            for id in group {
-                if let Some(entry) = open.register.get(id).cloned() {
-                    open.register.put(id, Entry { stamp: String::new(), ..entry });
-                }
-            }
+            owe_again(open, group);
             round.refused = Some(refused);
         }
     }
     if let Err(refused) = open.settle() {
+        // It may not be there after a power cut, or ever: it is owed as it was.
+        owe_again(open, group);
         round.refused.get_or_insert(refused);
     }
     round
 }
 
-/// What looking at notes came to.
-#[derive(Debug, Default)]
-struct Checked {
-    compacted: u64,
-    failed: u64,
-    again: u64,
-}
-
-impl Checked {
-    fn add(&mut self, other: Self) {
-        self.compacted += other.compacted;
-        self.failed += other.failed;
-        self.again += other.again;
+fn owe_again(open: &mut Open, group: &[SessionId]) {
+    for id in group {
+        if let Some(entry) = open.register.get(id).cloned() {
+            open.register.put(id, Entry { stamp: String::new(), ..entry });
+        }
     }
 }
 
@@ -449,141 +386,6 @@ impl Round {
         self.failed.extend(other.failed);
         // Whether the vault takes something is what was tried last.
         self.refused = other.refused;
-    }
-}
-
-/// Looks at the notes of some sessions.
-fn check(desk: &mut Desk, services: &Services, group: &[SessionId]) -> Result<Checked, Refused> {
-    let mut checked = Checked::default();
-    let (table, settings, today) = (services.table.now(), services.settings.now(), day(services.clock.now()));
-    let (open, _) = desk.at(&settings.vault)?;
-    open.index()?;
-    let _turn = open.place.turn()?;
-    for id in group {
-        let Some(entry) = open.register.get(id).cloned() else { continue };
-        if entry.removed && open.names().note(id).is_none() {
-            continue;
-        }
-        if entry.left.is_some() {
-            // The next round tries it again.
-            open.register.put(id, Entry { stamp: String::new(), left: None, ..entry });
-            checked.again += 1;
-            continue;
-        }
-        if entry.note.is_none() {
-            continue;
-        }
-        let path = match open.note_of(id)? {
-            Note::There(path) => path,
-            Note::None | Note::Removed(_) => {
-                open.register.put(id, Entry { removed: true, ..entry });
-                continue;
-            }
-        };
-        let mut entry = Entry { note: Some(path.clone()), removed: false, ..entry };
-        let is_due = {
-            let text = open.text(&path).ok().flatten().unwrap_or_default();
-            match session::identity(&text).map(|identity| identity.status) {
-                Some(Status::CompactionFailed) => true,
-                Some(Status::Active) => threshold::measure(&text, &limits(&settings.vault), today).is_over(),
-                _ => false,
-            }
-        };
-        if is_due && let Some(row) = table.get(id).cloned() {
-            let bringing = Bringing { services, id, row: &row, stamp: entry.stamp.clone(), today, is_asked: false };
-            let folder = bringing.folder(open);
-            let compacted = match bringing.told(folder) {
-                Ok(mut told) => {
-                    bringing.name(open, &mut told, &Note::There(path.clone()));
-                    bringing.finish(open, &told, &path, &mut entry)?
-                }
-                Err(Failed::Refused(refused)) => return Err(refused),
-                Err(Failed::Unreadable(why)) => {
-                    tracing::warn!(session = %id, %why, "note not compacted");
-                    None
-                }
-            };
-            let failed = compacted.as_ref().is_some_and(|compacted| compacted.error.is_some());
-            checked.compacted += u64::from(compacted.is_some() && !failed);
-            checked.failed += u64::from(failed);
-        }
-        open.register.put(id, entry);
-    }
-    open.settle()?;
-    Ok(checked)
-}
-
-/// What came of one note that may be compacted.
-enum One {
-    Compacted(Compacted),
-    Below,
-    /// It cannot be, and why.
-    Unfit(String),
-}
-
-fn compact_one(
-    desk: &mut Desk,
-    services: &Services,
-    id: &SessionId,
-    is_named: bool,
-    dry_run: bool,
-) -> Result<One, Refused> {
-    let (table, settings, today) = (services.table.now(), services.settings.now(), day(services.clock.now()));
-    let (open, _) = desk.at(&settings.vault)?;
-    open.index()?;
-    let unfit = |why: &str| Ok(One::Unfit(format!("session {id} is not compacted: {why}")));
-    let Some(entry) = open.register.get(id).cloned() else {
-        return unfit("it has no note yet; `baton vault sync` writes those of sessions that are over");
-    };
-    let path = match open.note_of(id)? {
-        Note::There(path) => path,
-        Note::Removed(path) => return unfit(&format!("{path} was removed")),
-        Note::None => return unfit("nobody typed anything in it, so it has no note"),
-    };
-    let text = open.text(&path).ok().flatten().unwrap_or_default();
-    let status = session::identity(&text).map(|identity| identity.status);
-    let measure = threshold::measure(&text, &limits(&settings.vault), today);
-    match status {
-        Some(Status::CompactionFailed) => {}
-        Some(Status::Active) if is_named || measure.is_over() => {}
-        Some(Status::Active) => return Ok(One::Below),
-        Some(Status::Archived) => return unfit("it is archived already"),
-        Some(Status::Other(_)) | None => return unfit("its status is a person's"),
-    }
-    let Some(row) = table.get(id).cloned() else { return unfit("it is not known any more") };
-    let bringing = Bringing { services, id, row: &row, stamp: entry.stamp.clone(), today, is_asked: true };
-    let folder = bringing.folder(open);
-    let mut told = match bringing.told(folder) {
-        Ok(told) => told,
-        Err(Failed::Refused(refused)) => return Err(refused),
-        Err(Failed::Unreadable(why)) => return unfit(&why),
-    };
-    bringing.name(open, &mut told, &Note::There(path.clone()));
-    let reason = compaction::reason(&measure);
-    if dry_run {
-        return Ok(One::Compacted(compaction::preview(open, &told, &path, &measure, reason, today)));
-    }
-    let turn = open.place.turn()?;
-    let compacted = compaction::carry_out(open, &told, &path, &measure, reason, today)?;
-    drop(turn);
-    let mut entry = Entry { note: Some(path.clone()), ..entry };
-    bringing.note_status(open, &path, &mut entry);
-    open.register.put(id, entry);
-    open.settle()?;
-    Ok(One::Compacted(compacted))
-}
-
-fn shown(id: &SessionId, compacted: Compacted) -> answer::VaultCompacted {
-    let updated = compacted.updated.into_iter().map(|(note, lines)| answer::VaultUpdated { note, lines });
-    answer::VaultCompacted {
-        session_id: id.to_string(),
-        note: compacted.note,
-        archive: compacted.archive,
-        lines: compacted.lines,
-        days: compacted.days,
-        reason: compacted.reason.to_owned(),
-        updated: updated.collect(),
-        error: compacted.error,
-        duration_ms: compacted.duration_ms,
+        self.is_full = other.is_full;
     }
 }

@@ -1,6 +1,7 @@
 //! How the notes are, as `status` says it.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use baton_events::projection::table::SessionTable;
@@ -9,12 +10,22 @@ use baton_events::record::Timestamp;
 use baton_events::redact::redact;
 
 use super::desk::Desk;
-use super::owed;
 use super::place::{Place, Refused};
+use super::{forgetting, owed};
 use crate::settings::Settings;
 
 /// Notes that are named of each kind.
 const NAMED: usize = 8;
+
+/// `1 note`, `2 notes`.
+pub(crate) fn several(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// `1 session waits`, `2 sessions wait`.
+pub(crate) fn waiting(sessions: u64) -> String {
+    format!("{} {}", several(sessions, "session"), if sessions == 1 { "waits" } else { "wait" })
+}
 
 /// How far something is that takes long.
 #[derive(Debug, Default)]
@@ -48,6 +59,8 @@ pub(super) struct Shown {
     pub(super) owed: u64,
     pub(super) last_end_ms: Option<u64>,
     problem: Option<Refused>,
+    /// Why the daily round comes to no end although the vault takes notes.
+    stuck: Option<Refused>,
 }
 
 impl Shown {
@@ -63,12 +76,27 @@ impl Shown {
         self.problem = refused;
     }
 
+    /// Why the daily round comes to no end, or that it does.
+    pub(super) fn stuck(&mut self, stuck: Option<Refused>) {
+        if let Some(problem) = stuck.as_ref().filter(|problem| self.stuck.as_ref() != Some(problem)) {
+            tracing::error!(%problem, "not all notes could be looked at; trying again every hour");
+        }
+        self.stuck = stuck;
+    }
+
+    /// Whether the vault took nothing when it was last tried.
+    pub(super) fn is_refused(&self) -> bool {
+        self.problem.is_some()
+    }
+
     pub(super) fn answer(&self, settings: &Settings, home: &Path) -> Vault {
         let (vault, place) = (&settings.vault, Place::of(&settings.vault, home));
         let problem = self.problem.as_ref().filter(|_| vault.enabled);
+        let fails = !self.counted.failed.is_empty() || !self.counted.left_alone.is_empty();
         let state = match (vault.enabled, problem, self.owed.max(self.counted.behind)) {
             (false, ..) => "off",
             (true, Some(_), _) => "waiting",
+            (true, None, 0) if fails || self.stuck.is_some() => "incomplete",
             (true, None, 0) => "ready",
             (true, None, _) => "writing",
         };
@@ -79,6 +107,7 @@ impl Shown {
             root: vault.root.clone(),
             last_end_ms: self.last_end_ms,
             problem: problem
+                .or(self.stuck.as_ref().filter(|_| vault.enabled))
                 .map(|refused| Problem { what: redact(&refused.what).into_owned(), fix: refused.fix.clone() }),
             ..self.counted.clone()
         }
@@ -86,9 +115,20 @@ impl Shown {
 }
 
 /// Counts what there is. Blocks for short reads.
-pub(super) fn counted(desk: &mut Desk, settings: &Settings, table: &SessionTable) -> Vault {
+///
+/// And, apart, why the vault is away. `removal_owed`: vaults of before may still have notes of forgotten sessions.
+pub(super) fn counted(
+    desk: &mut Desk,
+    settings: &Arc<Settings>,
+    table: &SessionTable,
+    removal_owed: bool,
+) -> (Vault, Option<Refused>) {
     let pending = desk.pending.len() as u64;
-    let Ok((open, _)) = desk.at(&settings.vault) else { return Vault { pending, ..Vault::default() } };
+    let former = if removal_owed { forgetting::owed(desk, table).len() as u64 } else { 0 };
+    let Ok((open, _)) = desk.at(&settings.vault) else {
+        return (Vault { pending, to_remove: former, ..Vault::default() }, None);
+    };
+    let away = if settings.vault.enabled { open.look(false).err() } else { None };
     let register = &open.register;
     let mut counted = Vault { pending, ..Vault::default() };
     let redacted = |text: &str| redact(text).into_owned();
@@ -111,14 +151,19 @@ pub(super) fn counted(desk: &mut Desk, settings: &Settings, table: &SessionTable
             counted.left_alone.extend(entry.left.as_ref().map(failure));
         }
     }
-    counted.to_remove = owed::to_remove(table, register).len() as u64;
+    counted.to_remove = former.max(owed::to_remove(table, register).len() as u64);
     if settings.vault.enabled {
-        counted.behind = owed::owed(table, settings, register).len() as u64;
+        counted.behind = open.owed(table, settings).len() as u64;
     }
-    counted.swept_at = register.swept().map(|at| Timestamp(at).to_string());
+    counted.swept_at = open.register.swept().map(|at| Timestamp(at).to_string());
     if let Some(names) = open.known_names() {
+        for (note, why) in names.odd() {
+            if counted.left_alone.len() < NAMED && !counted.left_alone.iter().any(|known| known.note == note) {
+                counted.left_alone.push(VaultFailure { note: redacted(note), error: redacted(why) });
+            }
+        }
         counted.conflicts = names.conflicts();
         counted.promoted = names.shared_count();
     }
-    counted
+    (counted, away)
 }

@@ -3,12 +3,14 @@
 //! A [`SessionTable`] is made of persistent maps: a snapshot costs nothing and shares what did not change. What somebody
 //! has deleted or cleared is still in it, and [`SessionTable::shown`] and [`SessionTable::memo`] do not give it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::recent::Recent;
 use crate::hash::ContentHash;
 use crate::memo::{self, Memo};
 use crate::record::{Position, SequenceNumber, SessionId, Timestamp};
@@ -59,6 +61,7 @@ pub struct SessionTable {
     home: Arc<HomeRow>,
     /// Sessions that owe an enrichment, or have a call of a model under way.
     enriching: RedBlackTreeSetSync<SessionId>,
+    recent: Recent,
     position: Position,
     skipped: u64,
 }
@@ -81,6 +84,7 @@ impl SessionTable {
         };
         let row = Row { version: sequence, state, since: if stays { since } else { position } };
         self.restore(id.clone(), row);
+        self.recent.push(self.position, position, id);
         self.position = position;
     }
 
@@ -141,6 +145,7 @@ impl SessionTable {
     /// Says how far the rows that were put back have come, and how many events they could not read.
     pub fn restored(&mut self, position: Position, skipped: u64) {
         (self.position, self.skipped) = (position, skipped);
+        self.recent = Recent::after(position);
     }
 
     /// SHA-256 over all sessions in the order of their ids, each as its id in JSON, a space, its
@@ -230,6 +235,12 @@ impl SessionTable {
     /// All sessions, by id.
     pub fn iter(&self) -> impl Iterator<Item = (&SessionId, &Arc<Row>)> {
         self.rows.iter()
+    }
+
+    /// The sessions that events of their own have changed behind a position that this table had once. What a cleared group
+    /// hides is told by [`SessionTable::home`]. `None`: that is too long ago to be told.
+    pub fn changed_since(&self, position: Position) -> Option<BTreeSet<&SessionId>> {
+        if position > self.position { None } else { self.recent.since(position) }
     }
 
     /// How many sessions there are.

@@ -53,7 +53,7 @@ pub fn plan(told: &Told, layout: &Layout, today: Day) -> Plan {
     let mut count: usize = all.iter().map(lines).sum();
 
     let mut updates: Vec<Wanted> = Vec::new();
-    for (entity, lines) in told.entities.iter().zip(all) {
+    for (entity, lines) in told.entities.iter().zip(all).filter(|(entity, _)| entity.is_noted) {
         updates.push(of_entity(told, entity, lines, layout, today));
     }
     let linked = |path: &String| backlink(path, &about.note, today);
@@ -116,6 +116,7 @@ pub fn failed(text: &str, error: &str, today: Day) -> Merged {
             Field::text("status", "compaction_failed", When::Always),
             Field::text("updated", today.to_string(), When::Touched),
             Field::text("error", markdown::property(error, ERROR_CHARS), When::Always),
+            Field::gone("archive_error"),
         ],
     )
 }
@@ -128,6 +129,7 @@ pub fn unverified(text: &str, today: Day) -> Merged {
             Field::text("status", "active", When::Always),
             Field::text("updated", today.to_string(), When::Touched),
             Field::text("archive_error", UNVERIFIED, When::Always),
+            Field::gone("error"),
         ],
     )
 }

@@ -52,14 +52,19 @@ impl EntityIdentity {
     }
 }
 
-/// The notes of a session's entities, as every end of the session brings them about: made where they are missing, so that
-/// every link to them leads somewhere, with one line on the session.
+/// The notes of a session's entities that have one, as every end of the session brings them about: made where they are missing,
+/// so that every link to them leads somewhere, with one line on the session, and on those before that made no note.
 pub fn mentioned(told: &Told, layout: &Layout, today: Day) -> Vec<Wanted> {
     let note = |entity: &Entity| {
-        let change = dated(told.day(), &capital(entity.deed), &told.about.note);
-        of_entity(told, entity, Lines { changes: vec![change], ..Lines::default() }, layout, today)
+        let changes = std::iter::once(deed(told, entity)).chain(entity.earlier.iter().cloned()).collect();
+        of_entity(told, entity, Lines { changes, ..Lines::default() }, layout, today)
     };
-    told.entities.iter().map(note).collect()
+    told.entities.iter().filter(|entity| entity.is_noted).map(note).collect()
+}
+
+/// The line on what a session did with an entity.
+pub fn deed(told: &Told, entity: &Entity) -> Line {
+    dated(told.day(), &capital(entity.deed), &told.about.note)
 }
 
 pub(super) fn of_entity(told: &Told, entity: &Entity, lines: Lines, layout: &Layout, today: Day) -> Wanted {
@@ -88,7 +93,7 @@ pub(super) fn of_topic(told: &Told, topic: Topic, said: &[&Said], layout: &Layou
 
 /// The note of what the person wants.
 pub(super) fn of_preferences(told: &Told, layout: &Layout, today: Day) -> Wanted {
-    let header = header_of("preferences", None, "Preferences", told.day(), today);
+    let header = header_of("preferences", None, "Preferences", today, today);
     let lines = told.preferences.iter().map(|said| pattern(told, said)).collect();
     let sections = vec![title("Preferences"), added("preferences", "Preferences", lines)];
     Wanted { path: layout.path(&Place::Preferences), note: Note { header, sections } }

@@ -8,16 +8,20 @@
 //! <root>/projects/<project>/sessions/<YYYY-MM-DD>-<topic>.md
 //! <root>/projects/<project>/entities/<Entity>.md
 //! <root>/projects/<project>/topics/<Topic>.md
-//! <root>/projects/<project>/archive/sessions/<YYYY-MM-DD>-<topic>.md
+//! <root>/projects/<project>/archive/sessions/<YYYY-MM-DD>-<topic> (archived).md
 //! ```
 //!
-//! Notes of sessions are linked by their name alone, which is unique below the root; its archive has the same name and is the
-//! same note. All others are linked by their whole path, since two projects may have an entity of one name.
+//! Notes of sessions are linked by their name alone, which is unique below the root, so that a person may move them; the copy in
+//! the archive says in its name what it is, for a link must lead to one note. All others are linked by their whole path, since
+//! two projects may have an entity of one name.
 
 use super::{markdown, name};
 
 /// Longest text that a link shows, in characters.
 const ALIAS_CHARS: usize = 80;
+
+/// How the name of a copy in the archive ends. No name that is made of a title does.
+const ARCHIVED: &str = " (archived)";
 
 /// Where notes lie: everything below one folder of the vault.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +46,7 @@ pub enum Place {
     Entity(String, String),
     /// A topic of a project.
     Topic(String, String),
-    /// A session of a project that was compacted.
+    /// The copy of a session's note that was compacted, by the name of that note.
     Archived(String, String),
 }
 
@@ -79,7 +83,7 @@ impl Layout {
             Place::Session(project, name) => format!("projects/{project}/sessions/{name}"),
             Place::Entity(project, name) => format!("projects/{project}/entities/{name}"),
             Place::Topic(project, name) => format!("projects/{project}/topics/{name}"),
-            Place::Archived(project, name) => format!("projects/{project}/archive/sessions/{name}"),
+            Place::Archived(project, name) => format!("projects/{project}/archive/sessions/{name}{ARCHIVED}"),
         };
         self.below_root(&path)
     }
@@ -88,7 +92,7 @@ impl Layout {
     pub fn link(&self, place: &Place, shown: &str) -> String {
         let shown = markdown::alias(shown, ALIAS_CHARS);
         match place {
-            Place::Session(_, name) | Place::Archived(_, name) => format!("[[{name}]]"),
+            Place::Session(_, name) => format!("[[{name}]]"),
             place if shown.is_empty() => format!("[[{}]]", self.target(place)),
             place => format!("[[{}|{shown}]]", self.target(place)),
         }
@@ -110,12 +114,26 @@ impl Layout {
             ["projects", project, "sessions", name] => Some(Place::Session(own(project), own(name))),
             ["projects", project, "entities", name] => Some(Place::Entity(own(project), own(name))),
             ["projects", project, "topics", name] => Some(Place::Topic(own(project), own(name))),
-            ["projects", project, "archive", "sessions", name] => Some(Place::Archived(own(project), own(name))),
+            ["projects", project, "archive", "sessions", name] => {
+                Some(Place::Archived(own(project), own(archived(name))))
+            }
             _ => None,
         }
+    }
+
+    /// Where the copy of a note lay that was archived before copies had names of their own.
+    pub fn archived_before(&self, project: &str, name: &str) -> String {
+        self.below_root(&format!("projects/{project}/archive/sessions/{name}.md"))
     }
 
     fn below_root(&self, path: &str) -> String {
         if self.root.is_empty() { path.to_owned() } else { format!("{}/{path}", self.root) }
     }
+}
+
+/// The name of the note of which a file in the archive is a copy, by its own: `x`, `x (archived)`, `x (archived)-2`.
+fn archived(name: &str) -> &str {
+    let Some((note, rest)) = name.rsplit_once(ARCHIVED) else { return name };
+    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+    if rest.is_empty() || rest.strip_prefix('-').is_some_and(is_number) { note } else { name }
 }

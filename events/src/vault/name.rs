@@ -11,7 +11,7 @@ pub const MAX_BYTES: usize = 80;
 /// Longest topic in the name of a session's note, in bytes.
 pub const MAX_TOPIC_BYTES: usize = 60;
 /// Suffixes that are tried before a name is made of a hash.
-const TRIES: u32 = 999;
+const TRIES: u32 = 99_999;
 
 /// Devices of Windows: no file may be called so, whatever its extension.
 const RESERVED: [&str; 30] = [

@@ -2,7 +2,7 @@
 
 use super::layout::{Layout, Place};
 use super::note::{Body, Field, Note, Section, Value, Wanted, When};
-use super::told::{File, Said};
+use super::told::{File, MAX_ENTRIES, Said};
 use super::{Day, Told, header, markdown};
 use crate::record::Timestamp;
 
@@ -70,7 +70,7 @@ pub fn wanted(told: &Told, layout: &Layout, today: Day) -> Wanted {
 fn note(told: &Told, layout: &Layout, today: Day) -> Note {
     let bodies = [
         Body::Whole(goal(told)),
-        Body::Log(log(told)),
+        if told.prompts.len() < MAX_ENTRIES { Body::Log(log(told)) } else { Body::LogEnd(log(told)) },
         Body::Whole(told.decisions.iter().map(|said| decision(told, said, layout)).collect()),
         Body::Whole(told.errors.iter().map(|said| mended(told, said, layout)).collect()),
         Body::Whole(told.files.iter().map(|file| changed(told, file, layout)).collect()),
@@ -158,7 +158,7 @@ fn links(told: &Told, said: &Said, layout: &Layout) -> String {
 }
 
 fn entity_link(told: &Told, at: usize, layout: &Layout) -> Option<String> {
-    let entity = told.entities.get(at)?;
+    let entity = told.entities.get(at).filter(|entity| entity.is_subject)?;
     Some(layout.link(&Place::Entity(told.about.project.clone(), entity.file.clone()), &entity.name))
 }
 

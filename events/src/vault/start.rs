@@ -14,7 +14,7 @@ pub fn wanted(told: &Told, path: Option<&str>, layout: &Layout, today: Day) -> V
     let own = Place::Project(project.clone());
     let session = Place::Session(project.clone(), told.about.note.clone());
     let sessions = vec![Line::alone(format!("- {}: {}", told.day(), layout.link(&session, "")))];
-    let entities = told.entities.iter().map(|entity| {
+    let entities = told.entities.iter().filter(|entity| entity.is_noted).map(|entity| {
         let place = Place::Entity(project.clone(), entity.file.clone());
         Line::alone(format!("- {}", layout.link(&place, &entity.name)))
     });
@@ -32,7 +32,8 @@ pub fn wanted(told: &Told, path: Option<&str>, layout: &Layout, today: Day) -> V
     };
     let lead = Line::alone(format!("- {}", layout.link(&own, project)));
     let all = Note {
-        header: header_of("start", "all", told.day(), today),
+        // It is of no session: it began on the day on which it was made.
+        header: header_of("start", "all", today, today),
         sections: vec![
             title("Start"),
             added("projects", "Projects", vec![lead]),

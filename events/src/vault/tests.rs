@@ -4,6 +4,7 @@ mod compaction;
 mod edits;
 mod forget;
 mod merge;
+mod noted;
 mod sample;
 mod verify;
 mod words;

@@ -5,6 +5,7 @@ mod worth;
 
 use uuid::Uuid;
 
+use super::note::Line;
 use super::{Day, name};
 use crate::digest::{Episode, Pointed};
 use crate::graph::{Graph, Label, Surroundings};
@@ -106,6 +107,13 @@ pub struct Entity {
     pub deed: &'static str,
     /// The name of its note, without extension: [`name::safe`] of its name until [`Told::name_entities`] says otherwise.
     pub file: String,
+    /// Whether something was decided about it in this session, or failed and was mended: then the session's note links to it. A
+    /// change alone says little, and there are many.
+    pub is_subject: bool,
+    /// Whether it has a note: it is such a subject, or [`Told::note_entities`] says so.
+    pub is_noted: bool,
+    /// What sessions before did with it that made no note of it then.
+    pub earlier: Vec<Line>,
 }
 
 /// Which topic a pattern belongs to.
@@ -137,7 +145,7 @@ pub fn project_name(project: &str, taken: impl Fn(&str) -> bool) -> String {
 impl Told {
     /// What is told of an episode and its graph. `root` is the project's directory: paths below it are told without it.
     pub fn of(about: About, root: Option<&str>, episode: &Episode, graph: &Graph) -> Self {
-        let entities = worth::entities(&about.project, graph);
+        let mut entities = worth::entities(&about.project, graph);
         let bears = about::Bearing::of(&entities, graph);
         let (session, cwd) = (&about.session, episode.cwd.as_deref());
         let place = Surroundings { session, group: "", project: root, parent: None, follows: None };
@@ -146,6 +154,7 @@ impl Told {
             let entity = entities.iter().position(|entity| entity.label == Label::File && entity.name == path);
             File { path, added: file.added, removed: file.removed, entity }
         });
+        let files = files.take(MAX_ENTRIES).collect();
         let said = |list: &[Pointed], about: &dyn Fn(&Pointed) -> Vec<usize>| -> Vec<Said> {
             let said = list.iter().map(|said| Said {
                 text: said.text.clone(),
@@ -164,17 +173,25 @@ impl Told {
         let decisions = said(&episode.decisions, &|decision| bears.on_decision(decision));
         let rule = |said: &&Said| said.text.strip_prefix(PERSON).is_some_and(crate::digest::is_laid_down);
         let laid_down = decisions.iter().filter(rule);
+        let errors: Vec<Said> = mended.take(MAX_ENTRIES).collect();
+        let references = alone(&episode.external_research);
+        for (at, entity) in entities.iter_mut().enumerate() {
+            // What was looked up is told of the project.
+            let is_about = |said: &Said| said.about.contains(&at);
+            entity.is_subject = decisions.iter().chain(&errors).any(is_about) || (at == 0 && !references.is_empty());
+            entity.is_noted = entity.is_subject;
+        }
         let failed = alone(&episode.setbacks).into_iter().map(|said| (Topic::FailedApproaches, said));
         let patterns = failed.chain(laid_down.map(|said| (Topic::Conventions, said.clone()))).collect();
         Self {
             title: episode.title.clone(),
             goal: episode.objective.clone(),
             prompts: alone(&episode.prompts),
-            errors: mended.take(MAX_ENTRIES).collect(),
-            files: files.take(MAX_ENTRIES).collect(),
+            errors,
+            files,
             open: alone(&episode.unresolved),
             next_steps: alone(&episode.next_steps),
-            references: alone(&episode.external_research),
+            references,
             preferences: worth::preferences(graph),
             decisions,
             patterns,
@@ -203,11 +220,24 @@ impl Told {
         name::free(&format!("{}-{topic}", self.day()), taken)
     }
 
-    /// Gives its entities the names of their notes. `named` is asked for the name that an entity's note has already; else one
+    /// Has notes made of more of its entities: of each that has one, as `is_there` says, or of which `others` knows what other
+    /// sessions did with it.
+    pub fn note_entities(&mut self, is_there: impl Fn(&Entity) -> bool, others: impl Fn(&Entity) -> Vec<Line>) {
+        for entity in &mut self.entities {
+            if is_there(entity) {
+                entity.is_noted = true;
+            } else {
+                entity.earlier = others(entity);
+                entity.is_noted |= !entity.earlier.is_empty();
+            }
+        }
+    }
+
+    /// Gives its entities that have notes the names of these. `named` is asked for the name that an entity's note has already; else one
     /// is chosen of which `taken` does not know the [`name::key`].
     pub fn name_entities(&mut self, named: impl Fn(&Entity) -> Option<String>, taken: impl Fn(&str) -> bool) {
         let mut chosen: Vec<String> = Vec::new();
-        for entity in &mut self.entities {
+        for entity in self.entities.iter_mut().filter(|entity| entity.is_noted) {
             let fresh =
                 || name::free(&name::safe(&entity.name), |key| taken(key) || chosen.iter().any(|name| name == key));
             let file = named(entity).unwrap_or_else(fresh);

@@ -21,6 +21,8 @@ pub struct Finding {
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     targets: BTreeSet<String>,
+    /// How many notes are called so, where there are several.
+    several: BTreeMap<String, usize>,
     findings: Vec<Finding>,
 }
 
@@ -31,7 +33,10 @@ impl Known {
         let mut keys: BTreeMap<String, String> = BTreeMap::new();
         for path in paths {
             let target = path.strip_suffix(".md").unwrap_or(path).to_lowercase();
-            known.targets.extend(target.rsplit('/').next().map(str::to_owned));
+            let name = target.rsplit('/').next().unwrap_or_default().to_owned();
+            if target != name && !known.targets.insert(name.clone()) {
+                *known.several.entry(name).or_insert(1) += 1;
+            }
             known.targets.insert(target);
             let below = match root {
                 "" => Some(path),
@@ -57,9 +62,12 @@ impl Known {
 
     /// Whether a link leads somewhere.
     pub fn leads(&self, target: &str) -> bool {
-        let target = target.split('#').next().unwrap_or_default().trim().trim_start_matches('/');
-        let target = target.strip_suffix(".md").unwrap_or(target);
-        self.targets.contains(&target.to_lowercase())
+        self.targets.contains(&named(target))
+    }
+
+    /// How many notes a link may mean that leads somewhere.
+    fn meant(&self, target: &str) -> usize {
+        self.several.get(&named(target)).copied().unwrap_or(1)
     }
 
     /// What is wrong with one note. Links are looked at in what Baton wrote: a person may link to what is still to be written.
@@ -68,22 +76,7 @@ impl Known {
         let head_lines = document.head_text().lines().count();
         let mut findings = Vec::new();
         let mut say = |line: usize, what: String| findings.push(Finding { path: path.to_owned(), line, what });
-        match &document.head {
-            Head::Odd(_, line) => say(*line, "this line of the frontmatter is no YAML that can be read".to_owned()),
-            Head::None => {}
-            Head::Read { entries, .. } => {
-                let (mut line, mut seen) = (2, BTreeSet::new());
-                for entry in entries {
-                    if !entry.key.is_empty() && !seen.insert(entry.key) {
-                        say(line, format!("the key {} stands there twice", entry.key));
-                    }
-                    if entry.is_broken() {
-                        say(line, format!("the value of the key {} is no YAML", entry.key));
-                    }
-                    line += entry.lines.len();
-                }
-            }
-        }
+        of_head(&document).into_iter().for_each(|(line, what)| say(line, what));
         let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
         let blocks = Blocks::of(&lines);
         for (at, key) in &blocks.stray {
@@ -91,14 +84,54 @@ impl Known {
         }
         for block in blocks.found.iter().filter(|block| block.is_intact) {
             for (at, line) in lines.iter().enumerate().take(block.close).skip(block.open + 1) {
-                for target in links(bare(line)).filter(|target| !self.leads(target)) {
-                    say(head_lines + at + 1, format!("the link to {target:?} leads nowhere"));
+                for target in links(bare(line)) {
+                    match self.meant(target) {
+                        _ if !self.leads(target) => {
+                            say(head_lines + at + 1, format!("the link to {target:?} leads nowhere"));
+                        }
+                        1 => {}
+                        several => say(head_lines + at + 1, format!("the link to {target:?} may mean {several} notes")),
+                    }
                 }
             }
         }
         findings.sort();
         findings
     }
+}
+
+/// What a link names, as notes are known: without a heading, in small letters.
+fn named(target: &str) -> String {
+    let target = target.split('#').next().unwrap_or_default().trim().trim_start_matches('/');
+    target.strip_suffix(".md").unwrap_or(target).to_lowercase()
+}
+
+/// What is wrong with the frontmatter of a note, in a sentence; `None`: nothing is.
+pub fn head(text: &str) -> Option<String> {
+    let (line, what) = of_head(&Document::of(text)).into_iter().next()?;
+    Some(format!("line {line}: {what}"))
+}
+
+/// What is wrong with a frontmatter, with the lines, from 1.
+fn of_head(document: &Document<'_>) -> Vec<(usize, String)> {
+    let entries = match &document.head {
+        Head::None => return Vec::new(),
+        Head::Odd(_, line) => {
+            return vec![(*line, "this line of the frontmatter is no YAML that can be read".to_owned())];
+        }
+        Head::Read { entries, .. } => entries,
+    };
+    let (mut found, mut line, mut seen) = (Vec::new(), 2, BTreeSet::new());
+    for entry in entries {
+        if !entry.key.is_empty() && !seen.insert(entry.key) {
+            found.push((line, format!("the key {} stands there twice", entry.key)));
+        }
+        if entry.is_broken() {
+            found.push((line, format!("the value of the key {} is no YAML", entry.key)));
+        }
+        line += entry.lines.len();
+    }
+    found
 }
 
 /// What the wikilinks of a line name; those in code and those that are escaped are none.

@@ -61,9 +61,15 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
 
 fn tell(output: &Output, note: &VaultCompacted, dry_run: bool) {
     output.line(&output.styled(Style::Strong, &print::plain(&note.note)));
-    output.line(&print::plain(&format!("  {} lines, {} days old: over by {}", note.lines, note.days, note.reason)));
+    let why = match note.reason.as_str() {
+        "asked" => "over no threshold, but asked for".to_owned(),
+        reason => format!("over the threshold of {}", reason.replace(" and ", " and that of ")),
+    };
+    let (lines, days) = (print::counted(note.lines, "line"), print::counted(note.days, "day"));
+    output.line(&print::plain(&format!("  {lines}, {days} old: {why}")));
     for updated in &note.updated {
-        output.line(&print::plain(&format!("  {:4} lines to {}", updated.lines, updated.note)));
+        let noun = if updated.lines == 1 { "line" } else { "lines" };
+        output.line(&print::plain(&format!("  {:4} {noun} to {}", updated.lines, updated.note)));
     }
     match (&note.error, dry_run) {
         (Some(error), _) => output.line(&output.styled(Style::Bad, &print::plain(&format!("  {error}")))),

@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 
 const HELP: &str = "\
-JSON: {\"enabled\",\"state\":\"off|ready|writing|waiting\",\"path\",\"root\",\"notes\",\"active\",\"archived\",\"compaction_failed\",\
+JSON: {\"enabled\",\"state\":\"off|ready|incomplete|writing|waiting\",\"path\",\"root\",\"notes\",\"active\",\"archived\",\"compaction_failed\",\
 \"behind\",\"pending\",\"to_remove\",\"conflicts\",\"left_alone\":[{\"note\",\"error\"}],\"failed\":[{\"note\",\"error\"}],\"promoted\",\
 \"last_end_ms\",\"swept_at\",\"problem\":{\"what\",\"fix\"}}
 
@@ -47,7 +47,14 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let waiting = [
         (vault.behind, "to be written"),
         (vault.pending, "ready in vault-pending"),
-        (vault.to_remove, "of forgotten sessions to be removed"),
+        (
+            vault.to_remove,
+            if vault.to_remove == 1 {
+                "of a forgotten session to be removed"
+            } else {
+                "of forgotten sessions to be removed"
+            },
+        ),
     ];
     let waiting: Vec<String> =
         waiting.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
@@ -55,10 +62,18 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         fact("waiting", waiting.join(", "));
     }
     if vault.conflicts > 0 {
-        fact("edited", format!("{} blocks were changed by people, and are theirs", vault.conflicts));
+        let what = match vault.conflicts {
+            1 => "1 block was changed by people, and is theirs".to_owned(),
+            blocks => format!("{blocks} blocks were changed by people, and are theirs"),
+        };
+        fact("edited", what);
     }
     if vault.promoted > 0 {
-        fact("shared", format!("{} entities are shared by projects", vault.promoted));
+        let what = match vault.promoted {
+            1 => "1 entity is shared by projects".to_owned(),
+            entities => format!("{entities} entities are shared by projects"),
+        };
+        fact("shared", what);
     }
     if let Some(ms) = vault.last_end_ms {
         fact("last end", format!("written in {ms} ms"));

@@ -59,5 +59,6 @@ fn tell(output: &Output, told: &VaultVerify) {
         1 => output.styled(Style::Bad, "1 thing is wrong."),
         found => output.styled(Style::Bad, &format!("{found} things are wrong.")),
     };
-    output.line(&format!("{verdict} {} notes were read in {:.2} s.", told.notes, told.seconds));
+    let (notes, were) = (print::counted(told.notes, "note"), if told.notes == 1 { "was" } else { "were" });
+    output.line(&format!("{verdict} {notes} {were} read in {:.2} s.", told.seconds));
 }

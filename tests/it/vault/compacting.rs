@@ -77,6 +77,8 @@ fn a_note_is_compacted_when_it_is_asked_for() {
     world.close(&id(1));
     ready(&world, 1);
     let before: Vec<Vec<u8>> = files_below(&own(&world)).iter().map(|path| fs::read(path).unwrap()).collect();
+    let printed = world.ok(&["vault", "compact", &id(1)[..8], "--dry-run"]).out;
+    assert!(printed.contains("over no threshold, but asked for") && printed.contains("1 note would"), "{printed}");
     let preview = world.json(&["vault", "compact", &id(1)[..8], "--dry-run"]);
     let note = &preview["notes"][0];
     assert_eq!((&preview["dry_run"], &note["reason"]), (&json!(true), &json!("asked")), "{preview}");
@@ -89,7 +91,11 @@ fn a_note_is_compacted_when_it_is_asked_for() {
     assert!(compacted["duration_ms"].as_u64() < Some(5_000), "{done}");
     assert!(world.home().join("vault").join(text(&compacted["archive"])).exists());
     let again = world.run(&["vault", "compact", &id(1)[..8]]);
-    assert!(again.code == 1 && again.out.contains("archived already"), "{}{}", again.out, again.err);
+    assert!(again.code == 1 && again.err.contains("archived already"), "{}{}", again.out, again.err);
+    let again = world.run(&["vault", "compact", &id(1), "--json"]);
+    assert_eq!((again.code, again.out.as_str()), (1, ""));
+    let error: Value = serde_json::from_str(&again.err).unwrap();
+    assert!(text(&error["error"]["message"]).contains("archived already"), "{error}");
 }
 
 #[test]
@@ -108,6 +114,13 @@ fn a_compaction_that_fails_says_so_in_the_note_and_is_made_up_for() {
     assert!(note.contains("status: compaction_failed") && note.contains("\nerror:"), "{note}");
     let told = until(&world, "the failure", |told| told["compaction_failed"] == 1);
     assert!(!told["failed"][0]["error"].is_null(), "{told}");
+    assert_eq!(told["state"], "incomplete", "{told}");
+    let error = text(&told["failed"][0]["error"]);
+    assert_eq!(
+        (error.matches(".md").count(), error.contains(&world.home().display().to_string())),
+        (1, false),
+        "{error}"
+    );
     assert!(world.problems().contains("could not be compacted"), "{}", world.problems());
     fs::remove_file(&archive).unwrap();
     world.ok(&["vault", "compact"]);
@@ -125,9 +138,10 @@ fn a_daemon_that_is_killed_while_it_compacts_leaves_each_line_once() {
         for part in 0..12 {
             tell(&mut transcript, "-work-one", &format!("wombat cache {round} {part}"));
         }
+        let before = files_below(&own(&world)).len();
         let closing = world.spawn(&["close", &id(number)]);
         // At another moment each time, as soon as something of it is written.
-        let seen = crate::world::wait(|| files_below(&own(&world)).len() as u32 > round * 7);
+        let seen = crate::world::wait(|| files_below(&own(&world)).len() > before + round as usize);
         assert!(seen, "{}", world.log());
         world.kill();
         let _ = closing.wait_with_output();

@@ -83,13 +83,42 @@ fn what_is_no_note_is_left_alone_and_said() {
     fs::write(&path, b"\xff\xfe no text").unwrap();
     goes_on(&world, &mut transcript, "And the bilby, too");
     let told = until(&world, "what is left alone", |told| !told["left_alone"].is_null());
-    assert!(told["left_alone"][0]["error"].as_str().unwrap().contains("no UTF-8"), "{told}");
+    assert_eq!(told["left_alone"][0]["error"], "it is no UTF-8 text", "its name is said once: {told}");
+    assert_eq!(told["state"], "incomplete", "{told}");
     assert_eq!(fs::read(&path).unwrap(), b"\xff\xfe no text");
     // Mended by hand, it is taken up when it is asked for.
     fs::write(&path, "mine\n").unwrap();
     world.ok(&["vault", "sync"]);
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.contains("mine\n") && text.contains("bilby"), "{text}");
+}
+
+#[test]
+fn a_head_that_nobody_can_read_is_said_and_what_is_below_is_written() {
+    let world = with_notes(&json!({"compact_lines": 1}));
+    let mut transcript = world.transcript("-work-one", &id(1));
+    transcript.prompt("From now on always use pnpm, never npm").reply("ok");
+    world.close(&id(1));
+    ready(&world, 1);
+    let preferences = own(&world).join("preferences.md");
+    let text = fs::read_to_string(&preferences).unwrap();
+    let broken = text.replacen("type: preferences", "type: [unclosed", 1);
+    assert_ne!(broken, text);
+    fs::write(&preferences, &broken).unwrap();
+    let verified = world.run(&["vault", "verify"]);
+    assert_eq!(verified.code, 1, "{}", verified.out);
+    let told = world.json(&["vault", "status"]);
+    assert_eq!(told["state"], "incomplete", "{told}");
+    assert_eq!(told["left_alone"][0]["note"], "claude/preferences.md", "{told}");
+    assert!(told["left_alone"][0]["error"].as_str().unwrap().contains("line 2"), "{told}");
+    assert!(world.problems().contains("1 note is left alone"), "{}", world.problems());
+    // The next daemon sees it without being asked, and it is said no more when it is mended.
+    world.stop();
+    until(&world, "the broken head", |told| told["state"] == "incomplete");
+    fs::write(&preferences, &text).unwrap();
+    world.ok(&["vault", "verify"]);
+    let told = world.json(&["vault", "status"]);
+    assert_eq!((&told["state"], &told["left_alone"]), (&json!("ready"), &serde_json::Value::Null), "{told}");
 }
 
 #[test]
@@ -121,5 +150,82 @@ fn two_homes_write_one_vault_and_neither_takes_the_others_lines() {
         assert_eq!((&synced["status"], &synced["files"]), (&json!("success"), &json!(0)), "{synced}");
     }
     assert!(has_both());
+    assert_eq!(one.json(&["vault", "verify"])["clean"], true);
+}
+
+#[test]
+fn two_homes_with_projects_of_one_name_keep_them_apart() {
+    let (one, other) = (World::new(), World::new());
+    let vault = one.path("shared");
+    fs::create_dir_all(&vault).unwrap();
+    let of = |world: &World, number: u32, directory: &str, words: &str| {
+        let mut transcript = world.transcript("-srv-one", &id(number)).in_directory(directory);
+        super::tell(&mut transcript, "one", words);
+        world.close(&id(number));
+    };
+    for world in [&one, &other] {
+        super::configure(world, &json!({"path": vault}));
+    }
+    // The first home has looked at the vault before the other one makes a folder in it.
+    of(&one, 1, "/srv/one", "wombat cache");
+    ready(&one, 1);
+    of(&other, 2, "/home/them/api", "numbat index");
+    ready(&other, 1);
+    of(&one, 3, "/work/api", "numbat index");
+    ready(&one, 2);
+    let root = vault.join("claude");
+    let page = |folder: &str| fs::read_to_string(root.join(format!("projects/{folder}/{folder}.md"))).unwrap();
+    assert!(page("api").contains("/home/them/api"), "{}", page("api"));
+    assert!(page("api-2").contains("/work/api"), "{}", page("api-2"));
+    // Entities too: the name of a file that is not known is looked for again.
+    let entities = |folder: &str| {
+        let path = format!("projects/{folder}/entities/");
+        let all = notes(&root).into_iter().filter(move |note| note.starts_with(&path));
+        all.map(|note| fs::read_to_string(root.join(note)).unwrap()).collect::<String>()
+    };
+    assert_eq!(
+        (entities("api").contains("api-2"), entities("api-2").contains("[[claude/projects/api/")),
+        (false, false)
+    );
+    assert_eq!(one.json(&["vault", "verify"])["clean"], true);
+}
+
+#[test]
+fn an_entity_of_another_home_whose_file_is_called_alike_keeps_its_note() {
+    let (one, other) = (World::new(), World::new());
+    let vault = one.path("shared");
+    fs::create_dir_all(&vault).unwrap();
+    for world in [&one, &other] {
+        super::configure(world, &json!({"path": vault}));
+    }
+    let of = |world: &World, number: u32, file: &str, words: &str| {
+        let mut transcript = world.transcript("-work-one", &id(number));
+        transcript
+            .prompt(words)
+            .call(
+                "c1",
+                "Edit",
+                json!({"file_path": format!("/srv/-work-one/{file}"), "old_string": "a", "new_string": "b"}),
+            )
+            .result("c1", "The file has been updated.", false)
+            .reply(&format!("I decided to use sled instead of sqlite in {file}, because it needs no server."));
+        world.close(&id(number));
+    };
+    of(&one, 1, "lib/first.rs", "Begin with the first");
+    ready(&one, 1);
+    of(&other, 2, "src/cache.rs", "Mend the cache of the other home");
+    ready(&other, 1);
+    // Of another file, whose note would be called the same.
+    of(&one, 3, "src-cache.rs", "Mend the cache of this home");
+    ready(&one, 2);
+    let text = |name: &str| {
+        let path = notes(&vault).into_iter().find(|path| path.ends_with(&format!("/entities/{name}.md")));
+        fs::read_to_string(vault.join(path.unwrap_or_else(|| panic!("{name}: {:?}", notes(&vault))))).unwrap()
+    };
+    for (name, of, not) in [("src-cache.rs", "other-home", "this-home"), ("src-cache.rs-2", "this-home", "other-home")]
+    {
+        let text = text(name);
+        assert!(text.contains(of) && !text.contains(not), "{name}: {text}");
+    }
     assert_eq!(one.json(&["vault", "verify"])["clean"], true);
 }

@@ -92,3 +92,63 @@ fn what_cannot_be_reached_is_owed_and_removed_when_it_is_back() {
     assert!(crate::world::wait(|| with_word(&vault, "quokka").is_empty()), "{:?}", with_word(&vault, "quokka"));
     assert!(crate::world::wait(|| with_word(&world.home().join("vault-register"), "quokka").is_empty()));
 }
+
+#[test]
+fn copies_beside_the_notes_are_named_where_they_lie_in_the_home() {
+    let world = with_notes(&json!({}));
+    worked(&world, "-work-one", 1, "quokka");
+    worked(&world, "-work-one", 2, "platypus");
+    world.close(&id(1));
+    world.close(&id(2));
+    ready(&world, 2);
+    let copies = world.home().join("vault/My Stuff");
+    fs::create_dir_all(&copies).unwrap();
+    for path in notes(&own(&world)).iter().filter(|path| path.contains("/sessions/")) {
+        fs::copy(own(&world).join(path), copies.join(if path.contains("quokka") { "copy.md" } else { "other.md" }))
+            .unwrap();
+    }
+    let forgotten = world.ok(&["forget", &id(1), "--yes"]);
+    assert!(forgotten.out.contains("no other file of Baton's home has that text"), "{}", forgotten.out);
+    assert!(forgotten.out.contains("My Stuff/copy.md") && !forgotten.out.contains("other.md"), "{}", forgotten.out);
+    assert_eq!(with_word(&own(&world), "quokka"), [""; 0]);
+    assert!(copies.join("copy.md").exists(), "it is a person's");
+}
+
+#[test]
+fn a_session_whose_name_only_begins_alike_is_not_named() {
+    let world = with_notes(&json!({}));
+    for number in [1, 2] {
+        worked(&world, "-work-one", number, "quokka");
+        world.close(&id(number));
+        ready(&world, u64::from(number));
+    }
+    let names: Vec<String> = notes(&own(&world)).into_iter().filter(|path| path.contains("/sessions/")).collect();
+    assert!(names.iter().any(|name| name.ends_with("-2.md")), "{names:?}");
+    let forgotten = world.ok(&["forget", &id(1), "--yes"]);
+    assert!(forgotten.out.contains("no file of Baton's home"), "{}", forgotten.out);
+    assert_eq!(world.json(&["vault", "verify"])["clean"], true);
+}
+
+#[test]
+fn what_may_not_be_looked_into_is_not_said_to_be_gone() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let Some(world) = World::without_superpowers() else { return };
+    super::configure(&world, &json!({}));
+    worked(&world, "-work-one", 1, "quokka");
+    world.close(&id(1));
+    ready(&world, 1);
+    let (path, _) = only_session(&own(&world));
+    let folder = path.parent().unwrap();
+    let mode = |bits| fs::set_permissions(folder, fs::Permissions::from_mode(bits)).unwrap();
+    mode(0o000);
+    let done = world.run(&["forget", &id(1), "--yes", "--json"]);
+    assert_eq!(done.code, 1, "{}{}", done.out, done.err);
+    mode(0o755);
+    // It is made up for by itself.
+    assert!(
+        crate::world::wait(|| with_word(&own(&world), "quokka").is_empty()),
+        "{:?}",
+        with_word(&own(&world), "quokka")
+    );
+}

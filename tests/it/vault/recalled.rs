@@ -54,3 +54,83 @@ fn an_entity_that_three_other_projects_recall_is_shared() {
     until(&world, "the promotion", |told| told["promoted"] == 1);
     assert_eq!(recorded(&world), 3);
 }
+
+#[test]
+fn an_entity_of_a_group_is_recalled_at_home_and_shared_like_any_other() {
+    let world = with_notes(&json!({}));
+    worked(&world, "-work-one", 1, "wombat cache");
+    worked(&world, "-work-two", 2, "numbat index");
+    world.close(&id(1));
+    world.close(&id(2));
+    let mut raw = Raw::greeted(&world);
+    for number in [1, 2] {
+        let arguments = json!({"session_id": id(number), "group_id": "team"});
+        let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "track_session", "arguments": arguments}});
+        let answer = raw.call(&asked);
+        assert_eq!(answer["result"]["structuredContent"]["status"], "success", "{answer}");
+    }
+    ready(&world, 2);
+    let mut ask = |directory: &std::path::Path| {
+        let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "nodes",
+            "params": {"query": "wombat", "limit": 5, "caller": {"directory": directory}, "labels": ["File"]}});
+        let grouped = |found: &serde_json::Value| list(found).iter().any(|node| node["group_id"] == "team");
+        let mut found = json!([]);
+        assert!(
+            crate::world::wait(|| {
+                found = raw.call(&asked)["result"]["nodes"].clone();
+                grouped(&found)
+            }),
+            "{found}"
+        );
+    };
+    // Where it comes from, and in another project of the group, which has nothing of it.
+    ask(std::path::Path::new("/srv/-work-one"));
+    ask(std::path::Path::new("/srv/-work-two"));
+    assert!(crate::world::wait(|| recorded(&world) == 1), "{}", recorded(&world));
+    for project in ["alpha", "beta"] {
+        let directory = world.path(project);
+        fs::create_dir_all(&directory).unwrap();
+        ask(&directory);
+    }
+    until(&world, "the promotion", |told| told["promoted"] == 1);
+    assert_eq!(recorded(&world), 3, "its own project is none of them");
+    let all = notes(&own(&world));
+    let shared = all.iter().find(|path| path.starts_with("shared/")).unwrap();
+    let text = fs::read_to_string(own(&world).join(shared)).unwrap();
+    let entity = all
+        .iter()
+        .find(|path| path.contains("/entities/") && path.contains("wombat_cache.rs") && path.starts_with("projects/"))
+        .unwrap();
+    assert!(text.contains(entity.trim_end_matches(".md")), "{entity}: {text}");
+    let back = fs::read_to_string(own(&world).join(entity)).unwrap();
+    assert!(back.contains(shared.trim_end_matches(".md")), "{back}");
+    assert_eq!(world.json(&["vault", "verify"])["clean"], true);
+}
+
+#[test]
+fn what_is_shared_is_shared_in_another_vault_too_and_with_each_project_that_has_it() {
+    let world = with_notes(&json!({}));
+    worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    let mut raw = Raw::greeted(&world);
+    for project in ["alpha", "beta", "gamma"] {
+        let directory = world.path(project);
+        fs::create_dir_all(&directory).unwrap();
+        let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "nodes",
+            "params": {"query": "wombat_cache", "limit": 5, "caller": {"directory": directory}, "labels": ["File"]}});
+        assert!(!list(&raw.call(&asked)["result"]["nodes"]).is_empty());
+    }
+    until(&world, "the promotion", |told| told["promoted"] == 1);
+    // The same daemon, and a vault that has nothing yet.
+    let other = world.path("notes");
+    fs::create_dir_all(&other).unwrap();
+    super::configure(&world, &json!({"path": other}));
+    until(&world, "the other vault", |told| told["promoted"] == 1 && told["path"] == other.display().to_string());
+    ready(&world, 1);
+    let shared = notes(&other).into_iter().find(|path| path.contains("shared/entities/"));
+    let text = fs::read_to_string(other.join(shared.unwrap())).unwrap();
+    assert!(text.contains("/entities/") && text.contains("wombat_cache.rs"), "{text}");
+    assert_eq!(world.json(&["vault", "verify"])["clean"], true);
+}

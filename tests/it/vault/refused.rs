@@ -105,6 +105,51 @@ fn a_place_where_nothing_is_mounted_is_not_written_to() {
 }
 
 #[test]
+fn a_vault_that_is_not_there_or_no_folder_is_called_so() {
+    let world = World::new();
+    let (missing, file) = (world.path("missing"), world.path("file"));
+    fs::write(&file, "").unwrap();
+    worked(&world, "-work-one", 1, "wombat cache");
+    for (path, what) in [(&missing, "is not there"), (&file, "is no folder")] {
+        configure(&world, &json!({"path": path}));
+        world.close(&id(1));
+        let told = until(&world, "what waits", |told| text(&told["problem"]["what"]).contains(what));
+        assert!(!text(&told["problem"]["what"]).contains("claude"), "{told}");
+        assert_eq!((&told["state"], &told["pending"]), (&json!("waiting"), &json!(1)), "{told}");
+    }
+}
+
+/// A place that never answers: whoever opens it to write waits for a reader.
+#[test]
+fn a_disk_that_hangs_holds_nobody_up() {
+    let world = World::new();
+    let vault = world.path("notes");
+    fs::create_dir_all(&vault).unwrap();
+    let vaulted = json!({"enabled": true, "path": vault});
+    fs::create_dir_all(world.home()).unwrap();
+    fs::write(world.home().join("config.json"), json!({"vault": vaulted}).to_string()).unwrap();
+    worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    let lock = vault.join("claude/.baton.lock");
+    fs::remove_file(&lock).unwrap();
+    assert!(Command::new("mkfifo").arg(&lock).status().unwrap().success());
+    worked(&world, "-work-one", 2, "bilby burrow");
+    world.close(&id(2));
+    // What nobody waits for goes on: a session that was abandoned is over, and indexed.
+    let mut abandoned = world.transcript("-work-one", &id(3)).minutes_ago(90);
+    abandoned.prompt("the question about the numbat").reply("an answer");
+    world.wait_for(&id(3), "the background", |row| row["state"] == "indexed");
+    assert!(!notes(&vault).iter().any(|path| path.contains("bilby")), "it hangs still");
+    // So does a daemon that is told to stop.
+    world.stop();
+    let reader = std::thread::spawn(move || fs::File::open(lock));
+    world.ok(&["status"]);
+    ready(&world, 3);
+    drop(reader.join());
+}
+
+#[test]
 fn what_waits_goes_with_a_forgotten_session() {
     let (world, vault) = with_vault();
     fs::remove_dir_all(&vault).unwrap();

@@ -5,11 +5,120 @@ use std::fs;
 use baton_events::session::CloseReason;
 use serde_json::json;
 
-use super::{configure, notes, only_session, own, ready, tell, until};
+use super::{configure, notes, only_session, own, ready, tell, until, worked};
 use crate::time::{Held, after};
-use crate::world::id;
+use crate::world::{World, files_below, id};
 
 const DAY_S: i64 = 24 * 3600;
+
+/// A world with so many notes, each of a session that is over.
+fn with_notes(count: u32) -> Held {
+    let held = Held::new();
+    configure(&held.world, &json!({}));
+    for number in 1..=count {
+        let mut transcript = held.world.transcript("-work-one", &id(number)).at(after(0));
+        tell(&mut transcript, "-work-one", &format!("wombat cache {number}"));
+    }
+    held.at(60);
+    held.world.ok(&["sessions"]);
+    for number in 1..=count {
+        held.close(&id(number), CloseReason::Explicit, &format!("close {number}"));
+    }
+    ready(&held.world, u64::from(count));
+    held
+}
+
+/// The time of the round of a day, and whether it was.
+fn swept(day: i64) -> impl Fn(&serde_json::Value) -> bool {
+    let at = after(day * DAY_S).to_string();
+    move |told| told["swept_at"].as_str() >= Some(at.as_str())
+}
+
+/// As if the last round over all notes had been long ago, for a daemon that does not run.
+fn overdue(world: &World) {
+    for register in files_below(&world.home().join("vault-register")) {
+        let text = fs::read_to_string(&register).unwrap();
+        let others = text.lines().filter(|line| !line.contains("\"swept\""));
+        fs::write(&register, others.map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    }
+}
+
+#[test]
+fn many_notes_that_were_removed_cost_one_look() {
+    let world = super::with_notes(&json!({}));
+    for number in 1..=5 {
+        worked(&world, "-work-one", number, &format!("wombat cache {number}"));
+        world.close(&id(number));
+    }
+    ready(&world, 5);
+    world.stop();
+    let root = own(&world);
+    for path in notes(&root).iter().filter(|path| path.contains("/sessions/")) {
+        fs::remove_file(root.join(path)).unwrap();
+    }
+    for _ in 0..2 {
+        overdue(&world);
+        let told = until(&world, "the round", |told| told["swept_at"].is_string() && told["notes"] == 0);
+        assert_eq!(told["state"], "ready", "{told}");
+        world.stop();
+    }
+    let log = world.log();
+    let rounds: Vec<&str> = log.lines().filter(|line| line.contains("notes looked at notes=5")).collect();
+    assert_eq!(rounds.len(), 2, "{log}");
+    // One at the start of a daemon, one for the round.
+    assert!(rounds.iter().all(|line| line.contains(" looks=2 ")), "{rounds:?}");
+}
+
+#[test]
+fn a_vault_that_is_away_when_a_round_is_due_is_said_once() {
+    let world = World::new();
+    let (vault, away) = (world.path("notes"), world.path("away"));
+    fs::create_dir_all(&vault).unwrap();
+    configure(&world, &json!({"path": vault}));
+    worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    world.stop();
+    overdue(&world);
+    fs::rename(&vault, &away).unwrap();
+    let said = |what: &str| world.log().matches(what).count();
+    let before = (said("notes cannot be written"), said("notes are written again"));
+    // Nothing is owed but the round. One that began at once again would say so hundreds of times meanwhile.
+    for _ in 0..50 {
+        until(&world, "what waits", |told| told["state"] == "waiting" && told["behind"] == 0);
+    }
+    assert_eq!(
+        (said("notes cannot be written"), said("notes are written again")),
+        (before.0 + 1, before.1),
+        "{}",
+        world.log()
+    );
+    fs::rename(&away, &vault).unwrap();
+    ready(&world, 1);
+    until(&world, "the round", |told| told["swept_at"].is_string());
+    assert_eq!((said("notes cannot be written"), said("notes are written again")), (before.0 + 1, before.1 + 1));
+}
+
+#[test]
+fn a_copy_that_is_called_like_its_note_gets_a_name_of_its_own() {
+    let held = with_notes(1);
+    let (world, root) = (&held.world, own(&held.world));
+    world.ok(&["vault", "compact", &id(1)]);
+    let copies = || -> Vec<String> { notes(&root).into_iter().filter(|path| path.contains("/archive/")).collect() };
+    let [copy] = copies().try_into().unwrap();
+    // As it was named once.
+    let before = copy.replace(" (archived)", "");
+    assert_ne!(before, copy);
+    fs::rename(root.join(&copy), root.join(&before)).unwrap();
+    let text = fs::read_to_string(root.join(&before)).unwrap();
+    let verified = world.run(&["vault", "verify"]);
+    assert!(verified.code == 1 && verified.out.contains("may mean 2 notes"), "{}", verified.out);
+    held.at(DAY_S + 120);
+    until(world, "the round", swept(1));
+    assert_eq!(copies(), std::slice::from_ref(&copy));
+    assert_eq!(fs::read_to_string(root.join(&copy)).unwrap(), text);
+    assert_eq!(world.json(&["vault", "verify"])["clean"], true);
+}
 
 #[test]
 fn a_note_that_grows_old_is_compacted_by_the_daily_round_and_what_failed_is_tried_again() {
@@ -27,10 +136,6 @@ fn a_note_that_grows_old_is_compacted_by_the_daily_round_and_what_failed_is_trie
 
     // After a day it is young still. After three it is old, and its archive cannot be made.
     held.at(DAY_S + 120);
-    let swept = |day: i64| {
-        let at = after(day * DAY_S).to_string();
-        move |told: &serde_json::Value| told["swept_at"].as_str() >= Some(at.as_str())
-    };
     let told = until(world, "the first round", swept(1));
     assert_eq!((&told["active"], &told["archived"]), (&json!(1), &json!(0)), "{told}");
     let archive = path.parent().unwrap().parent().unwrap().join("archive");

@@ -64,6 +64,11 @@ fn what_is_off_writes_nothing_and_what_nobody_typed_has_no_note() {
     let status = world.json(&["vault", "status"]);
     assert_eq!((&status["enabled"], &status["state"]), (&json!(false), &json!("off")), "{status}");
     assert!(world.run(&["vault", "sync"]).err.contains("vault.enabled"));
+    let verified = world.run(&["vault", "verify"]);
+    assert!(verified.code == 1 && verified.err.contains("is not there"), "{}{}", verified.out, verified.err);
+    let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "vault_read", "arguments": {"path": "Start.md"}}});
+    assert_eq!(crate::sockets::Raw::greeted(&world).call(&asked)["result"]["isError"], true);
     world.stop();
     for folder in ["vault", "vault-register", "vault-pending"] {
         assert!(!world.home().join(folder).exists(), "{folder}");
@@ -139,6 +144,102 @@ fn a_home_that_is_renamed_goes_on_with_its_notes_and_one_that_is_imported_finds_
 }
 
 #[test]
+fn words_that_are_not_to_be_shown_were_typed_all_the_same() {
+    let world = World::new();
+    let filtering = json!({"keep_user_messages": false});
+    let config = |filtering: serde_json::Value| json!({"vault": {"enabled": true, "compact_lines": 1}, "session_tracking": {"filtering": filtering}});
+    fs::create_dir_all(world.home()).unwrap();
+    fs::write(world.home().join("config.json"), config(filtering).to_string()).unwrap();
+    let mut transcript = world.transcript("-work-one", &id(1));
+    transcript.prompt("From now on always use pnpm for the bandicoot, never npm");
+    super::tell(&mut transcript, "-work-one", "wombat cache");
+    world.close(&id(1));
+    let mut nobody = world.transcript("-work-one", &id(2));
+    nobody.reply("nobody asked for the quoll");
+    world.close(&id(2));
+    let told = ready(&world, 1);
+    assert_eq!((&told["archived"], &told["behind"]), (&json!(1), &json!(0)), "{told}");
+    let (_, note) = only_session(&own(&world));
+    for part in ["Session completed. Work finalized.", "sled instead of sqlite", "## Work Log"] {
+        assert!(note.contains(part), "{part}: {note}");
+    }
+    for path in files_below(&own(&world)) {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        for typed in ["bandicoot", "Mend the wombat", "quoll"] {
+            assert!(!text.contains(typed), "{typed} in {}: {text}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_note_that_is_missing_for_what_was_not_to_be_shown_is_written_after_all() {
+    let world = with_notes(&json!({}));
+    worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    world.stop();
+    // As it was remembered when such a session made no note.
+    let register = files_below(&world.home().join("vault-register")).into_iter().next().unwrap();
+    let lines = fs::read_to_string(&register).unwrap();
+    let without = lines.lines().map(|line| {
+        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+        if let Some(entry) = line.pointer_mut("/session/entry") {
+            *entry = json!({"stamp": entry["stamp"]});
+        }
+        line.to_string() + "\n"
+    });
+    let without: String = without.collect();
+    assert_ne!(without, lines);
+    fs::write(&register, without).unwrap();
+    fs::remove_dir_all(own(&world)).unwrap();
+    let config = json!({"vault": {"enabled": true}, "session_tracking": {"filtering": {"keep_user_messages": false}}});
+    fs::write(world.home().join("config.json"), config.to_string()).unwrap();
+    ready(&world, 1);
+}
+
+#[test]
+fn what_was_only_changed_has_a_note_when_a_second_session_changes_it() {
+    let world = with_notes(&json!({}));
+    let changes = |number: u32, words: &str| {
+        let mut transcript = world.transcript("-work-one", &id(number));
+        let file = json!({"file_path": "/srv/-work-one/src/numbat.rs", "old_string": "a", "new_string": "b"});
+        transcript
+            .prompt(words)
+            .call("c1", "Edit", file)
+            .result("c1", "The file has been updated.", false)
+            .reply("done");
+        world.close(&id(number));
+    };
+    let entities =
+        || -> Vec<String> { notes(&own(&world)).into_iter().filter(|path| path.contains("numbat")).collect() };
+    changes(1, "Rename one thing");
+    ready(&world, 1);
+    assert_eq!(entities(), [""; 0]);
+    let first = only_session(&own(&world));
+    assert!(first.1.contains("- `src/numbat.rs` (+1 −1)"), "{}", first.1);
+    changes(2, "Rename another thing");
+    ready(&world, 2);
+    let [entity] = entities().try_into().unwrap();
+    let text = fs::read_to_string(own(&world).join(&entity)).unwrap();
+    for session in ["rename-one-thing", "rename-another-thing"] {
+        assert!(text.contains(session), "{session}: {text}");
+    }
+    let page = notes(&own(&world))
+        .into_iter()
+        .find(|path| path.ends_with("work-one/-work-one.md") || path.ends_with("work-one/work-one.md"));
+    assert!(fs::read_to_string(own(&world).join(page.unwrap())).unwrap().contains("numbat.rs|"));
+    assert_eq!(world.json(&["vault", "verify"])["clean"], true);
+    // All of it once more, by somebody who remembers nothing.
+    let before: Vec<String> = files_below(&own(&world)).iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    world.stop();
+    fs::remove_dir_all(world.home().join("vault-register")).unwrap();
+    let synced = world.json(&["vault", "sync"]);
+    assert_eq!((&synced["status"], &synced["files"]), (&json!("success"), &json!(0)), "{synced}");
+    let after: Vec<String> = files_below(&own(&world)).iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    assert_eq!(after, before);
+}
+
+#[test]
 fn places_that_are_not_for_notes_are_refused() {
     let world = World::new();
     for (vault, why) in [
@@ -148,6 +249,7 @@ fn places_that_are_not_for_notes_are_refused() {
         (json!({"path": world.projects().join("x")}), "transcripts are read"),
         (json!({"root": "../out"}), "vault.root must be the name of a folder"),
         (json!({"root": ".obsidian"}), "vault.root must be the name of a folder"),
+        (json!({"root": "CON"}), "line 1: vault.root must be the name of a folder"),
         (json!({"compact_lines": 0}), "vault.compact_lines must be a whole number"),
     ] {
         configure(&world, &vault);
@@ -176,10 +278,34 @@ fn an_agent_reads_notes_and_nothing_else() {
         let read = call("vault_read", json!({"path": name}));
         assert_eq!(read["structuredContent"]["text"], note, "{read}");
     }
-    for outside in ["../private.md", "../../config.json", "/etc/hosts", "link.md", "claude/../private.md", "none.md"] {
+    for outside in [
+        "../private.md",
+        "../../config.json",
+        "/etc/hosts",
+        "link.md",
+        "claude/../private.md",
+        "none.md",
+        "",
+        ".",
+        "claude",
+        "projects",
+        "..\\private.md",
+        "claude\\..\\..\\private.md",
+        "./../private.md",
+        "projects/../../private.md",
+        "%2e%2e/private.md",
+        "CLAUDE/../private.md",
+        ".baton.lock",
+        "private.md\0.md",
+        &"../".repeat(4_000),
+        &"x".repeat(100_000),
+    ] {
         let read = call("vault_read", json!({"path": outside}));
         assert_eq!(read["isError"], true, "{outside}: {read}");
         assert!(!read.to_string().contains("mine\\n"), "{read}");
+    }
+    for wrong in [json!(7), json!(null), json!(["a"]), json!({"path": "a"})] {
+        assert_eq!(call("vault_read", json!({"path": wrong}))["isError"], true, "{wrong}");
     }
     assert_eq!(call("vault_status", json!({}))["structuredContent"]["notes"], 1);
 }

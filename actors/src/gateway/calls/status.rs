@@ -14,6 +14,7 @@ use super::{Ended, enrichment, reindex, vectors};
 use crate::gateway::{Services, answers};
 use crate::limits;
 use crate::obstacle::Obstacle;
+use crate::vault::{several, waiting};
 use crate::watcher::Overview;
 
 /// How long the watcher may keep the answer waiting: it may be looking at everything for the first time.
@@ -104,15 +105,23 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
     problems.extend(of_hooks(services, &hooks));
     let vault = services.scribe.told(services).await;
     problems.extend(vault.problem.clone().map(|problem| answer::Problem {
-        what: format!("notes are not written: {}; {} sessions wait in vault-pending", problem.what, vault.pending),
+        what: format!("notes are not written: {}; {} in vault-pending", problem.what, waiting(vault.pending)),
         fix: format!("{}; it is tried again by itself", problem.fix),
     }));
     problems.extend((vault.compaction_failed > 0).then(|| answer::Problem {
-        what: format!("{} notes could not be compacted", vault.compaction_failed),
+        what: format!("{} could not be compacted", several(vault.compaction_failed, "note")),
         fix: "`baton vault status` says why; it is tried again every day".to_owned(),
     }));
+    let left_alone = vault.left_alone.len() as u64;
+    problems.extend((left_alone > 0).then(|| answer::Problem {
+        what: format!(
+            "{} left alone",
+            if left_alone == 1 { "1 note is".to_owned() } else { format!("{left_alone} notes are") }
+        ),
+        fix: "`baton vault status` names them and says why".to_owned(),
+    }));
     problems.extend((vault.to_remove > 0).then(|| answer::Problem {
-        what: format!("notes of {} forgotten sessions could not be reached", vault.to_remove),
+        what: format!("notes of {} could not be reached", several(vault.to_remove, "forgotten session")),
         fix: "mount or put back the vault that they lie in; they are removed then".to_owned(),
     }));
     let problems = bounded(problems);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use baton_events::graph::Label;
+use baton_events::projection::table::SessionTable;
 use baton_events::protocol::{Caller, Failure, VaultCompactParams, VaultReadParams, VaultSyncParams, answer, code};
 use baton_events::record::SessionId;
 use uuid::Uuid;
@@ -12,7 +12,7 @@ use super::Ended;
 use super::looking::told;
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, graph, resolve};
-use crate::memory::{GraphQuery, Sieve};
+use crate::memory::{GraphQuery, Node, Sieve};
 use crate::vault::{Asked, Progress, Unread};
 
 pub(in crate::gateway) async fn status(services: &Arc<Services>) -> answer::Vault {
@@ -56,7 +56,8 @@ pub(in crate::gateway) async fn compact(
     };
     let progress = Progress::default();
     let work = services.scribe.compact(services, session, asked.dry_run, &progress);
-    told(services, out, "compacting notes", || progress.now(), work).await
+    let compacted = told(services, out, "compacting notes", || progress.now(), work).await?;
+    Ok(compacted.map_err(|why| failure(code::NOT_FOUND, why))?)
 }
 
 pub(in crate::gateway) async fn verify(services: &Arc<Services>, out: &Out) -> Result<answer::VaultVerify, Ended> {
@@ -100,15 +101,30 @@ pub(super) fn recalled(services: &Arc<Services>, caller: &Caller, recalled: Reca
     tokio::spawn(async move {
         let looking = services.clone();
         let looked = tokio::task::spawn_blocking(move || {
-            (crate::place::of(&directory).project, nodes(&looking, &recalled).unwrap_or_default())
+            let project = crate::place::of(&directory).project;
+            let nodes = nodes(&looking, &recalled).unwrap_or_default();
+            let table = looking.table.now();
+            let elsewhere = nodes.into_iter().filter(|node| !is_of(node, &project, &table));
+            let elsewhere = elsewhere.map(|node| (node.uuid, node.label)).collect();
+            (project, elsewhere)
         });
         let Ok((project, nodes)) = looked.await else { return };
         services.scribe.recalled(&services, &project, nodes).await;
     });
 }
 
-/// The entities that are meant, each with its group. `None`: the memory cannot be asked now.
-fn nodes(services: &Services, recalled: &Recalled) -> Option<Vec<(Uuid, String, Label)>> {
+/// Whether a project is an entity's own: it is its group, or one of the sessions that have the entity worked there, for
+/// sessions may have a group of their own.
+fn is_of(node: &Node, project: &str, table: &SessionTable) -> bool {
+    let works_there = |id: &SessionId| {
+        let place = table.get(id).and_then(|row| row.state.place.as_ref());
+        place.is_some_and(|place| place.project == project)
+    };
+    node.group_id == project || node.latest.iter().any(|(id, _)| works_there(id))
+}
+
+/// The entities that are meant. `None`: the memory cannot be asked now.
+fn nodes(services: &Services, recalled: &Recalled) -> Option<Vec<Node>> {
     let searcher = services.indexer.searcher().ok()?;
     let hidden = graph::hider(services);
     let found = match recalled {
@@ -129,5 +145,5 @@ fn nodes(services: &Services, recalled: &Recalled) -> Option<Vec<(Uuid, String, 
             found
         }
     };
-    Some(found.into_iter().map(|node| (node.uuid, node.group_id, node.label)).collect())
+    Some(found)
 }

@@ -10,8 +10,8 @@ use super::Problem;
 pub struct Vault {
     /// Whether notes are written.
     pub enabled: bool,
-    /// `off`; `ready`: every end of a session is in its note; `writing`: some are being written; `waiting`: the vault takes no
-    /// writes now, `problem` says why.
+    /// `off`; `ready`: every end of a session is in its note; `incomplete`: so it is, but for the notes that `failed` and
+    /// `left_alone` name; `writing`: some are being written; `waiting`: the vault takes no writes now, `problem` says why.
     pub state: String,
     /// The vault.
     pub path: String,
@@ -33,7 +33,7 @@ pub struct Vault {
     pub to_remove: u64,
     /// Blocks that a person has changed, and that are theirs since.
     pub conflicts: u64,
-    /// Files that are left alone because they cannot be read as notes, the first few.
+    /// Files that are left alone, as a whole or their heads, because they cannot be read as notes, the first few.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_alone: Vec<VaultFailure>,
     /// Notes whose compaction failed, the first few.

@@ -62,7 +62,11 @@ impl Text {
         let wish = match &section.body {
             Body::Whole(entries) | Body::Sole(entries) => whole(&lines, entries, own.as_ref(), &taken, stray),
             Body::Added(new) => added(&lines, new, own.as_ref()),
-            Body::Log(entries) => log(&lines, entries, own.as_ref(), &taken, stray),
+            Body::Log(entries) => log(&lines, entries, &[], own.as_ref(), &taken, stray),
+            Body::LogEnd(entries) => {
+                let before = own.as_ref().map(|own| entries_before(&lines[own.open + 1..own.close], entries));
+                log(&lines, entries, &before.unwrap_or_default(), own.as_ref(), &taken, stray)
+            }
         };
         let is_sole = matches!(section.body, Body::Sole(_));
         let was_there = known.as_deref().is_some_and(|known| known != HEADING_ONLY);
@@ -200,6 +204,7 @@ fn added(lines: &[&str], new: &[Line], own: Option<&Block>) -> Wish {
 fn log(
     lines: &[&str],
     entries: &[(Timestamp, String)],
+    before: &[(Timestamp, String)],
     own: Option<&Block>,
     taken: &[Block],
     stray: Option<usize>,
@@ -208,7 +213,8 @@ fn log(
     let recorded = Some(block::short(&wanted.join("\n")));
     let told = taken_lines(lines, taken, stray);
     let is_news = own.is_some() || !taken.iter().any(|block| block.hash == block::hash(&spaced(&wanted)));
-    let mut all: Vec<(Timestamp, String)> = entries.iter().zip(wanted).map(|((at, _), entry)| (*at, entry)).collect();
+    let mut all: Vec<(Timestamp, String)> = before.to_vec();
+    all.extend(entries.iter().zip(wanted).map(|((at, _), entry)| (*at, entry)));
     all.extend(own.map(|own| kept(&lines[own.open + 1..own.close])).unwrap_or_default());
     let mut seen = BTreeSet::new();
     all.retain(|(_, entry)| {
@@ -218,6 +224,19 @@ fn log(
     all.sort_by_key(|(at, _)| *at);
     let all: Vec<String> = all.into_iter().map(|(_, entry)| entry).collect();
     Wish { content: is_news.then(|| spaced(&all)), recorded }
+}
+
+/// Lines of a log that lie before the first of some entries, with the times that stand in them: `- 2026-03-14 09:26 words`.
+fn entries_before(lines: &[&str], entries: &[(Timestamp, String)]) -> Vec<(Timestamp, String)> {
+    let time = |line: &str| {
+        let minute = line.strip_prefix("- ")?.get(..16)?;
+        Timestamp::parse(&format!("{}:00Z", minute.replacen(' ', "T", 1)))
+    };
+    let known: BTreeSet<&str> = entries.iter().map(|(_, entry)| first(entry)).collect();
+    let Some(begin) = entries.iter().find_map(|(_, entry)| time(entry)) else { return Vec::new() };
+    let lines = lines.iter().map(|line| bare(line));
+    let old = lines.filter_map(|line| Some((time(line).filter(|at| *at <= begin)?, line)));
+    old.filter(|(_, line)| !known.contains(line)).map(|(at, line)| (at, line.to_owned())).collect()
 }
 
 /// Entries with headings of their own, with the time that stands there.

@@ -70,7 +70,7 @@ fn what_was_learned_goes_where_it_belongs_each_line_once() {
     ] {
         assert_eq!(count(path, &line), 1, "{path}: {line}\n{}", files[path]);
     }
-    assert_eq!(plan.archive, "claude/projects/shop/archive/sessions/2026-03-14-refresh-tokens.md");
+    assert_eq!(plan.archive, "claude/projects/shop/archive/sessions/2026-03-14-refresh-tokens (archived).md");
     assert_eq!(plan.lines, 5);
 }
 
@@ -84,7 +84,9 @@ fn the_copy_and_the_original_say_that_it_was_archived() {
     let unverified = compaction::unverified(&failed.text, day("2026-03-20"));
     let identity = session::identity(&unverified.text).unwrap();
     assert_eq!(identity.status, session::Status::Active);
-    assert_eq!(identity.archive_error.as_deref(), Some("Verification failed"));
+    assert_eq!((identity.archive_error.as_deref(), identity.error), (Some("Verification failed"), None));
+    let again = compaction::failed(&unverified.text, "no space left", day("2026-03-20"));
+    assert_eq!(session::identity(&again.text).unwrap().archive_error, None, "one error at a time");
 
     for text in [
         compaction::archived(&unverified.text, day("2026-03-21")),

@@ -267,3 +267,35 @@ fn a_note_says_which_session_or_entity_it_is_of() {
     let kinds: Vec<_> = named.iter().map(|entity| (entity.kind.as_str(), entity.name.as_str())).collect();
     assert_eq!(kinds, [("Project", "shop"), ("File", "src/auth.rs")]);
 }
+
+#[test]
+fn prompts_that_are_not_known_any_more_stay_in_the_log() {
+    use crate::vault::told::{MAX_ENTRIES, Said};
+
+    let all: Vec<Said> = (0..MAX_ENTRIES as i64 + 30)
+        .map(|number| Said {
+            at: Some(at("2026-03-14T09:30:00Z").plus_ms(number * 20_000)),
+            ..said(&format!("step {number}"))
+        })
+        .collect();
+    let of = |prompts: &[Said]| {
+        let mut told = told();
+        told.prompts = prompts.to_vec();
+        wanted(&told).note
+    };
+    let mut text = merge(None, &of(&all[..10])).text;
+    // The session goes on, and of very many prompts the last ones are known.
+    for end in [100, MAX_ENTRIES, MAX_ENTRIES + 10, MAX_ENTRIES + 30] {
+        let merged = merge(Some(&text), &of(&all[end.saturating_sub(MAX_ENTRIES)..end]));
+        text = merged.text;
+        assert_eq!(merged.conflicts, 0);
+        let steps: Vec<&str> =
+            text.lines().filter_map(|line| line.split_once(" step ").map(|(_, step)| step)).collect();
+        let expected: Vec<String> = (0..end).map(|number| number.to_string()).collect();
+        assert_eq!(steps, expected);
+    }
+    assert!(!merge(Some(&text), &of(&all[30..])).changed, "once more");
+    // Where all are known, what is not among them was taken back.
+    let fewer = merge(Some(&text), &of(&all[..3])).text;
+    assert_eq!(fewer.matches(" step ").count(), 3);
+}

@@ -25,7 +25,16 @@ pub(super) fn said(text: &str) -> Said {
 
 fn entity(number: u128, label: Label, name: &str) -> Entity {
     let file = crate::vault::name::safe(name);
-    Entity { uuid: Uuid::from_u128(number), label, name: name.to_owned(), deed: "changed", file }
+    Entity {
+        uuid: Uuid::from_u128(number),
+        label,
+        name: name.to_owned(),
+        deed: "changed",
+        file,
+        is_subject: true,
+        is_noted: true,
+        earlier: Vec::new(),
+    }
 }
 
 /// A session of `shop` with one of everything.

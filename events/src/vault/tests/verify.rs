@@ -1,7 +1,7 @@
 //! What is found wrong with notes.
 
 use super::sample::{day, layout, told, wanted};
-use crate::vault::verify::{Known, links};
+use crate::vault::verify::{Known, head, links};
 use crate::vault::{Place, knowledge, merge, start};
 
 fn found(paths: &[&str], path: &str, text: &str) -> Vec<String> {
@@ -49,6 +49,38 @@ fn what_is_wrong_is_told_with_its_line() {
     assert!(missing.iter().all(|finding| finding.contains("src-auth.rs\" leads nowhere")), "{missing:?}");
     let collide = found(&["claude/Auth.md", "claude/auth.md"], "claude/a.md", "");
     assert_eq!(collide, ["claude/auth.md:0: on some systems it is the same file as \"claude/Auth.md\""]);
+}
+
+#[test]
+fn a_link_that_may_mean_two_notes_is_told_and_a_copy_in_the_archive_is_no_second_one() {
+    let text = merge(None, &knowledge::mentioned(&told(), &layout(), day("2026-03-14"))[1].note).text;
+    let sessions = |project: &str| layout().path(&Place::Session(project.to_owned(), told().about.note));
+    let copy = layout().path(&Place::Archived("shop".to_owned(), told().about.note));
+    let links = |paths: &[&str]| {
+        let found = found(paths, "claude/a.md", &text);
+        found.into_iter().filter(|finding| finding.contains("refresh-tokens")).collect::<Vec<_>>()
+    };
+    assert_eq!(links(&[&sessions("shop"), &copy]), [""; 0]);
+    let two = links(&[&sessions("shop"), &sessions("other"), &copy]);
+    assert!(matches!(two.as_slice(), [one] if one.contains("may mean 2 notes")), "{two:?}");
+    for (name, of) in
+        [("x", "x"), ("x (archived)", "x"), ("x (archived)-12", "x"), ("x (archived) y", "x (archived) y")]
+    {
+        let path = format!("claude/projects/shop/archive/sessions/{name}.md");
+        assert_eq!(layout().place(&path), Some(Place::Archived("shop".to_owned(), of.to_owned())));
+    }
+}
+
+#[test]
+fn a_head_that_cannot_be_read_is_told_in_a_sentence() {
+    for (text, expected) in [
+        ("no head\n", None),
+        ("---\ntype: session\n---\n", None),
+        ("---\ntype: [unclosed\n---\n", Some("line 2: the value of the key type is no YAML")),
+        ("---\na: 1\nnothing\n---\n", Some("line 3: this line of the frontmatter is no YAML that can be read")),
+    ] {
+        assert_eq!(head(text).as_deref(), expected, "{text}");
+    }
 }
 
 #[test]

@@ -40,7 +40,16 @@ pub(super) fn entities(project: &str, graph: &Graph) -> Vec<Entity> {
 }
 
 fn entity(uuid: Uuid, label: Label, name: &str, deed: &'static str) -> Entity {
-    Entity { uuid, label, name: name.to_owned(), deed, file: super::name::safe(name) }
+    Entity {
+        uuid,
+        label,
+        name: name.to_owned(),
+        deed,
+        file: super::name::safe(name),
+        is_subject: false,
+        is_noted: false,
+        earlier: Vec::new(),
+    }
 }
 
 /// What a session did to an entity, and how much that counts.
