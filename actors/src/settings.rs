@@ -44,6 +44,8 @@ pub struct Settings {
     pub embedding: Option<Embedding>,
     /// The model that enriches episodes; `None`: none does, and nothing is connected to.
     pub llm: Option<Llm>,
+    /// The model that would, where none does: what a dry run prices. `None`: the usual one of the usual address.
+    pub llm_off: Option<Llm>,
     /// Notes for people.
     pub vault: Vault,
     /// Which sessions came from another home.
@@ -134,6 +136,7 @@ impl Default for Settings {
             prices: Prices::default(),
             embedding: None,
             llm: None,
+            llm_off: None,
             vault: Vault::default(),
             imported: Imported::default(),
             home: None,

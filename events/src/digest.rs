@@ -33,7 +33,7 @@ pub use self::abridged::{Abridged, WHOLE_BYTES};
 pub use self::metadata::{Counting, Metadata, seconds_between};
 pub use self::show::Show;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use self::attempt::{Attempt, What, attempts};
 pub(crate) use self::choice::{clauses, is_choice, is_laid_down};
@@ -133,10 +133,15 @@ pub struct Episode {
     pub cwd: Option<String>,
     /// From when to when it was, see [`Metadata::start_time`].
     pub span: Option<(Timestamp, Timestamp)>,
+    /// What of all this only a model says, each text with its line; 0 with what has none. Empty of an extractive one.
+    pub said_by_model: BTreeSet<(u64, String)>,
     /// Items of a conversation too long to be looked at as a whole ([`WHOLE_BYTES`]) that nothing of this is made of, or only
     /// in part; 0 of nearly every one.
     pub left_out: u64,
 }
+
+/// Behind what only a model says.
+pub const MODEL_MARK: &str = " · model";
 
 /// A text with the transcript line that says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -254,6 +259,7 @@ fn of_held(items: &[Item], show: &Show) -> Episode {
         continuation_context: String::new(),
         cwd: timeline.cwd.map(str::to_owned),
         span: times.span(),
+        said_by_model: BTreeSet::new(),
         left_out: 0,
     };
     episode.continuation_context = continuation::paragraph(&timeline, &failures, &episode);
@@ -261,6 +267,34 @@ fn of_held(items: &[Item], show: &Show) -> Episode {
 }
 
 impl Episode {
+    /// Whether only a model says this; `line` is 0 for the objective and the continuation.
+    pub fn is_of_model(&self, line: u64, text: &str) -> bool {
+        !self.said_by_model.is_empty() && self.said_by_model.contains(&(line, text.to_owned()))
+    }
+
+    /// The same with a mark behind every text that only a model says, for people who read it as text.
+    pub fn marked(mut self) -> Self {
+        let said = std::mem::take(&mut self.said_by_model);
+        if said.is_empty() {
+            return self;
+        }
+        let mark = |line: u64, text: &mut String| {
+            if said.contains(&(line, text.clone())) {
+                text.push_str(MODEL_MARK);
+            }
+        };
+        mark(0, &mut self.objective);
+        mark(0, &mut self.continuation_context);
+        let lists = [&mut self.decisions, &mut self.external_research, &mut self.unresolved, &mut self.next_steps];
+        let maps = self.work_completed.values_mut().chain(self.knowledge_stored.values_mut());
+        lists.into_iter().chain(maps).flatten().for_each(|entry| mark(entry.line, &mut entry.text));
+        for error in &mut self.errors {
+            mark(error.line, &mut error.text);
+            error.resolution.iter_mut().for_each(|resolution| mark(resolution.line, &mut resolution.text));
+        }
+        self
+    }
+
     /// Takes a title that stands elsewhere, if its own transcript gives none.
     pub fn entitle(&mut self, title: &str) {
         let title = one_line(title, TITLE_CHARS);

@@ -15,6 +15,7 @@ pub mod lines;
 pub mod order;
 mod reading;
 pub mod request;
+mod retelling;
 mod shorter;
 mod telling;
 #[cfg(test)]

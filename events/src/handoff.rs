@@ -18,7 +18,7 @@ pub use relevance::is_relevant;
 
 use uuid::Uuid;
 
-use crate::digest::{Episode, Pointed};
+use crate::digest::{Episode, MODEL_MARK, Pointed};
 use crate::filter::{RECALL_CLOSE, RECALL_OPEN};
 use crate::protocol::answer;
 use crate::record::{SessionId, Timestamp};
@@ -70,14 +70,23 @@ impl Facts {
     /// What is to be told of an episode.
     pub fn of(episode: &Episode) -> Self {
         let said = episode.work_completed.get("answers").and_then(|answers| answers.last());
+        let marked = |line: u64, text: &str, max_chars: usize| {
+            let told = quoted(text, max_chars);
+            if episode.is_of_model(line, text) && !told.is_empty() { told + MODEL_MARK } else { told }
+        };
+        let entries = |list: &[Pointed]| -> Vec<String> {
+            let told = last(list).map(|entry| marked(entry.line, &entry.text, ENTRY_CHARS));
+            told.filter(|text| !text.is_empty()).collect()
+        };
         let errors = last(&episode.errors).map(|error| {
-            let resolution = error.resolution.as_ref().map(|resolution| quoted(&resolution.text, ENTRY_CHARS));
-            (quoted(&error.text, ENTRY_CHARS), resolution)
+            let resolution = error.resolution.as_ref();
+            let resolution = resolution.map(|resolution| marked(resolution.line, &resolution.text, ENTRY_CHARS));
+            (marked(error.line, &error.text, ENTRY_CHARS), resolution)
         });
         Self {
             relevant: is_relevant(episode),
             files: files(episode),
-            objective: quoted(&episode.objective, PURPOSE_CHARS),
+            objective: marked(0, &episode.objective, PURPOSE_CHARS),
             said: said.map(|said| quoted(&said.text, PURPOSE_CHARS)).filter(|said| !said.is_empty()),
             decisions: entries(&episode.decisions),
             errors: errors.filter(|(text, _)| !text.is_empty()).collect(),
@@ -87,10 +96,6 @@ impl Facts {
             cwd: episode.cwd.clone(),
         }
     }
-}
-
-fn entries(list: &[Pointed]) -> Vec<String> {
-    last(list).map(|entry| quoted(&entry.text, ENTRY_CHARS)).filter(|text| !text.is_empty()).collect()
 }
 
 /// The last entries of a list.

@@ -90,6 +90,8 @@ pub struct Entry {
     /// Of a note: whether it says something of the kind that is asked for. Of a passage: whether somebody said it. Of what
     /// failed: whether it is an error that nothing is known to have mended.
     pub answers: bool,
+    /// Whether only a model says it.
+    pub by_model: bool,
     /// How much it counts beside others; 0 and less: it is left out without being counted.
     pub worth: f32,
 }

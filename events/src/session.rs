@@ -41,6 +41,8 @@ use uuid::Uuid;
 pub use command::{Asleep, CallEnd, CallModel, Close, Command, Complete, Discover, Observe, Stored, TakeAnswer};
 pub use decide::decide;
 pub use effect::{Effect, IndexJob, pending};
+#[cfg(test)]
+pub(crate) use enrichment::MAX_ANSWERS;
 pub(crate) use enrichment::enrich_job;
 pub use enrichment::{
     Ask, CallOutcome, CallTokens, Cost, DAY_MS, EnrichJob, EnrichedBy, Enrichment, GaveUp, MAX_MODEL_CHARS,

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use baton_events::digest::MODEL_MARK;
 use baton_events::protocol::answer::{Recall, RecallEntry};
 use baton_events::protocol::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, method};
 use clap::Args;
@@ -25,7 +26,7 @@ of `baton search`.
 
 JSON: {\"took\":[\"latest\"|\"open\"|\"preferences\"|\"decisions\"|\"failed\"|\"solved\"|\"files\"],\"project\",\"entries\":[{\"kind\": \
 \"session\"|\"done\"|\"passage\"|\"note\"|\"decision\"|\"fixed\"|\"failed\"|\"open\"|\"next\"|\"file\"|\"fact\",\"text\",\"session_id\",\"line\",\"day\", \
-\"uuid\",\"ended\"}],\"left_out\",\"tokens\",\"notes\":[…],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
+\"uuid\",\"ended\",\"said_by\"}],\"left_out\",\"tokens\",\"notes\":[…],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
 
 Examples:
   baton recall what were we working on last time
@@ -79,7 +80,8 @@ fn show(output: &Output, recall: &Recall) {
         let kind = output.styled(style(entry), &format!("{:8}", entry.kind));
         let until = entry.ended.as_deref().map_or_else(String::new, |day| format!(" (not any more since {day})"));
         output.line(&format!(
-            "{kind} {text}{}  {}",
+            "{kind} {text}{}{}  {}",
+            if entry.said_by.is_some() { MODEL_MARK } else { "" },
             print::plain(&until),
             output.styled(Style::Faint, &format!("({})", place(entry)))
         ));

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::sockets::Raw;
 use crate::world::{World, files_below, id, list, text, wait};
 
+mod background;
 mod faults;
 mod kills;
 mod parts;
@@ -58,6 +59,15 @@ fn without_a_model_nothing_is_sent_and_nothing_changes() {
     let endpoint = Imitation::start().unwrap();
     configure(&world, &endpoint, json!({"enabled": false}));
     session(&world, 1);
+    // What it would cost is told of the model that is named.
+    let preview = world.json(&["sync", "--dry-run"]);
+    assert_eq!(
+        (&preview["enrich_model"], &preview["enrich_cost_estimate"]),
+        (&json!("made"), &json!(0.0)),
+        "{preview}"
+    );
+    let told = world.ok(&["sync", "--dry-run"]).out;
+    assert!(told.contains("Enriching 1 session with made costs nothing either"), "{told}");
     let closed = world.json(&["close", &id(1)]);
     assert!(text(&closed["message"]).ends_with("enrichment is off"), "{closed}");
     let told = enrichment(&world);
@@ -82,7 +92,17 @@ fn a_closed_session_is_enriched_under_its_uuid_and_a_rebuilt_memory_asks_nobody(
     let episode = &shown["episode"];
     assert_eq!(episode["uuid"], uuid);
     assert!(text(&episode["objective"]).starts_with("Summarised: Feed the wombats"), "{episode}");
-    assert_eq!(episode["decisions"][0]["line"], 1);
+    assert_eq!((&episode["decisions"][0]["line"], &episode["decisions"][0]["said_by"]), (&json!(1), &json!("model")));
+    // What only the model says is told as that wherever it is told.
+    assert!(
+        text(&episode["content"]).contains("- decided upon Feed the wombats of house number1x · model\n"),
+        "{episode}"
+    );
+    assert!(world.ok(&["show", &id(1)]).out.contains(" · model"));
+    let recalled = world.json(&["recall", "what is still open"]);
+    let open = list(&recalled["entries"]).into_iter().find(|entry| entry["kind"] == "open").unwrap();
+    assert_eq!(open["said_by"], "model", "{recalled}");
+    assert!(world.ok(&["recall", "what is still open"]).out.contains(" · model  ("));
     assert_eq!((&shown["enrichment"]["state"], &shown["enrichment"]["model"]), (&json!("enriched"), &json!("made")));
     // What the model alone says joins the graph, and says who said it.
     let mut raw = Raw::greeted(&world);
@@ -178,17 +198,25 @@ fn only_what_ends_after_the_model_was_enabled_is_sent_unless_somebody_asks() {
 fn what_costs_more_than_a_budget_waits_and_is_said_to() {
     let world = World::new();
     let endpoint = Imitation::start().unwrap();
-    // Some 1,500 tokens there and 2,000 back, at most: 0.0035 dollars a call.
+    // Some 2,500 tokens there and 2,000 back, at most and in fact: 0.0045 dollars a call, and two fit into the day.
     let prices = json!({"made": {"input": 1, "output": 1}});
-    configure(&world, &endpoint, json!({"prices": prices, "daily_budget_usd": 0.005}));
+    configure(&world, &endpoint, json!({"prices": prices, "daily_budget_usd": 0.01, "max_concurrency": 1}));
+    let said = json!({
+        "objective": "Fed", "work_completed": [], "external_research": [], "knowledge_stored": [], "decisions": [],
+        "errors": [], "unresolved": [], "next_steps": [], "continuation_context": "", "entities": [], "facts": [],
+    });
+    let usage = json!({"prompt_tokens": 2500, "completion_tokens": 2000, "total_tokens": 4500});
+    let body = json!({"choices": [{"message": {"content": said.to_string()}}], "usage": usage}).to_string();
+    endpoint.always(CHAT, Some(Fault::Answer { status: 200, retry_after: None, body }));
     for number in 1..=3 {
         session(&world, number);
         world.close(&id(number));
     }
-    // What the first is known to have cost leaves room for more; at most one of them is under way at once with this.
-    assert!(wait(|| enrichment(&world)["over_budget"].as_u64() > Some(0) || enrichment(&world)["enriched"] == 3));
+    assert!(wait(|| enrichment(&world)["enriched"] == 2 && enrichment(&world)["over_budget"] == 1), "{}", world.log());
     let spent = enrichment(&world);
-    assert!(spent["spent_today_usd"].as_f64().unwrap() <= 0.005, "{spent}");
+    assert!((spent["spent_today_usd"].as_f64().unwrap() - 0.009).abs() < 1e-9, "{spent}");
+    assert_eq!(talks(&endpoint), 2, "the third waits");
+    endpoint.always(CHAT, None);
     configure(&world, &endpoint, json!({"prices": prices, "daily_budget_usd": 0.0001}));
     session(&world, 4);
     world.close(&id(4));

@@ -66,6 +66,12 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
     let projects = parsed.projects.iter().map(|project| (project.pattern.clone(), project.enabled)).collect();
     let filtering = |name: &str, otherwise: bool| switch(&format!("session_tracking.filtering.{name}"), otherwise);
     let shown = base.filtering;
+    let is_named = ["llm.model", "llm.base_url"].iter().any(|name| said(name).is_some_and(|value| !value.is_null()));
+    let (enabled, disabled) = match llm(parsed) {
+        Some((llm, true)) => (Some(llm), None),
+        Some((llm, false)) => (None, Some(llm).filter(|_| is_named)),
+        None => (None, None),
+    };
     Settings {
         policy,
         lazy_budget: whole("session_tracking.lazy_index.budget_ms").map_or(base.lazy_budget, Duration::from_millis),
@@ -96,7 +102,8 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
         },
         prices: said("llm.prices").map_or_else(|| base.prices.clone(), prices),
         embedding: embedding(parsed).or_else(|| base.embedding.clone()),
-        llm: llm(parsed).or_else(|| base.llm.clone()),
+        llm: enabled.or_else(|| base.llm.clone()),
+        llm_off: disabled.or_else(|| base.llm_off.clone()),
         vault: Vault {
             enabled: switch("vault.enabled", base.vault.enabled),
             path: said("vault.path").map_or_else(|| base.vault.path.clone(), |path| path.as_str().map(PathBuf::from)),
@@ -124,8 +131,8 @@ fn embedding(parsed: &Parsed) -> Option<Embedding> {
     Some(Embedding { endpoint, dimensions: dimensions.and_then(|count| usize::try_from(count).ok()) })
 }
 
-/// The model that enriches, where it is switched on.
-fn llm(parsed: &Parsed) -> Option<Llm> {
+/// The model that would enrich, and whether it is switched on.
+fn llm(parsed: &Parsed) -> Option<(Llm, bool)> {
     let said = |name: &str| parsed.values.get(name).map(|(value, _)| value).filter(|value| !value.is_null());
     let text = |name: &str| said(name).and_then(Value::as_str).map(str::trim);
     let whole = |name: &str, otherwise: u64| said(name).and_then(Value::as_u64).unwrap_or(otherwise);
@@ -134,7 +141,7 @@ fn llm(parsed: &Parsed) -> Option<Llm> {
         Some((value, _)) => value.as_f64(),
         None => Some(otherwise),
     };
-    said("llm.enabled").and_then(Value::as_bool).filter(|enabled| *enabled)?;
+    let is_enabled = said("llm.enabled").and_then(Value::as_bool).unwrap_or(false);
     // Read by the same rules when the text was parsed.
     let base_url = BaseUrl::new(text("llm.base_url").unwrap_or(OPENAI)).ok()?;
     let key = match (text("llm.api_key_file"), text("llm.api_key_env")) {
@@ -143,7 +150,7 @@ fn llm(parsed: &Parsed) -> Option<Llm> {
         // Nobody on this machine needs the key of somebody else, and unasked it goes nowhere in the clear.
         (None, None) => (base_url.is_encrypted() && !base_url.is_local()).then(|| KeySource::variable(OPENAI_KEY)),
     };
-    Some(Llm {
+    let llm = Llm {
         endpoint: Endpoint { base_url, model: text("llm.model").unwrap_or(OPENAI_MODEL).to_owned(), key },
         context_tokens: whole("llm.context_tokens", 128_000),
         max_output_tokens: whole("llm.max_output_tokens", 2_000),
@@ -151,7 +158,8 @@ fn llm(parsed: &Parsed) -> Option<Llm> {
         max_concurrency: usize::try_from(whole("llm.max_concurrency", 2)).unwrap_or(1),
         session_budget_usd: budget("llm.session_budget_usd", 0.5),
         daily_budget_usd: budget("llm.daily_budget_usd", 5.0),
-    })
+    };
+    Some((llm, is_enabled))
 }
 
 /// What vectors lack, if something of them is set and not enough.

@@ -51,7 +51,8 @@ pub(super) fn of(
         conversation.each(|item| {
             numbers.note(item);
             account.note(item);
-            if by.is_some() {
+            // What shall not be shown bears out no claim.
+            if by.is_some() && show.keeps(&item.body) {
                 lines.note(item);
             }
             abridged.push(item.clone());

@@ -84,6 +84,9 @@ fn enrichment(services: &Services, id: &SessionId, state: &State) -> Option<Sess
     Some(SessionEnrichment { why: Some(why.to_string()), next_step, ..told("given_up") })
 }
 
+/// Who says what no person and no program does.
+const MODEL: &str = "model";
+
 pub(super) fn hit(table: &SessionTable, hit: memory::Hit) -> Hit {
     let memo = memo::of_key(hit.session_id.as_str()).and_then(|uuid| table.memo(uuid));
     let source = memo.map(|(_, memo)| memo.source.as_str().to_owned());
@@ -109,21 +112,32 @@ pub(super) fn hit(table: &SessionTable, hit: memory::Hit) -> Hit {
 }
 
 pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, numbers: &Numbers) -> Episode {
-    let content = out(&episode.content());
+    let content = out(&episode.clone().marked().content());
+    let lines = |found: &[Pointed]| found.iter().map(|said| line(said, &episode)).collect::<Vec<_>>();
+    let by_model = |line: u64, text: &str| episode.is_of_model(line, text).then(|| MODEL.to_owned());
     Episode {
         uuid: current.uuid.to_string(),
         tier: current.tier.as_str().to_owned(),
         name: format!("session_{}", id.short()),
         title: out(&episode.title),
         objective: out(&episode.objective),
-        work_completed: episode.work_completed.into_iter().map(|(category, found)| (category, lines(&found))).collect(),
+        work_completed: episode
+            .work_completed
+            .iter()
+            .map(|(category, found)| (category.clone(), lines(found)))
+            .collect(),
         decisions: lines(&episode.decisions),
         errors: episode
             .errors
             .iter()
             .map(|error| ErrorLine {
-                error: Line { text: out(&error.text), line: error.line, at: error.at.map(|at| at.to_string()) },
-                resolution: error.resolution.as_ref().map(line),
+                error: Line {
+                    text: out(&error.text),
+                    line: error.line,
+                    at: error.at.map(|at| at.to_string()),
+                    said_by: by_model(error.line, &error.text),
+                },
+                resolution: error.resolution.as_ref().map(|resolution| line(resolution, &episode)),
             })
             .collect(),
         files_read: episode
@@ -174,12 +188,13 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
     }
 }
 
-fn lines(pointed: &[Pointed]) -> Vec<Line> {
-    pointed.iter().map(line).collect()
-}
-
-fn line(pointed: &Pointed) -> Line {
-    Line { text: out(&pointed.text), line: pointed.line, at: pointed.at.map(|at| at.to_string()) }
+fn line(said: &Pointed, of: &Digest) -> Line {
+    Line {
+        text: out(&said.text),
+        line: said.line,
+        at: said.at.map(|at| at.to_string()),
+        said_by: of.is_of_model(said.line, &said.text).then(|| MODEL.to_owned()),
+    }
 }
 
 /// A close whose episode is stored, and that searches do not find as long as the memory cannot take it in.

@@ -26,7 +26,8 @@ pub(crate) fn digest(
             None => {
                 let (mut abridged, mut lines) = (Abridged::default(), Lines::default());
                 services.indexer.each(id, episode, |item| {
-                    if by.is_some() {
+                    // What shall not be shown bears out no claim.
+                    if by.is_some() && show.keeps(&item.body) {
                         lines.note(&item);
                     }
                     abridged.push(item);

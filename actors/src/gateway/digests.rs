@@ -89,9 +89,17 @@ fn bytes_of(episode: &Episode) -> usize {
     let read = episode.files_read.iter().map(|file| file.path.len());
     let modified = episode.files_modified.iter().map(|file| file.path.len());
     let commands = episode.commands.iter().map(|command| command.text.len());
+    let of_model = episode.said_by_model.iter().map(|(_, text)| text.len());
     let texts = episode.objective.len() + episode.continuation_context.len();
     // Each entry has its place and time beside its text.
-    said.chain(errors).chain(read).chain(modified).chain(commands).map(|bytes| bytes + 64).sum::<usize>() + texts
+    said.chain(of_model)
+        .chain(errors)
+        .chain(read)
+        .chain(modified)
+        .chain(commands)
+        .map(|bytes| bytes + 64)
+        .sum::<usize>()
+        + texts
 }
 
 #[cfg(test)]

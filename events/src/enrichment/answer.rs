@@ -6,7 +6,6 @@ use std::fmt;
 use super::lines::Lines;
 use super::reading::Reading;
 use super::request::Lost;
-use crate::digest::{Episode, ErrorLine, Pointed};
 use crate::graph::Label;
 use crate::schema;
 use crate::session::{CallOutcome, GaveUp};
@@ -208,53 +207,5 @@ impl Answer {
     /// A stored answer; `None` for anything else. What was stored once is bounded and checked already.
     pub fn stored(text: &str) -> Option<Self> {
         schema::answer::decode(text)
-    }
-
-    /// The episode that an extractive one becomes by it. What programs and files say stays the digest's: files, commands,
-    /// changes, prompts, title and numbers. Of which the answer says nothing, stays too.
-    pub fn tell(&self, mut episode: Episode, lines: &Lines) -> Episode {
-        let point = |claim: &Claim| Pointed { text: claim.text.clone(), line: claim.line, at: lines.at(claim.line) };
-        let all = |claims: &[Claim]| claims.iter().map(point).collect::<Vec<_>>();
-        let put = |claims: &[Claim], list: &mut Vec<Pointed>| {
-            if !claims.is_empty() {
-                *list = all(claims);
-            }
-        };
-        if !self.objective.is_empty() {
-            episode.objective.clone_from(&self.objective);
-        }
-        if !self.continuation_context.is_empty() {
-            episode.continuation_context.clone_from(&self.continuation_context);
-        }
-        if !self.work_completed.is_empty() {
-            episode.work_completed.remove("answers");
-        }
-        for (category, claims) in &self.work_completed {
-            let list = episode.work_completed.entry(category.clone()).or_default();
-            list.extend(all(claims));
-            list.sort_by_key(|entry| entry.line);
-        }
-        put(&self.external_research, &mut episode.external_research);
-        put(&self.decisions, &mut episode.decisions);
-        put(&self.unresolved, &mut episode.unresolved);
-        put(&self.next_steps, &mut episode.next_steps);
-        if !self.knowledge_stored.is_empty() {
-            episode.knowledge_stored = self.knowledge_stored.iter().map(|(tool, it)| (tool.clone(), all(it))).collect();
-        }
-        if !self.errors.is_empty() {
-            let line = |failed: &Failed| ErrorLine {
-                text: failed.error.text.clone(),
-                line: failed.error.line,
-                at: lines.at(failed.error.line),
-                resolution: failed.resolution.as_ref().map(point),
-            };
-            let mut errors: Vec<ErrorLine> = self.errors.iter().map(line).collect();
-            // What was measured, and seen to be resolved, stays beside what the model says.
-            let measured = std::mem::take(&mut episode.errors).into_iter().filter(|error| error.resolution.is_some());
-            errors.extend(measured.filter(|error| self.errors.iter().all(|said| said.error.line != error.line)));
-            errors.sort_by_key(|error| error.line);
-            episode.errors = errors;
-        }
-        episode
     }
 }

@@ -193,6 +193,7 @@ fn add(parts: &mut Vec<(String, u64, u64)>, exchange: Vec<Told>, room: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::MAX_ANSWERS;
 
     #[test]
     fn what_joins_fits_and_every_answer_is_joined_once() {
@@ -210,6 +211,8 @@ mod tests {
                 let most = overhead_tokens() + (rooms.whole + rooms.answer).max(rooms.part + rooms.short_answer);
                 assert!(most <= context_tokens, "{context_tokens} {max_output_tokens}: {most}");
             }
+            // Each is kept until the last step has joined them.
+            assert!(MAX_PARTS + rooms.steps(MAX_PARTS).len() - 1 <= MAX_ANSWERS, "{context_tokens}");
             for parts in 2..=MAX_PARTS {
                 let steps = rooms.steps(parts);
                 let mut joined: Vec<usize> = steps.concat();

@@ -2,7 +2,7 @@
 
 use super::asked::{Asked, Kind};
 use super::{Entry, Sort};
-use crate::digest::{Episode, Pointed};
+use crate::digest::{Episode, ErrorLine, Pointed};
 use crate::record::{SessionId, Timestamp};
 
 /// Longest entry, in characters.
@@ -53,7 +53,7 @@ impl Place<'_> {
     pub fn line(&self, sort: Sort, text: &str, line: Option<u64>, at: Option<Timestamp>, worth: f32) -> Entry {
         let (text, worth) = (one_line(text, TEXT_CHARS), self.worth(worth));
         let (session, fit) = (self.session.clone(), 1.0);
-        Entry { sort, text, session, line, at, uuid: None, ended: None, fit, answers: false, worth }
+        Entry { sort, text, session, line, at, uuid: None, ended: None, fit, answers: false, by_model: false, worth }
     }
 }
 
@@ -75,9 +75,15 @@ pub fn gathered(episode: &Episode, place: &Place<'_>, asked: &Asked) -> Vec<Entr
         |said: &Pointed| episode.unresolved.iter().chain(&episode.next_steps).any(|open| open.text == said.text);
     let answers = episode.work_completed.get("answers").filter(|_| asked.is(Kind::Latest));
     let done = answers.and_then(|answers| answers.last()).filter(|said| !is_open(said));
-    entries.extend(done.map(|said| place.entry(Sort::Done, said, 2.45, place.fit)));
+    entries.extend(done.map(|said| {
+        let by_model = episode.is_of_model(said.line, &said.text);
+        Entry { by_model, ..place.entry(Sort::Done, said, 2.45, place.fit) }
+    }));
     let mut tell = |sort: Sort, worth: f32, said: Vec<(Pointed, f32)>| {
-        let told = best(said).into_iter().map(|(said, fit)| place.entry(sort, &said, worth, fit));
+        let told = best(said).into_iter().map(|(said, fit)| {
+            let by_model = episode.is_of_model(said.line, &said.text) || failed_by_model(episode, &said);
+            Entry { by_model, ..place.entry(sort, &said, worth, fit) }
+        });
         entries.extend(told);
     };
 
@@ -102,10 +108,19 @@ pub fn gathered(episode: &Episode, place: &Place<'_>, asked: &Asked) -> Vec<Entr
     tell(Sort::Fixed, wanted(Kind::Solved, 0.6), mended);
     // A command that failed says less than what somebody gave up.
     let worth = if asked.is(Kind::Failed) || asked.is(Kind::Solved) { 1.5 } else { 0.4 };
-    let unsolved = best(failed).into_iter().map(|(said, fit)| place.entry(Sort::Failed, &said, worth, fit));
-    entries.extend(unsolved.map(|entry| Entry { answers: true, ..entry }));
+    let unsolved = best(failed).into_iter().map(|(said, fit)| {
+        let by_model = episode.is_of_model(said.line, &said.text);
+        Entry { answers: true, by_model, ..place.entry(Sort::Failed, &said, worth, fit) }
+    });
+    entries.extend(unsolved);
     entries.extend(files(episode, place, asked));
     entries
+}
+
+/// Whether what failed and what mended it is a model's, where both are told as one.
+fn failed_by_model(episode: &Episode, told: &Pointed) -> bool {
+    let is_it = |error: &&ErrorLine| error.line == told.line && told.text.starts_with(&error.text);
+    episode.errors.iter().find(is_it).is_some_and(|error| episode.is_of_model(error.line, &error.text))
 }
 
 /// Title, project and purpose in one line.
@@ -115,16 +130,20 @@ fn session(episode: &Episode, place: &Place<'_>) -> Entry {
     let begins = |long: &str, short: &str| long.to_lowercase().starts_with(&short.trim_end_matches('…').to_lowercase());
     // What was typed last says less of the whole than what was typed first.
     let is_repeated = episode.title_is_prompt && !objective.is_empty();
+    let mut says_purpose = true;
     if text.is_empty() || is_repeated || begins(objective, &text) {
         text = one_line(objective, OBJECTIVE_CHARS);
     } else if !objective.is_empty() && !begins(&text, objective) {
         text = format!("{text}: {}", one_line(objective, OBJECTIVE_CHARS));
+    } else {
+        says_purpose = false;
     }
     if let Some(project) = place.project.filter(|_| !text.is_empty()) {
         text = format!("{project}: {text}");
     }
     let entry = place.line(Sort::Session, "", None, place.at, 2.5 * (0.4 + 0.6 * place.fit));
-    Entry { text, fit: place.fit, ..entry }
+    let by_model = says_purpose && episode.is_of_model(0, &episode.objective);
+    Entry { text, fit: place.fit, by_model, ..entry }
 }
 
 /// The files that were changed, those with the most changed lines first.

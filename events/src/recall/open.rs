@@ -83,7 +83,9 @@ pub fn still_open(episode: &Episode, place: &Place<'_>, asked: &Asked, later: &L
         let open = said.iter().filter(|said| !later.settles(&said.text)).take(MOST);
         let entry = |said: &Pointed| {
             let fit = if asked.kinds.is_empty() { asked.fit(&said.text) } else { place.near(asked, &said.text) };
-            place.line(sort, &said.text, Some(said.line), said.at.or(place.at), worth).fitting(fit)
+            let by_model = episode.is_of_model(said.line, &said.text);
+            let entry = place.line(sort, &said.text, Some(said.line), said.at.or(place.at), worth).fitting(fit);
+            Entry { by_model, ..entry }
         };
         open.map(entry).collect()
     };

@@ -17,7 +17,7 @@ use crate::record::Timestamp;
 /// Milliseconds of a day.
 pub const DAY_MS: i64 = 86_400_000;
 /// Most answers that a session keeps while the rest is asked for: those to all parts, and to all steps that join them.
-const MAX_ANSWERS: usize = 128;
+pub(crate) const MAX_ANSWERS: usize = 128;
 /// Most rows of costs that a session keeps apart, by day and model; what is older is joined to the oldest.
 const MAX_COSTS: usize = 400;
 /// Calls cut off in a row, by a program that ended, after which a session waits like after any other failure.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use baton_actors::llm::imitation::{CHAT, Fault, Imitation};
 use serde_json::json;
 
-use super::{configure, costs, enriched, enrichment, session, talks};
+use super::{configure, costs, enrichment, session, talks};
 use crate::world::{World, id, text, wait};
 
 fn answer(status: u16, retry_after: Option<&str>, body: &str) -> Fault {
@@ -52,7 +52,7 @@ fn after_each_fault_the_episode_stays_says_why_and_is_enriched_when_somebody_ask
 fn an_answer_of_no_use_is_asked_once_more_and_then_the_episode_stays() {
     let world = World::new();
     let endpoint = Imitation::start().unwrap();
-    configure(&world, &endpoint, json!({}));
+    configure(&world, &endpoint, json!({"check_interval": 600}));
     let wrong = |field: &str, value: serde_json::Value| {
         let mut said = json!({
             "objective": "x", "work_completed": [], "external_research": [], "knowledge_stored": [], "decisions": [],
@@ -72,11 +72,16 @@ fn an_answer_of_no_use_is_asked_once_more_and_then_the_episode_stays() {
         (8, answer(200, None, "{\"choices\":[]}"), "invalid"),
     ] {
         session(&world, number);
+        world.close(&id(number));
         let before = talks(&endpoint);
         endpoint.script(CHAT, [fault.clone(), fault.clone()]);
-        world.close(&id(number));
-        let given_up = wait(|| enrichment(&world)["given_up"] == number);
-        assert!(given_up, "{fault:?}: {}\n{}", enrichment(&world), world.log());
+        let given_up = world.run(&["enrich", &id(number)]);
+        assert!(
+            given_up.code == 1 && given_up.err.contains("the model was asked twice"),
+            "{fault:?}: {}",
+            given_up.err
+        );
+        assert_eq!(enrichment(&world)["given_up"], number, "{fault:?}");
         assert_eq!(talks(&endpoint), before + 2, "{fault:?}");
         let closed = world.json(&["close", &id(number)]);
         assert!(text(&closed["message"]).contains(&format!("given up ({why})")), "{fault:?}: {closed}");
@@ -90,23 +95,26 @@ fn an_answer_of_no_use_is_asked_once_more_and_then_the_episode_stays() {
     let requests = endpoint.requests();
     assert!(requests.iter().any(|request| request.texts.last().unwrap().contains("decisions must be an array")));
     // Once is forgiven.
-    session(&world, 9);
-    endpoint.script(CHAT, [Fault::Cut]);
-    world.close(&id(9));
-    enriched(&world, 9);
-    for (number, fault) in [(10, Fault::Bare), (11, Fault::Fenced), (12, Fault::Trickle(Duration::from_millis(2)))] {
+    let odd = [Fault::Cut, Fault::Bare, Fault::Fenced, Fault::Trickle(Duration::from_millis(2))];
+    for (number, fault) in (9..).zip(odd) {
         session(&world, number);
         endpoint.script(CHAT, [fault]);
-        world.close(&id(number));
-        enriched(&world, number);
+        world.ok(&["enrich", &id(number)]);
+        assert_eq!(world.show(&id(number))["episode"]["tier"], "enriched");
     }
+    // By itself it is the same.
+    configure(&world, &endpoint, json!({}));
+    session(&world, 13);
+    endpoint.script(CHAT, [Fault::Cut, Fault::Cut]);
+    world.close(&id(13));
+    assert!(wait(|| enrichment(&world)["given_up"] == 9), "{}\n{}", enrichment(&world), world.log());
     // And a person may ask again, and is told in people's words.
     endpoint.script(CHAT, [Fault::Cut, Fault::Cut]);
     let again = world.run(&["enrich", &id(2)]);
     assert!(again.code == 1 && again.err.contains("set llm.max_output_tokens to more"), "{}{}", again.out, again.err);
     assert!(!again.err.contains("be much shorter"), "{}", again.err);
     world.ok(&["enrich", &id(1)]);
-    assert_eq!(enrichment(&world)["given_up"], 7);
+    assert_eq!(enrichment(&world)["given_up"], 8);
 }
 
 #[test]

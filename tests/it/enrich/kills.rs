@@ -7,7 +7,9 @@ use baton_actors::llm::imitation::{CHAT, Fault, Imitation};
 use serde_json::json;
 
 use super::{configure, costs, enriched, enrichment, session, talks};
-use crate::world::{World, id, list, wait};
+#[cfg(target_os = "linux")]
+use crate::full::limit_files;
+use crate::world::{World, files_below, id, list, wait};
 
 #[test]
 fn a_call_that_was_cut_off_is_unknown_and_made_once_more() {
@@ -33,6 +35,52 @@ fn a_call_that_was_cut_off_is_unknown_and_made_once_more() {
     assert_eq!(enrichment(&world)["unknown_calls"], 1);
     assert!(world.ok(&["costs"]).out.contains("at most"));
     assert_eq!(world.json(&["log", "verify"])["clean"], true);
+}
+
+/// The answer is stored, and the log takes nothing more: what it cost is not recorded when the daemon is killed.
+#[cfg(target_os = "linux")]
+#[test]
+fn killed_between_an_answer_and_its_event_the_call_is_unknown_and_made_once_more() {
+    let world = World::new().run_by(&["sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"]);
+    let endpoint = Imitation::start().unwrap();
+    configure(&world, &endpoint, json!({}));
+    session(&world, 1);
+    let uuid = world.close(&id(1));
+    let (daemon, segments, blobs) =
+        (world.daemon().unwrap(), world.home().join("log/segments"), world.home().join("blobs").join(id(1)));
+    let before = files_below(&blobs);
+    // The model is asked, and while it thinks no file may become longer than the log is.
+    endpoint.says(move |request| {
+        let lengths = files_below(&segments).into_iter().filter_map(|file| Some(file.metadata().ok()?.len()));
+        limit_files(daemon, lengths.max());
+        usual(request)
+    });
+    assert!(
+        wait(|| files_below(&blobs).iter().any(|file| !before.contains(file) && is_whole(file))),
+        "{}",
+        world.log()
+    );
+    world.kill();
+    endpoint.says(usual);
+    let shown = enriched(&world, 1);
+    assert_eq!((&shown["episode"]["uuid"], talks(&endpoint)), (&json!(uuid), 2), "once more, and no more");
+    let total = costs(&world, "session")["total"].clone();
+    assert_eq!((&total["calls"], &total["unknown_calls"]), (&json!(2), &json!(1)), "{total}");
+    assert_eq!(world.json(&["log", "verify"])["clean"], true);
+}
+
+/// Whether a note is at its place, and not on its way there.
+fn is_whole(file: &std::path::Path) -> bool {
+    std::fs::read_to_string(file).is_ok_and(|text| text.contains("continuation_context") && text.ends_with('}'))
+}
+
+/// What the model says to a session of a prompt and a reply.
+fn usual(_: &baton_actors::llm::imitation::Request) -> String {
+    json!({
+        "objective": "Fed", "work_completed": [], "external_research": [], "knowledge_stored": [], "decisions": [],
+        "errors": [], "unresolved": [], "next_steps": [], "continuation_context": "", "entities": [], "facts": [],
+    })
+    .to_string()
 }
 
 #[test]

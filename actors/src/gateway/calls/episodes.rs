@@ -240,7 +240,7 @@ fn session_entry(services: &Services, id: &SessionId, row: &Row) -> Entry {
     let Some(current) = state.episode.as_ref() else { return Entry::Gone };
     let show = services.settings.now().filtering;
     match conversation::digest(services, id, current.clone(), &show) {
-        Ok((current, episode)) => Entry::Read(Box::new(written(id, row, &current, &episode.content()))),
+        Ok((current, episode)) => Entry::Read(Box::new(written(id, row, &current, &episode.marked().content()))),
         Err(_) if services.table.now().get(id).is_none_or(|row| row.state.episode.is_none()) => Entry::Gone,
         Err(error) => {
             tracing::warn!(session = %id, %error, "episode not readable, left out of the list");

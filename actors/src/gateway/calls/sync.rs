@@ -233,6 +233,7 @@ async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<an
 /// What it would cost to have a model enrich sessions: the configured one, or the one that would be by default.
 struct Pricing {
     model: String,
+    is_local: bool,
     price: Option<Price>,
     limits: Limits,
     sessions: u64,
@@ -241,12 +242,13 @@ struct Pricing {
 
 impl Pricing {
     fn of(settings: &Settings) -> Self {
-        let llm = settings.llm.as_ref();
+        let llm = settings.llm.as_ref().or(settings.llm_off.as_ref());
+        let is_local = llm.is_some_and(|llm| llm.endpoint.base_url.is_local());
         let model = llm.map_or(DEFAULT_MODEL, |llm| &llm.endpoint.model).to_owned();
         let (context_tokens, max_output_tokens) =
             llm.map_or(DEFAULT_TOKENS, |llm| (llm.context_tokens, llm.max_output_tokens));
         let limits = Limits { context_tokens, max_output_tokens };
-        Self { price: settings.prices.of(&model), model, limits, sessions: 0, nanos: 0 }
+        Self { price: settings.prices.of(&model), model, is_local, limits, sessions: 0, nanos: 0 }
     }
 
     /// One more session, of so many tokens.
@@ -262,7 +264,9 @@ impl Pricing {
     fn tell(self, sum: &mut answer::Sync) {
         sum.would_enrich = self.sessions;
         sum.enrich_model = redact(&self.model).into_owned();
-        sum.enrich_cost_estimate = self.price.map(|_| self.nanos as f64 / 1e9);
+        // Who has no price on this machine asks for none.
+        let costs = self.price.is_some() || self.is_local;
+        sum.enrich_cost_estimate = costs.then_some(self.nanos as f64 / 1e9);
     }
 }
 

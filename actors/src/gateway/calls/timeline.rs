@@ -115,6 +115,7 @@ fn told(services: &Services, id: &SessionId, row: &Row) -> answer::Past {
         past.outcome = outcome(&episode).to_owned();
         past.files_changed = episode.files_modified.len() as u64;
         past.commits = commits(&episode);
+        let episode = episode.marked();
         let open: Vec<String> =
             episode.unresolved.iter().chain(&episode.next_steps).map(|said| bounded(&said.text)).collect();
         past.open_ends = open.len() as u64;

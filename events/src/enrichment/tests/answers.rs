@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::digest::{Show, digest};
+use crate::digest::{Episode, ErrorLine, MODEL_MARK, Pointed, digest};
 use crate::enrichment::answer::MAX_ANSWER_BYTES;
 use crate::graph::{self, Label, Surroundings};
 use crate::record::SessionId;
@@ -213,6 +213,63 @@ fn an_enriched_episode_keeps_what_programs_say() {
     assert!(content.contains("## Done\n- fixes: rounds half to even\n"), "{content}");
     assert!(content.contains("Where it stands: The rounding is done"), "{content}");
     assert!(!extractive.content().contains("## Done"));
+}
+
+#[test]
+fn what_was_said_and_measured_stays_beside_what_a_model_says_and_that_is_marked() {
+    let said = |text: &str, line| Pointed { text: text.to_owned(), line, at: None };
+    let error = |text: &str, line| ErrorLine { text: text.to_owned(), line, at: None, resolution: None };
+    let before = Episode {
+        decisions: vec![
+            said("User: use banker's rounding", 2),
+            said("User: never floats", 4),
+            said("the agent's own", 7),
+        ],
+        errors: vec![error("cargo test: exit 101", 6), error("make: exit 2", 9)],
+        unresolved: vec![said("make: exit 2", 9), said("is that all?", 10)],
+        external_research: vec![said("fetched the law", 5), said("fetched the news", 9)],
+        knowledge_stored: [("mcp__wiki__write".to_owned(), vec![said("page of rounding", 5)])].into(),
+        ..Episode::default()
+    };
+    let claim = |text: &str, line| Claim { text: text.to_owned(), line };
+    let answer = Answer {
+        objective: "Round.".to_owned(),
+        decisions: vec![
+            claim("we use banker's rounding", 2),
+            claim("never use floats", 7),
+            claim("a third one", 4),
+            claim("of a line that is gone", 99),
+        ],
+        errors: vec![Failed { error: claim("a test failed", 6), resolution: Some(claim("mended", 9)) }],
+        unresolved: vec![claim("who reviews it", 10)],
+        external_research: vec![claim("what the law says", 5)],
+        knowledge_stored: [("wiki".to_owned(), vec![claim("a page", 7)])].into(),
+        ..Answer::default()
+    };
+    let told = answer.tell(before.clone(), &lines());
+    let texts = |list: &[Pointed]| list.iter().map(|it| it.text.clone()).collect::<Vec<_>>();
+    // The person's words stay, and what says the same again goes; the agent's are the model's to tell.
+    assert_eq!(texts(&told.decisions), ["User: use banker's rounding", "a third one", "User: never floats"]);
+    let errors: Vec<&str> = told.errors.iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(errors, ["a test failed", "make: exit 2"], "what is open stays open");
+    assert_eq!(texts(&told.unresolved), ["make: exit 2", "who reviews it"]);
+    assert_eq!(texts(&told.external_research), ["what the law says", "fetched the news"]);
+    let tools: Vec<&str> = told.knowledge_stored.keys().map(String::as_str).collect();
+    assert_eq!(tools, ["mcp__wiki__write", "wiki"]);
+    // Exactly what the model says is marked.
+    let by_model =
+        ["a third one", "who reviews it", "what the law says", "a test failed", "mended", "a page", "Round."];
+    let mut marked: Vec<&str> = told.said_by_model.iter().map(|(_, text)| text.as_str()).collect();
+    marked.sort_unstable();
+    let mut expected = by_model.to_vec();
+    expected.sort_unstable();
+    assert_eq!(marked, expected);
+    let text = told.clone().marked().content();
+    assert_eq!(text.matches(MODEL_MARK).count(), by_model.len(), "{text}");
+    assert!(text.contains("- a third one · model\n- User: never floats\n"), "{text}");
+    assert!(!told.content().contains(MODEL_MARK), "what is searched has no mark");
+    assert_eq!(before.clone().marked(), before);
+    assert_eq!(Answer::default().tell(before.clone(), &lines()), before, "of which it says nothing");
 }
 
 #[test]

@@ -82,6 +82,9 @@ pub struct Line {
     pub line: u64,
     /// RFC 3339 UTC.
     pub at: Option<String>,
+    /// `model` where only a model says it; absent where a person, a program or a file does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said_by: Option<String>,
 }
 
 /// A failure.

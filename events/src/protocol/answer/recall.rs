@@ -66,6 +66,9 @@ pub struct RecallEntry {
     /// Of a fact or a decision that does not hold any more: since which day, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
+    /// `model` where only a model says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said_by: Option<String>,
 }
 
 /// Result of `timeline`.

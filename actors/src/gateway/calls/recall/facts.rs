@@ -89,6 +89,7 @@ impl Looking {
                 };
             }
             let latest = fact.latest.first().cloned();
+            let by_model = fact.by_model;
             let told = graph::fact(fact);
             let fit = asked.fit(&told.fact);
             let list = if until.is_some() { &mut past } else { &mut holding };
@@ -96,7 +97,7 @@ impl Looking {
             let worth = if is_searched { 1.0 } else { 3.2 } - list.len() as f32 * 0.01;
             let place = Place { session: &session, rank: 1, at, project: None, fit };
             let entry = place.line(Sort::Fact, &told.fact, Some(line), at, worth).fitting(fit);
-            let mut entry = Entry { uuid: Some(uuid), ..entry };
+            let mut entry = Entry { uuid: Some(uuid), by_model, ..entry };
             until.into_iter().for_each(|until| entry.end(until));
             list.push(entry);
         }

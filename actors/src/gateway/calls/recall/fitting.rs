@@ -51,6 +51,7 @@ fn written(entry: &Entry) -> answer::RecallEntry {
         day: entry.at.map(day),
         uuid: entry.uuid.map(|uuid| uuid.to_string()),
         ended: entry.ended.map(day),
+        said_by: entry.by_model.then(|| "model".to_owned()),
     }
 }
 
