@@ -185,7 +185,7 @@ impl Bringing<'_> {
                 _ => end.at,
             }),
         };
-        let mut told = Told::of(about, project, &episode, &graph);
+        let mut told = Told::of(about, project, &episode.marked(), &graph);
         if !show.keep_user_messages {
             // They are a person's words, and the graph has them whatever is to be shown.
             told.preferences.clear();

@@ -1,12 +1,15 @@
 //! Notes read: one for an agent, all of them to be checked.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use baton_events::protocol::answer;
 use baton_events::redact::redact;
+use baton_events::vault::layout::Place as Lies;
 use baton_events::vault::verify::{Finding, Known};
+use baton_events::vault::{Layout, session};
 use tokio::time::timeout;
 
 use super::place::{Error, Place, Refused};
@@ -132,6 +135,12 @@ fn all(place: &Place, progress: &Progress, seen: &mut dyn FnMut(&str, &str)) -> 
     let known = Known::of(paths.iter().map(String::as_str), place.root());
     let mut findings: Vec<Finding> = known.findings().to_vec();
     let mut told = answer::VaultVerify { notes: paths.len() as u64, ..answer::VaultVerify::default() };
+    let layout = Layout::below(place.root());
+    let is_copy = |path: &str| {
+        let lies = layout.as_ref().and_then(|layout| layout.place(path));
+        matches!(lies, Some(Lies::Archived(..)))
+    };
+    let mut sessions: BTreeMap<String, String> = BTreeMap::new();
     for group in paths.chunks(STEP) {
         for path in group {
             match place.read(path) {
@@ -139,6 +148,13 @@ fn all(place: &Place, progress: &Progress, seen: &mut dyn FnMut(&str, &str)) -> 
                     let text = found.text.unwrap_or_default();
                     told.bytes += text.len() as u64;
                     seen(path, &text);
+                    let identity = session::identity(&text).filter(|_| !is_copy(path));
+                    for id in identity.into_iter().flat_map(|identity| identity.session_ids) {
+                        if let Some(other) = sessions.insert(id, path.clone()) {
+                            let what = format!("it is of the same session as {other:?}");
+                            findings.push(Finding { path: path.clone(), line: 0, what });
+                        }
+                    }
                     findings.extend(known.check(path, &text));
                 }
                 Err(Error::Vault(refused)) => return Err(refused),
@@ -161,6 +177,9 @@ fn all(place: &Place, progress: &Progress, seen: &mut dyn FnMut(&str, &str)) -> 
         fix: match &finding.what {
             what if what.contains("leads nowhere") => {
                 "`baton vault sync` writes notes again that were removed; else take the link out"
+            }
+            what if what.contains("of the same session") => {
+                "only one of both is kept up: take the other one away, or the session_ids out of its head"
             }
             what if what.contains("may mean") => "give one of the notes of that name another one",
             _ => "mend it there; Baton changes nothing that a person may have written",

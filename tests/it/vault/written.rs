@@ -44,6 +44,12 @@ fn an_ended_session_becomes_a_note_that_leads_to_what_it_was_about() {
     assert!(all.iter().any(|path| path.contains("/entities/")), "{all:?}");
     let verified = world.json(&["vault", "verify"]);
     assert_eq!((&verified["clean"], &verified["notes"]), (&json!(true), &json!(all.len())), "{verified}");
+    // A copy of it is one too many.
+    let copy = path.with_file_name("copy.md");
+    fs::copy(&path, &copy).unwrap();
+    let verified = world.run(&["vault", "verify"]);
+    assert!(verified.code == 1 && verified.out.contains("of the same session"), "{}", verified.out);
+    fs::remove_file(&copy).unwrap();
     let status = world.json(&["status"])["vault"].clone();
     assert_eq!((&status["notes"], &status["state"]), (&json!(1), &json!("ready")), "{status}");
     // A session that goes on is in the same note, with one more end: ends are told by the second.
