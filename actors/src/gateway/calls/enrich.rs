@@ -146,8 +146,8 @@ fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Do
             sum.unseen += table.get(id).and_then(|row| row.state.enriched_by()).map_or(0, |by| by.unseen);
         }
         Outcome::Unchanged => sum.unchanged += 1,
-        Outcome::OverBudget { why } => {
-            name(why);
+        Outcome::OverBudget { why, next_step } => {
+            name(format!("{why}; {next_step}"));
             sum.over_budget += 1;
         }
         Outcome::Nothing => {
@@ -170,7 +170,7 @@ fn message(sum: &answer::Enrich, left: u64) -> String {
     for (count, what) in [
         (sum.enriched, "enriched"),
         (sum.unchanged, "enriched before, and the same since"),
-        (sum.over_budget, "over budget: raise llm.daily_budget_usd or llm.session_budget_usd, or give --max-usd"),
+        (sum.over_budget, "over budget, each told with what helps"),
         (sum.failures, "failed"),
         (left, "not tried, because the endpoint failed: `baton status` says what to do"),
     ] {
