@@ -13,7 +13,7 @@
 //! | `desk` | all of that of the vault that is written to |
 //! | `bringing`, `compaction` | one session into its notes; a long or old note into those of entities |
 //! | `pending` | finished notes that the vault did not take |
-//! | `rounds` | the rounds: what is owed, at once; every note, once a day |
+//! | `rounds` | the rounds: what is owed, at once; every note, once a day (`sweep`); what somebody wants compacted |
 //! | `promotion` | what several projects recall, in a note that they share |
 //! | `forgetting` | a session out of every note |
 //! | `reading` | notes read and checked |

@@ -25,6 +25,7 @@
 //! | [`told`] | what the vault takes of a session |
 //! | [`session`], [`knowledge`], [`start`] | session notes; entities, topics, preferences, what is shared; start pages |
 //! | [`threshold`], [`compaction`] | when a note is compacted; into what; archive and failures |
+//! | [`renamed()`] | links that follow a note which a person has renamed |
 //! | [`forget`] | a session out of a text |
 //! | [`verify`] | whether a set of notes is sound |
 
@@ -39,6 +40,7 @@ pub mod markdown;
 mod merge;
 pub mod name;
 pub mod note;
+mod renamed;
 pub mod session;
 pub mod start;
 pub mod threshold;
@@ -53,4 +55,5 @@ pub use day::Day;
 pub use layout::{Layout, Place};
 pub use merge::{Merged, conflicts, merge};
 pub use note::{Body, Field, Line, Note, Section, Value, Wanted, When};
+pub use renamed::renamed;
 pub use told::Told;

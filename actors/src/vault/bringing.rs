@@ -273,6 +273,9 @@ impl Bringing<'_> {
     fn write(&self, open: &mut Open, told: &mut Told) -> Result<Brought, Refused> {
         open.index()?;
         let note = open.note_of(self.id)?;
+        if let Note::There(path) = &note {
+            open.follow(self.id, path)?;
+        }
         self.name(open, told, &note);
         if note == Note::None {
             self.make_way(open, told)?;

@@ -8,10 +8,10 @@ use baton_events::projection::table::SessionTable;
 use baton_events::record::{SessionId, Timestamp};
 use baton_events::vault::layout::Layout;
 use baton_events::vault::note::Wanted;
-use baton_events::vault::{Day, merge};
+use baton_events::vault::{Day, merge, renamed};
 use uuid::Uuid;
 
-use super::index::Index;
+use super::index::{Index, stem};
 use super::owed::Owing;
 use super::pending::Pending;
 use super::place::{Error, Found, Place, Refused};
@@ -286,6 +286,28 @@ impl Open {
             Some(moved) if moved != path && self.is_there(&moved)? => Ok(Note::There(moved)),
             _ => Ok(Note::Removed(path)),
         }
+    }
+
+    /// Has what leads to a session's note follow it, where a person has given it another name since it was brought in.
+    pub(super) fn follow(&mut self, id: &SessionId, path: &str) -> Result<(), Refused> {
+        let Some(before) = self.register.get(id).and_then(|entry| entry.note.clone()) else { return Ok(()) };
+        let (Some(from), Some(to)) = (stem(&before), stem(path)) else { return Ok(()) };
+        if from == to {
+            return Ok(());
+        }
+        let (link, other) = (format!("[[{from}"), format!("[[{to}"));
+        for note in self.place.all()?.0 {
+            let edited = self.edit(&note, &mut |text| {
+                let text = text.filter(|text| text.contains(&link) || text.contains(&other))?;
+                renamed(text, from, to)
+            });
+            match edited {
+                Err(Error::Vault(refused)) => return Err(refused),
+                // It is a person's, or being written: its links stay as they are.
+                Ok(_) | Err(Error::Left(_) | Error::Changed) => {}
+            }
+        }
+        Ok(())
     }
 
     fn is_there(&self, path: &str) -> Result<bool, Refused> {

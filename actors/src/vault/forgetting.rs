@@ -9,7 +9,7 @@ use baton_events::vault::forget::{self, Left};
 use baton_events::vault::layout::Place as Lies;
 use baton_events::vault::{Day, name, session};
 
-use super::desk::{Desk, Open};
+use super::desk::{Desk, Note, Open};
 use super::index::stem;
 use super::owed::to_remove;
 use super::place::{Error, Refused};
@@ -109,7 +109,15 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
         fix: "free space on the disk of BATON_HOME".to_owned(),
     })?;
     open.look(false)?;
+    // Names as they are now: a person may have changed them.
+    open.look_again()?;
     let _turn = open.place.turn()?;
+    // What leads to a note that was renamed is Baton's, whoever has changed the links.
+    for id in &known {
+        if let Note::There(path) = open.note_as_known(id)? {
+            open.follow(id, &path)?;
+        }
+    }
     let (mut targets, mut theirs) = own_notes(open, &known)?;
     let names = targets.clone();
     let mut done = BTreeSet::new();
@@ -134,9 +142,9 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
         what: format!("the register of the vault still names them: {error}"),
         fix: "free space on the disk of BATON_HOME".to_owned(),
     })?;
-    // What a person has taken over, put together otherwise, or copied within the home, may still name them.
+    // What a person has taken over, put together otherwise, or copied or moved in the vault, may still name them.
     let mut all = open.place.whole()?.0;
-    if open.place.is_own() {
+    if open.place.is_own() || open.place.is_obsidian() {
         all.extend(open.place.outside()?);
     }
     let mut words: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -183,4 +183,17 @@ mod tests {
         let left: Vec<_> = fs::read_dir(home.path().join(FOLDER)).unwrap().map(|it| it.unwrap().file_name()).collect();
         assert_eq!(left, ["mine.txt"], "nothing of ours is left, and nothing else is touched");
     }
+
+    #[test]
+    fn of_very_many_no_more_are_kept() {
+        let home = tempfile::tempdir().unwrap();
+        let mut pending = Pending::open(home.path());
+        for number in 0..MOST + 2 {
+            assert_eq!(pending.is_full(), number >= MOST);
+            pending.put(&id(&format!("s-{number}")), "1", &notes("one")).unwrap();
+        }
+        assert_eq!((pending.len(), Pending::open(home.path()).len()), (MOST, MOST));
+        pending.remove(&id("s-0")).unwrap();
+        assert!(!pending.is_full());
+    }
 }

@@ -332,6 +332,11 @@ impl Place {
         Ok(notes)
     }
 
+    /// Whether Obsidian has it for a vault: then it is not too much to go through all of it.
+    pub(super) fn is_obsidian(&self) -> bool {
+        self.vault.join(".obsidian").is_dir()
+    }
+
     /// Whether the vault is a folder of the home.
     pub(super) fn is_own(&self) -> bool {
         self.is_own

@@ -118,6 +118,16 @@ pub(super) fn note_marker(written: &BTreeMap<String, String>) -> String {
     format!("{OPEN}{NOTE}{pairs}{END}\n")
 }
 
+/// The text with the marker of the note as it is now.
+pub(super) fn with_written(rest: &str, written: &BTreeMap<String, String>, eol: &str) -> String {
+    let mut lines: Vec<String> = rest.split_inclusive('\n').map(str::to_owned).collect();
+    let at = self::written(&lines.iter().map(String::as_str).collect::<Vec<_>>()).map(|(at, _)| at);
+    if let Some(at) = at {
+        lines[at] = note_marker(written).replace('\n', eol);
+    }
+    lines.concat()
+}
+
 /// A block with its markers; `content` ends without a line break.
 pub(super) fn block(key: &str, content: &str) -> String {
     let hash = hash(content);

@@ -1,7 +1,5 @@
 //! A session out of the notes that tell of it. What people wrote stays.
 
-use std::collections::BTreeMap;
-
 use super::block::{self, Block, Blocks, bare};
 use super::header::{self, Document, Head};
 use super::note::Line;
@@ -66,7 +64,7 @@ pub fn lines(text: &str, target: &str) -> Left {
     if !changed {
         return Left::Unchanged;
     }
-    let rest = with_note_marker(&out.concat(), &written, eol);
+    let rest = block::with_written(&out.concat(), &written, eol);
     let text = format!("{}{}{rest}", document.bom, document.head_text());
     match is_empty(&text) {
         true => Left::Nothing,
@@ -115,16 +113,6 @@ fn without_line(lines: &[&str], target: &str) -> Option<String> {
 
 fn leads_to(text: &str, target: &str) -> bool {
     [format!("[[{target}]]"), format!("[[{target}|")].iter().any(|link| text.contains(link.as_str()))
-}
-
-/// The text with the marker of the note as it is now.
-fn with_note_marker(rest: &str, written: &BTreeMap<String, String>, eol: &str) -> String {
-    let mut lines: Vec<String> = rest.split_inclusive('\n').map(str::to_owned).collect();
-    let at = block::written(&lines.iter().map(String::as_str).collect::<Vec<_>>()).map(|(at, _)| at);
-    if let Some(at) = at {
-        lines[at] = block::note_marker(written).replace('\n', eol);
-    }
-    lines.concat()
 }
 
 /// The text without intact blocks, without markers, own keys, and own headings under which nothing stands.

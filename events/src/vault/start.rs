@@ -18,7 +18,8 @@ pub fn wanted(told: &Told, path: Option<&str>, layout: &Layout, today: Day) -> V
         let place = Place::Entity(project.clone(), entity.file.clone());
         Line::alone(format!("- {}", layout.link(&place, &entity.name)))
     });
-    let mut header = header_of("project", project, told.day(), today);
+    // They are of no session: they began on the day on which they were made.
+    let mut header = header_of("project", project, today, today);
     header.push(Field::text("project", project.clone(), When::Once));
     header.extend(path.map(|path| Field::text("path", markdown::property(path, PATH_CHARS), When::Once)));
     let page = Note {
@@ -32,7 +33,6 @@ pub fn wanted(told: &Told, path: Option<&str>, layout: &Layout, today: Day) -> V
     };
     let lead = Line::alone(format!("- {}", layout.link(&own, project)));
     let all = Note {
-        // It is of no session: it began on the day on which it was made.
         header: header_of("start", "all", today, today),
         sections: vec![
             title("Start"),

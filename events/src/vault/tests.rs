@@ -5,6 +5,7 @@ mod edits;
 mod forget;
 mod merge;
 mod noted;
+mod renamed;
 mod sample;
 mod verify;
 mod words;

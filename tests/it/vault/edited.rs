@@ -229,3 +229,36 @@ fn an_entity_of_another_home_whose_file_is_called_alike_keeps_its_note() {
     }
     assert_eq!(one.json(&["vault", "verify"])["clean"], true);
 }
+
+#[test]
+fn what_leads_to_a_note_that_is_renamed_follows_it() {
+    let world = with_notes(&json!({"compact_lines": 1}));
+    let mut transcript = worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    let (path, _) = only_session(&own(&world));
+    let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+    let moved = own(&world).join("projects/Zeile 59 öäü.md");
+    fs::rename(&path, &moved).unwrap();
+    // As Obsidian does it, in one of the notes that lead there.
+    let leads = |name: &str| -> Vec<std::path::PathBuf> {
+        let link = format!("[[{name}]]");
+        files_below(&own(&world))
+            .into_iter()
+            .filter(|path| fs::read_to_string(path).is_ok_and(|text| text.contains(&link)))
+            .collect()
+    };
+    let before = leads(&stem);
+    assert!(before.len() >= 3, "{before:?}");
+    let text = fs::read_to_string(&before[0]).unwrap();
+    fs::write(&before[0], text.replace(&format!("[[{stem}]]"), "[[Zeile 59 öäü]]")).unwrap();
+    goes_on(&world, &mut transcript, "And the bilby, too");
+    until(&world, "the moved note", |_| fs::read_to_string(&moved).unwrap().contains("bilby"));
+    let told = ready(&world, 1);
+    assert_eq!(told["conflicts"], 0, "{told}");
+    assert_eq!((leads(&stem), leads("Zeile 59 öäü").len() >= before.len()), (Vec::new(), true));
+    assert_eq!(world.json(&["vault", "verify"])["clean"], true, "{}", world.run(&["vault", "verify"]).out);
+    let forgotten = world.ok(&["forget", &id(1), "--yes"]);
+    assert!(forgotten.out.contains("no file of Baton's home"), "{}", forgotten.out);
+    assert!(leads("Zeile 59 öäü").is_empty() && !moved.exists());
+}

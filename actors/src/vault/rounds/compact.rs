@@ -125,6 +125,7 @@ fn compact_one(
         return Ok(One::Compacted(compaction::preview(open, &told, &path, &measure, reason, today)));
     }
     let turn = open.place.turn()?;
+    open.follow(id, &path)?;
     let compacted = compaction::carry_out(open, &told, &path, &measure, reason, today)?;
     drop(turn);
     let mut entry = Entry { note: Some(path.clone()), ..entry };

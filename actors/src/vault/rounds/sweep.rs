@@ -139,6 +139,7 @@ fn check(desk: &mut Desk, services: &Services, group: &[SessionId]) -> Result<Ch
             open.register.put(id, Entry { removed: true, ..entry });
             continue;
         };
+        open.follow(id, &path)?;
         let mut entry = Entry { note: Some(path.clone()), removed: false, ..entry };
         let is_due = {
             let text = open.text(&path).ok().flatten().unwrap_or_default();
@@ -171,3 +172,6 @@ fn check(desk: &mut Desk, services: &Services, group: &[SessionId]) -> Result<Ch
     open.settle()?;
     Ok(checked)
 }
+
+#[cfg(test)]
+mod tests;
