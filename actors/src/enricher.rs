@@ -51,6 +51,8 @@ const LOOK_ANYWAY: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_secs(5);
 /// How long a session is let alone with which nothing came about, whatever its own state says.
 const PAUSE_MS: i64 = 3_000;
+/// The same with one that there is nothing more to ask about, as long as the configuration stays as it is.
+const UNCHANGED_MS: i64 = 600_000;
 /// How long a session may take to record something.
 const RECORD: Duration = Duration::from_secs(30);
 /// What calls that are under way are given when the daemon stops.
@@ -95,8 +97,9 @@ struct Known {
     rejected: Option<(String, String)>,
     /// Sessions with which nothing came about, and when they are tried again at the earliest.
     paused: BTreeMap<SessionId, Timestamp>,
-    /// Calls that a daemon before this one had made because somebody wanted it, and their estimates: for whoever still waits.
-    lost: BTreeMap<SessionId, (u64, u64)>,
+    /// Calls that a daemon before this one had made because somebody wanted it, by their numbers, and their estimates: for
+    /// whoever still waits.
+    lost: BTreeMap<SessionId, BTreeMap<u32, u64>>,
     /// Why nothing is sent, and what to do about it.
     problem: Option<(String, String)>,
 }
@@ -231,8 +234,11 @@ impl Enricher {
                 known.forgiven = waiting.into_iter().collect();
             }
             if set.llm != before.llm || set.prices != before.prices || set.filtering != before.filtering {
-                // What it would cost is reckoned anew.
-                self.known().over_budget.clear();
+                // What it would cost is reckoned anew, and what there is to ask.
+                let mut known = self.known();
+                known.over_budget.clear();
+                known.paused.clear();
+                drop(known);
                 before = set.clone();
             }
             // What has ended makes room, all of it at once.
@@ -322,7 +328,8 @@ impl Enricher {
             at_work.spawn(async move {
                 let done = enricher.enrich(&id, &By::Itself).await;
                 if done.outcome != Outcome::Enriched {
-                    let until = enricher.around.clock.now().plus_ms(PAUSE_MS);
+                    let pause_ms = if done.outcome == Outcome::Unchanged { UNCHANGED_MS } else { PAUSE_MS };
+                    let until = enricher.around.clock.now().plus_ms(pause_ms);
                     enricher.known().paused.insert(id, until);
                 }
             });
@@ -353,10 +360,11 @@ impl Enricher {
             if self.known().under_way.contains(&id) {
                 continue;
             }
+            // Before it is recorded: whoever asks next finds nothing under way, and is told of it.
+            self.note_lost(&id, &row);
             let lost = self.around.supervisor.asking(&id, Asking::Lost(call), RECORD).await;
-            match lost {
-                Ok(Ok(_)) => self.note_lost(&id, &row),
-                _ => tracing::debug!(session = %id, "lost call not recorded, trying again"),
+            if !matches!(lost, Ok(Ok(_))) {
+                tracing::debug!(session = %id, "lost call not recorded, trying again");
             }
         }
     }
@@ -368,14 +376,14 @@ impl Enricher {
         };
         if let Some(call) = &enrichment.call {
             let mut known = self.known();
-            let (calls, nanos) = known.lost.entry(id.clone()).or_default();
-            (*calls, *nanos) = (*calls + 1, nanos.saturating_add(call.nanos));
+            known.lost.entry(id.clone()).or_default().insert(call.id, call.nanos);
         }
     }
 
     /// What was lost of it, told once.
     fn told_of_lost(&self, id: &SessionId) -> (u64, u64) {
-        self.known().lost.remove(id).unwrap_or_default()
+        let lost = self.known().lost.remove(id).unwrap_or_default();
+        (lost.len() as u64, lost.values().copied().fold(0, u64::saturating_add))
     }
 
     /// The way to the configured endpoint; what is known of another one is forgotten.

@@ -169,7 +169,9 @@ impl Enricher {
         };
         // Only now: while it waited the conversation may have been stored anew.
         let (episode, state) = self.current(&settings, id)?;
-        if state.state.enriched_by().is_some() {
+        let unseen = state.state.enriched_by().map(|by| by.unseen);
+        let is_wanted = by.is_person() || state.state.enrichment().is_some_and(|known| known.owed.is_some());
+        if unseen.is_some_and(|unseen| unseen == 0 || !is_wanted) {
             return Err(Outcome::Unchanged);
         }
         // Nobody else works on it now: what is under way there is a call that a daemon before this one had made.
@@ -186,6 +188,8 @@ impl Enricher {
             conversation::read(&around.indexer, &around.table, &of, &current, &limits, &show)
         });
         match read.await {
+            // It would not be told more than it was.
+            Ok(Ok(read)) if unseen.is_some_and(|unseen| read.plan.left_out >= unseen) => Err(Outcome::Unchanged),
             Ok(Ok(read)) if !read.plan.requests.is_empty() => {
                 let (stored, before) = (BTreeMap::new(), if by.is_person() { self.told_of_lost(id) } else { (0, 0) });
                 let (calls, nanos) = before;

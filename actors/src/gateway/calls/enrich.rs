@@ -142,10 +142,12 @@ fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Do
         Outcome::Enriched => {
             sum.enriched += 1;
             sum.dropped_claims += done.dropped;
-            let table = services.table.now();
-            sum.unseen += table.get(id).and_then(|row| row.state.enriched_by()).map_or(0, |by| by.unseen);
+            sum.unseen += unseen(services, id);
         }
-        Outcome::Unchanged => sum.unchanged += 1,
+        Outcome::Unchanged => {
+            sum.unchanged += 1;
+            sum.unseen += unseen(services, id);
+        }
         Outcome::OverBudget { why, next_step } => {
             name(format!("{why}; {next_step}"));
             sum.over_budget += 1;
@@ -159,6 +161,12 @@ fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Do
             sum.failures += 1;
         }
     }
+}
+
+/// What of a session its model was not sent.
+fn unseen(services: &Services, id: &SessionId) -> u64 {
+    let table = services.table.now();
+    table.get(id).and_then(|row| row.state.enriched_by()).map_or(0, |by| by.unseen)
 }
 
 fn message(sum: &answer::Enrich, left: u64) -> String {
@@ -184,7 +192,7 @@ fn message(sum: &answer::Enrich, left: u64) -> String {
     }
     if sum.unseen > 0 {
         let messages = enrichment::counted(sum.unseen, "message");
-        message.push_str(&format!("; {messages} from the middle not sent: {UNSEEN_STEP}"));
+        message.push_str(&format!("; {messages} between beginning and end not sent: {UNSEEN_STEP}"));
     }
     if sum.calls > 0 {
         message.push_str(&format!("; {}, {:.6} USD", enrichment::counted(sum.calls, "call"), sum.usd));
