@@ -22,6 +22,7 @@ use baton_events::hash::ContentHash;
 use baton_events::prices::Price;
 use baton_events::projection::table::{Row, SessionTable};
 use baton_events::record::{SessionId, Timestamp};
+use baton_events::session::{CallOutcome, GaveUp};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
@@ -38,7 +39,7 @@ use crate::table::TableReader;
 use hits::Hits;
 use owed::Owing;
 pub use purse::Allowance;
-use purse::Purse;
+use purse::{Bound, Purse};
 use rooms::Rooms;
 pub(crate) use work::{By, Done, Outcome};
 
@@ -50,6 +51,8 @@ const LOOK_ANYWAY: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_secs(5);
 /// How long a session is let alone with which nothing came about, whatever its own state says.
 const PAUSE_MS: i64 = 3_000;
+/// The same with one that there is nothing more to ask about, as long as the configuration stays as it is.
+const UNCHANGED_MS: i64 = 600_000;
 /// How long a session may take to record something.
 const RECORD: Duration = Duration::from_secs(30);
 /// What calls that are under way are given when the daemon stops.
@@ -87,11 +90,16 @@ struct Known {
     /// Sessions that are worked on.
     under_way: BTreeSet<SessionId>,
     /// Sessions whose next call does not fit into a budget: for which content, and what it may cost.
-    over_budget: BTreeMap<SessionId, (ContentHash, budget::Wanted)>,
+    over_budget: BTreeMap<SessionId, (ContentHash, budget::Wanted, Bound)>,
+    /// Pauses after failures of an endpoint that is not configured any more.
+    forgiven: BTreeMap<SessionId, Timestamp>,
+    /// What the endpoint has said of the last request that it did not take, and what to do about it.
+    rejected: Option<(String, String)>,
     /// Sessions with which nothing came about, and when they are tried again at the earliest.
     paused: BTreeMap<SessionId, Timestamp>,
-    /// Calls that a daemon before this one had made because somebody wanted it, and their estimates: for whoever still waits.
-    lost: BTreeMap<SessionId, (u64, u64)>,
+    /// Calls that a daemon before this one had made because somebody wanted it, by their numbers, and their estimates: for
+    /// whoever still waits.
+    lost: BTreeMap<SessionId, BTreeMap<u32, u64>>,
     /// Why nothing is sent, and what to do about it.
     problem: Option<(String, String)>,
 }
@@ -107,8 +115,16 @@ pub struct Shown {
     pub under_way: u64,
     /// Sessions that wait because a budget is spent.
     pub over_budget: u64,
+    /// Of these, those that need more than the budget of a session.
+    pub over_session: u64,
+    /// Sessions that are owed it, and whose last request the endpoint did not take.
+    pub rejected: u64,
+    /// What it has said, and what to do about it; none before it was asked by this daemon.
+    pub rejected_why: Option<(String, String)>,
     /// Sessions of which a model makes nothing.
     pub given_up: u64,
+    /// The first of them for which something can be done, and why.
+    pub given_up_first: Option<(SessionId, GaveUp)>,
     /// Calls of whose end nothing is known.
     pub unknown_calls: u64,
     /// What was spent today, in thousandths of a millionth of a US dollar.
@@ -164,16 +180,24 @@ impl Enricher {
             let Some(enrichment) = row.state.enrichment() else { continue };
             shown.enriched += u64::from(row.state.enriched_by().is_some());
             shown.given_up += u64::from(enrichment.given_up.is_some());
+            if let (None, Some((_, why))) = (&shown.given_up_first, enrichment.given_up) {
+                // What says nothing is no model's fault.
+                shown.given_up_first = (why != GaveUp::Empty).then(|| (id.clone(), why));
+            }
             let lost: u64 = enrichment.costs.iter().map(|cost| cost.unknown).sum();
             let is_open = enrichment.call.is_some() && !known.under_way.contains(id);
             shown.unknown_calls += lost + u64::from(is_open);
             if let Some(job) = owed::job_of(&settings, &row.state) {
                 shown.owed += 1;
-                let waits = known.over_budget.get(id).is_some_and(|(content, _)| *content == job.content);
-                shown.over_budget += u64::from(waits);
+                let bound = known.over_budget.get(id).filter(|(content, ..)| *content == job.content);
+                shown.over_budget += u64::from(bound.is_some());
+                shown.over_session += u64::from(bound.is_some_and(|(.., bound)| *bound == Bound::Session));
+                let is_rejected = enrichment.failed == Some(CallOutcome::Rejected);
+                shown.rejected += u64::from(is_rejected);
             }
         }
         shown.under_way = known.under_way.len() as u64;
+        shown.rejected_why = known.rejected.clone();
         // Where nothing is owed, what once kept it from being sent is of no matter.
         shown.problem = known.problem.clone().filter(|_| settings.llm.is_some() && shown.owed > 0);
         shown
@@ -201,9 +225,20 @@ impl Enricher {
         let mut before = settings.now();
         loop {
             let (set, now) = (settings.newest(), self.around.clock.now());
+            if set.llm.as_ref().map(|llm| &llm.endpoint) != before.llm.as_ref().map(|llm| &llm.endpoint) {
+                // Another one: what went wrong with the one before says nothing of it.
+                let waits = |(id, row): (&SessionId, &Arc<Row>)| Some((id.clone(), row.state.enrichment()?.retry_at?));
+                let waiting: Vec<(SessionId, Timestamp)> = table.newest().enriching().filter_map(waits).collect();
+                let mut known = self.known();
+                (known.problem, known.rejected) = (None, None);
+                known.forgiven = waiting.into_iter().collect();
+            }
             if set.llm != before.llm || set.prices != before.prices || set.filtering != before.filtering {
-                // What it would cost is reckoned anew.
-                self.known().over_budget.clear();
+                // What it would cost is reckoned anew, and what there is to ask.
+                let mut known = self.known();
+                known.over_budget.clear();
+                known.paused.clear();
+                drop(known);
                 before = set.clone();
             }
             // What has ended makes room, all of it at once.
@@ -245,7 +280,10 @@ impl Enricher {
         mut wake: Timestamp,
     ) -> Timestamp {
         let (table, now) = (self.around.table.now(), self.around.clock.now());
-        let Owing { due, next } = owed::owing(&table, settings, now, |id| self.hits.holds(id));
+        let Owing { due, next } = {
+            let forgiven = self.known().forgiven.clone();
+            owed::owing(&table, settings, now, &forgiven, |id| self.hits.holds(id))
+        };
         wake = next.map_or(wake, |next| next.min(wake));
         if due.is_empty() {
             return wake;
@@ -279,7 +317,7 @@ impl Enricher {
                     wake = wake.min(*until);
                     continue;
                 }
-                let over = known.over_budget.get(&id).filter(|(of, _)| *of == content).map(|(_, wanted)| *wanted);
+                let over = known.over_budget.get(&id).filter(|(of, ..)| *of == content).map(|(_, wanted, _)| *wanted);
                 known.under_way.contains(&id)
                     || over.is_some_and(|wanted| !self.purse.allows(&id, &wanted, llm, &table, today))
             };
@@ -290,7 +328,8 @@ impl Enricher {
             at_work.spawn(async move {
                 let done = enricher.enrich(&id, &By::Itself).await;
                 if done.outcome != Outcome::Enriched {
-                    let until = enricher.around.clock.now().plus_ms(PAUSE_MS);
+                    let pause_ms = if done.outcome == Outcome::Unchanged { UNCHANGED_MS } else { PAUSE_MS };
+                    let until = enricher.around.clock.now().plus_ms(pause_ms);
                     enricher.known().paused.insert(id, until);
                 }
             });
@@ -321,10 +360,11 @@ impl Enricher {
             if self.known().under_way.contains(&id) {
                 continue;
             }
+            // Before it is recorded: whoever asks next finds nothing under way, and is told of it.
+            self.note_lost(&id, &row);
             let lost = self.around.supervisor.asking(&id, Asking::Lost(call), RECORD).await;
-            match lost {
-                Ok(Ok(_)) => self.note_lost(&id, &row),
-                _ => tracing::debug!(session = %id, "lost call not recorded, trying again"),
+            if !matches!(lost, Ok(Ok(_))) {
+                tracing::debug!(session = %id, "lost call not recorded, trying again");
             }
         }
     }
@@ -336,14 +376,14 @@ impl Enricher {
         };
         if let Some(call) = &enrichment.call {
             let mut known = self.known();
-            let (calls, nanos) = known.lost.entry(id.clone()).or_default();
-            (*calls, *nanos) = (*calls + 1, nanos.saturating_add(call.nanos));
+            known.lost.entry(id.clone()).or_default().insert(call.id, call.nanos);
         }
     }
 
     /// What was lost of it, told once.
     fn told_of_lost(&self, id: &SessionId) -> (u64, u64) {
-        self.known().lost.remove(id).unwrap_or_default()
+        let lost = self.known().lost.remove(id).unwrap_or_default();
+        (lost.len() as u64, lost.values().copied().fold(0, u64::saturating_add))
     }
 
     /// The way to the configured endpoint; what is known of another one is forgotten.

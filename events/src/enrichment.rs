@@ -22,7 +22,8 @@ mod telling;
 mod tests;
 
 /// What helps where a model was not sent all of a session.
-pub const UNSEEN_STEP: &str = "set llm.context_tokens in config.json to what the model really takes at once";
+pub const UNSEEN_STEP: &str = "set llm.context_tokens in config.json to what the model really takes at once, then \
+                               `baton enrich` it again";
 
 pub use answer::{Answer, Claim, Complaint, Entity, Fact, Failed, Finish, check};
 pub use budget::{Afford, Budget, afford};

@@ -86,9 +86,11 @@ fn table(costs: &Costs) -> Table<6> {
         }),
     ]);
     let row = |cost: &Cost, key: Cell| {
-        let unknown = match cost.unknown_calls + cost.running_calls {
-            0 => String::new(),
-            calls => format!("{calls}, {} at most", usd(cost.unknown_usd)),
+        let unknown = match (cost.unknown_calls, cost.running_calls) {
+            (0, 0) => String::new(),
+            (calls, 0) => format!("{calls}, {} at most", usd(cost.unknown_usd)),
+            (0, running) => format!("{running} under way, {} at most", usd(cost.unknown_usd)),
+            (calls, running) => format!("{calls} and {running} under way, {} at most", usd(cost.unknown_usd)),
         };
         let number = |count: u64| Cell::new(count.to_string());
         [

@@ -142,8 +142,8 @@ fn enrichment(told: &SessionEnrichment) -> String {
     let dropped = (told.dropped_claims > 0).then(|| {
         format!("; {} dropped, of lines that are not there", print::counted(told.dropped_claims.into(), "claim"))
     });
-    let unseen =
-        (told.unseen > 0).then(|| format!("; {} from the middle not sent", print::counted(told.unseen, "message")));
+    let unseen = (told.unseen > 0)
+        .then(|| format!("; {} between beginning and end not sent", print::counted(told.unseen, "message")));
     let step = told.next_step.as_ref().map(|step| format!("; {step}"));
     let more = [dropped, unseen, step].map(Option::unwrap_or_default).concat();
     format!("{}{by}{why}{at}{again}{more}", told.state)

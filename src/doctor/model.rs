@@ -5,6 +5,11 @@ use baton_events::protocol::answer::Enrichment;
 
 use super::Finding;
 
+/// `1 session owed`.
+fn owed(count: u64) -> String {
+    if count == 1 { "1 session owed".to_owned() } else { format!("{count} sessions owed") }
+}
+
 /// What keeps it is told with the other problems.
 pub(super) fn look(enrichment: &Enrichment) -> Finding {
     let Enrichment { state, model: Some(model), base_url: Some(url), .. } = enrichment else {
@@ -12,7 +17,7 @@ pub(super) fn look(enrichment: &Enrichment) -> Finding {
     };
     let whose = enrichment.api_key.as_ref().map_or("without a key".to_owned(), |key| format!("with the key in {key}"));
     let spent = format!("${:.2} spent today", enrichment.spent_today_usd);
-    let what = format!("{state}: {model} at {url}, {whose}; {} sessions owed, {spent}", enrichment.owed);
+    let what = format!("{state}: {model} at {url}, {whose}; {}, {spent}", owed(enrichment.owed));
     match BaseUrl::new(url).ok().filter(|url| !url.is_local()) {
         Some(url) if !url.is_encrypted() => Finding::warn(
             "model",

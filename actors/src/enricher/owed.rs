@@ -1,5 +1,7 @@
 //! What sessions owe, and in which order it is worked on.
 
+use std::collections::BTreeMap;
+
 use baton_events::enrichment::{Candidate, order};
 use baton_events::hash::ContentHash;
 use baton_events::projection::table::SessionTable;
@@ -30,16 +32,21 @@ pub(super) fn job_of(settings: &Settings, state: &State) -> Option<EnrichJob> {
     pending(state, &settings.policy_for(state)).into_iter().find_map(job)
 }
 
-/// What all sessions owe. `is_hit` tells which of them questions have found.
+/// What all sessions owe. A pause until a moment that is forgiven is none. `is_hit` tells which of them questions have found.
 pub(super) fn owing(
     table: &SessionTable,
     settings: &Settings,
     now: Timestamp,
+    forgiven: &BTreeMap<SessionId, Timestamp>,
     is_hit: impl Fn(&SessionId) -> bool,
 ) -> Owing {
     let (mut due, mut next) = (Vec::new(), None::<Timestamp>);
     for (id, row) in table.enriching() {
-        let Some(job) = job_of(settings, &row.state) else { continue };
+        let Some(mut job) = job_of(settings, &row.state) else { continue };
+        let pause = row.state.enrichment().and_then(|known| known.retry_at);
+        if pause.is_some() && forgiven.get(id).copied() == pause {
+            job.due = job.quiet;
+        }
         // An episode that somebody has cleared with its group is found no more.
         if table.is_deleted(row) {
             continue;

@@ -40,8 +40,30 @@ pub struct Allowance {
 pub(super) struct OverBudget {
     /// Which bound, and how it stands.
     pub(super) why: String,
-    /// Whether it is a person's for one run, and none that is configured.
-    pub(super) is_of_run: bool,
+    /// Which.
+    pub(super) bound: Bound,
+}
+
+/// What bounds what may be spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// A person's allowance for one run.
+    Run,
+    /// `llm.session_budget_usd`.
+    Session,
+    /// `llm.daily_budget_usd`.
+    Day,
+}
+
+impl Bound {
+    /// What helps.
+    pub(super) fn next_step(self) -> &'static str {
+        match self {
+            Self::Run => "give a larger --max-usd",
+            Self::Session => "raise llm.session_budget_usd",
+            Self::Day => "raise llm.daily_budget_usd, give --max-usd, or wait for another day (UTC)",
+        }
+    }
 }
 
 impl Taken {
@@ -94,25 +116,31 @@ impl Purse {
         let budget = Budget { daily_nanos: of.daily_nanos.filter(|_| allowance.is_none()), ..of };
         let why = match afford_all(wanted, &spent(table, session, &taken, now), &budget, now) {
             Afford::Yes => None,
-            Afford::OverSession { nanos, budget } => Some(format!(
-                "what is to be asked about it would bring the session to {}, and llm.session_budget_usd allows {}",
-                usd(nanos),
-                usd(budget)
+            Afford::OverSession { nanos, budget } => Some((
+                Bound::Session,
+                format!(
+                    "what is to be asked about it would bring the session to {}, and llm.session_budget_usd allows {}",
+                    usd(nanos),
+                    usd(budget)
+                ),
             )),
-            Afford::OverDay { nanos, budget, until } => Some(format!(
-                "its next call would bring today to {}, and llm.daily_budget_usd allows {}; it goes on at {until}",
-                usd(nanos),
-                usd(budget)
+            Afford::OverDay { nanos, budget, until } => Some((
+                Bound::Day,
+                format!(
+                    "its next call would bring today to {}, and llm.daily_budget_usd allows {}; it goes on at {until}",
+                    usd(nanos),
+                    usd(budget)
+                ),
             )),
         };
-        if let Some(why) = why {
-            return Err(OverBudget { why, is_of_run: false });
+        if let Some((bound, why)) = why {
+            return Err(OverBudget { why, bound });
         }
         if let Some(allowance) = allowance {
             let mut left = lock(&allowance.left);
             if *left < nanos {
                 let why = format!("its next call may cost {}, and {} is left of --max-usd", usd(nanos), usd(*left));
-                return Err(OverBudget { why, is_of_run: true });
+                return Err(OverBudget { why, bound: Bound::Run });
             }
             *left -= nanos;
         }

@@ -14,7 +14,7 @@ use baton_events::session::{CallEnd, CallModel, CallOutcome, EpisodeRef, GaveUp,
 
 use super::conversation::{self, Read};
 use super::ended::{self, Came, Ended};
-use super::purse::{Allowance, OverBudget, Taken};
+use super::purse::{Allowance, Bound, OverBudget, Taken};
 use super::{Enricher, RECORD, RETRY, call_of, price};
 use crate::llm::{Client, Failure, Kind, Said, Speaker, Talk, Turn};
 use crate::session::{Asking, NotAsked};
@@ -45,6 +45,8 @@ pub(crate) enum Outcome {
     OverBudget {
         /// Which, and how it stands.
         why: String,
+        /// What helps.
+        next_step: &'static str,
     },
     /// The model's answers are of no use; the episode stays.
     GivenUp {
@@ -167,7 +169,9 @@ impl Enricher {
         };
         // Only now: while it waited the conversation may have been stored anew.
         let (episode, state) = self.current(&settings, id)?;
-        if state.state.enriched_by().is_some() {
+        let unseen = state.state.enriched_by().map(|by| by.unseen);
+        let is_wanted = by.is_person() || state.state.enrichment().is_some_and(|known| known.owed.is_some());
+        if unseen.is_some_and(|unseen| unseen == 0 || !is_wanted) {
             return Err(Outcome::Unchanged);
         }
         // Nobody else works on it now: what is under way there is a call that a daemon before this one had made.
@@ -184,6 +188,8 @@ impl Enricher {
             conversation::read(&around.indexer, &around.table, &of, &current, &limits, &show)
         });
         match read.await {
+            // It would not be told more than it was.
+            Ok(Ok(read)) if unseen.is_some_and(|unseen| read.plan.left_out >= unseen) => Err(Outcome::Unchanged),
             Ok(Ok(read)) if !read.plan.requests.is_empty() => {
                 let (stored, before) = (BTreeMap::new(), if by.is_person() { self.told_of_lost(id) } else { (0, 0) });
                 let (calls, nanos) = before;
@@ -384,11 +390,11 @@ impl Work<'_> {
             all: budget::estimate(price.as_ref(), left.tokens_in, left.tokens_out),
         };
         let taken = enricher.purse.take(self.id, &wanted, &self.llm, self.by.allowance(), &table, now);
-        let taken = taken.map_err(|OverBudget { why, is_of_run }| {
-            if !is_of_run {
-                enricher.known().over_budget.insert(self.id.clone(), (self.episode.hash, wanted));
+        let taken = taken.map_err(|OverBudget { why, bound }| {
+            if bound != Bound::Run {
+                enricher.known().over_budget.insert(self.id.clone(), (self.episode.hash, wanted, bound));
             }
-            Outcome::OverBudget { why }
+            Outcome::OverBudget { why, next_step: bound.next_step() }
         })?;
         enricher.known().over_budget.remove(self.id);
         // What is over the allowance of one run is not owed by it.
@@ -424,13 +430,20 @@ impl Work<'_> {
                     retry_after_ms: ended::retry_after_ms(&failure),
                 };
                 let outcome = match failure.is_of_request() {
-                    true => Outcome::failed(format!("{}; {}", failure.what(), next_step(&failure))),
+                    true => {
+                        let (what, fix) = (failure.what(), next_step(&failure));
+                        enricher.known().rejected = Some((what.clone(), fix.to_owned()));
+                        Outcome::failed(format!("{what}; {fix}"))
+                    }
                     false => enricher.held_up(&failure),
                 };
                 return (end, Next::End(outcome));
             }
         };
-        enricher.known().problem = None;
+        {
+            let mut known = enricher.known();
+            (known.problem, known.rejected) = (None, None);
+        }
         let (facts, dropped) = (u32::try_from(answer.facts.len()).unwrap_or(u32::MAX), answer.dropped);
         let unseen = self.read.plan.left_out;
         let (chunks, id, text) = (enricher.around.chunks.clone(), self.id.clone(), answer.json());

@@ -170,17 +170,17 @@ impl Failure {
             }
             Kind::TimedOut => "a smaller model, or a faster machine; it is tried again by itself",
             Kind::Unauthorised => "check the key in the variable that api_key_env names, and what it may be used for",
-            Kind::RateLimited { .. } => "nothing: it goes on when the endpoint allows it",
+            Kind::RateLimited { .. } => "it goes on by itself when the endpoint allows it",
             Kind::QuotaSpent => "look at the plan and billing of the account; it is tried again by itself",
             Kind::NotThere => "check base_url (mostly it ends with /v1) and the model's name in config.json",
             Kind::ServerError => "look at the server's own log; it is tried again by itself",
             Kind::Redirected => "set base_url to the address that it names",
             Kind::Refused => "check the model's name and the dimensions in config.json",
-            Kind::TooLarge => "nothing: less is sent at once",
-            Kind::Unusable => "nothing: texts that get no vector are found by their words",
+            Kind::TooLarge => "less is sent at once, by itself",
+            Kind::Unusable => "texts that get no vector are found by their words",
             Kind::NotUnderstood => "check that base_url is that of an API like OpenAI's (mostly it ends with /v1)",
             Kind::WrongShape => "check the model and the dimensions in config.json",
-            Kind::Paused => "nothing: it is tried again by itself",
+            Kind::Paused => "it is tried again by itself",
         }
     }
 

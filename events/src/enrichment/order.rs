@@ -45,6 +45,7 @@ mod tests {
                 content: ContentHash([1; 32]),
                 manifest: ContentHash([1; 32]),
                 due: Timestamp(due),
+                quiet: Timestamp(due),
                 asked: marks.contains('a'),
                 explicit: marks.contains('e'),
                 again: None,

@@ -85,7 +85,8 @@ pub enum Command {
         /// Whether its group was cleared since, which a session does not know.
         is_cleared: bool,
     },
-    /// Somebody wants a model to enrich the episode, now. Of content that a model has enriched this is none.
+    /// Somebody wants a model to enrich the episode, now. Of content that a model has
+    /// enriched, and was sent all of, this is none.
     Enrich,
     /// A model is about to be asked. Refused for content that is not the episode's, or while another call runs.
     CallModel(Box<CallModel>),

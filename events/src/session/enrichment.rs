@@ -275,6 +275,8 @@ pub struct EnrichJob {
     pub manifest: ContentHash,
     /// Not before this moment.
     pub due: Timestamp,
+    /// The same without the pause after a failure.
+    pub quiet: Timestamp,
     /// Whether a person waits for it.
     pub asked: bool,
     /// Whether the session was closed by somebody who said so.
@@ -421,6 +423,7 @@ pub(crate) fn enrich_job(state: &State, policy: &Policy) -> Option<EnrichJob> {
         content: episode.hash,
         manifest: episode.manifest,
         due,
+        quiet: if owed.asked { owed.at } else { quiet },
         asked: owed.asked,
         explicit: state.last_close == Some(CloseReason::Explicit),
         again: enrichment.complaint.filter(|_| is_of_it),

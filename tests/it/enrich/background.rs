@@ -133,23 +133,25 @@ fn nobody_waits_while_a_model_is_asked() {
 fn what_a_question_has_found_is_asked_about_before_the_rest_and_never_more_at_once_than_may_be() {
     let world = World::new();
     let endpoint = Imitation::start().unwrap();
-    configure(&world, &endpoint, json!({"max_concurrency": 3, "check_interval": 2}));
-    endpoint.always(CHAT, Some(Fault::Slow(Duration::from_millis(150))));
-    for number in 1..=12 {
-        session(&world, number);
-        world.close(&id(number));
-    }
+    // All become due at once, when less quiet is asked for.
+    let close = |numbers: std::ops::RangeInclusive<u32>| {
+        configure(&world, &endpoint, json!({"check_interval": 600}));
+        for number in numbers {
+            session(&world, number);
+            world.close(&id(number));
+        }
+    };
+    endpoint.always(CHAT, Some(Fault::Slow(Duration::from_millis(700))));
+    close(1..=12);
+    configure(&world, &endpoint, json!({"max_concurrency": 3}));
     assert!(wait(|| enrichment(&world)["enriched"] == 12), "{}\n{}", enrichment(&world), world.log());
     assert_eq!((talks(&endpoint), endpoint.most_at_once()), (12, 3));
 
     // One at a time: the first holds the room while the others become due.
-    configure(&world, &endpoint, json!({"max_concurrency": 1, "check_interval": 1}));
     endpoint.always(CHAT, None);
-    endpoint.script(CHAT, [Fault::Slow(Duration::from_secs(6))]);
-    for number in 21..=24 {
-        session(&world, number);
-        world.close(&id(number));
-    }
+    endpoint.script(CHAT, [Fault::Slow(Duration::from_secs(8))]);
+    close(21..=24);
+    configure(&world, &endpoint, json!({"max_concurrency": 1}));
     assert!(wait(|| talks(&endpoint) == 13), "{}", world.log());
     let first = endpoint.requests().pop().unwrap().texts[1].clone();
     let asked = (22..=24).rev().find(|number| !first.contains(&format!("number{number}x"))).unwrap();
@@ -174,6 +176,9 @@ fn another_endpoint_or_a_lower_price_is_not_held_up_by_what_was_before() {
     let begun = std::time::Instant::now();
     configure(&world, &endpoint, json!({}));
     enriched(&world, 2);
+    // Its own pause was after a failure of the other one.
+    enriched(&world, 1);
+    assert_eq!(world.problems(), "[]");
     assert!(begun.elapsed() < Duration::from_secs(25), "{:?}", begun.elapsed());
 
     // A price for a thousand tokens instead of a million: no session may be asked about.
@@ -182,9 +187,33 @@ fn another_endpoint_or_a_lower_price_is_not_held_up_by_what_was_before() {
     session(&world, 3);
     world.close(&id(3));
     world.wait_for(&id(3), "the budget's no", |shown| shown["enrichment"]["state"] == "over_budget");
+    let problems = world.problems();
+    assert!(problems.contains("raise llm.session_budget_usd") && !problems.contains("another day"), "{problems}");
     configure(&world, &endpoint, price(1.0));
     enriched(&world, 3);
     assert_eq!(enrichment(&world)["over_budget"], 0);
+}
+
+#[test]
+fn what_an_endpoint_does_not_take_and_what_a_model_makes_nothing_of_is_said_with_what_helps() {
+    let world = World::new();
+    let endpoint = Imitation::start().unwrap();
+    configure(&world, &endpoint, json!({}));
+    let body =
+        json!({"error": {"code": "context_length_exceeded", "message": "maximum context length is 2048 tokens"}});
+    endpoint.always(CHAT, Some(Fault::Answer { status: 400, retry_after: None, body: body.to_string() }));
+    session(&world, 1);
+    world.close(&id(1));
+    assert!(wait(|| world.problems().contains("set llm.context_tokens")), "{}\n{}", world.problems(), world.log());
+    assert!(world.problems().contains("1 session waits to be enriched"), "{}", world.problems());
+    endpoint.always(CHAT, None);
+    world.ok(&["enrich", &id(1)]);
+    assert_eq!(world.problems(), "[]");
+    session(&world, 2);
+    endpoint.script(CHAT, [Fault::Cut, Fault::Cut]);
+    world.close(&id(2));
+    assert!(wait(|| world.problems().contains("set llm.max_output_tokens to more")), "{}", world.problems());
+    assert!(world.problems().contains(&format!("then `baton enrich {}`", &id(2)[..8])), "{}", world.problems());
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{configure, costs, enriched, enrichment, session, talks};
 #[cfg(target_os = "linux")]
 use crate::full::limit_files;
-use crate::world::{World, files_below, id, list, wait};
+use crate::world::{World, files_below, finished, id, list, wait};
 
 #[test]
 fn a_call_that_was_cut_off_is_unknown_and_made_once_more() {
@@ -81,6 +81,29 @@ fn usual(_: &baton_actors::llm::imitation::Request) -> String {
         "errors": [], "unresolved": [], "next_steps": [], "continuation_context": "", "entities": [], "facts": [],
     })
     .to_string()
+}
+
+#[test]
+fn a_command_that_outlives_its_daemon_tells_of_every_call_once() {
+    let world = World::new();
+    let endpoint = Imitation::start().unwrap();
+    let prices = json!({"made": {"input": 1, "output": 1}});
+    configure(&world, &endpoint, json!({"prices": prices, "check_interval": 600}));
+    session(&world, 1);
+    world.close(&id(1));
+    endpoint.script(CHAT, [Fault::Hang]);
+    let waiting = world.spawn(&["enrich", &id(1), "--json"]);
+    assert!(wait(|| talks(&endpoint) == 1), "{}", world.log());
+    world.kill();
+    let done = finished(waiting.wait_with_output().unwrap()).json();
+    assert_eq!(
+        (&done["enriched"], &done["calls"], &done["unknown_calls"]),
+        (&json!(1), &json!(2), &json!(1)),
+        "{done}"
+    );
+    let total = costs(&world, "session")["total"].clone();
+    let spent = total["usd"].as_f64().unwrap() + total["unknown_usd"].as_f64().unwrap();
+    assert!((done["usd"].as_f64().unwrap() - spent).abs() < 1e-9, "{done} {total}");
 }
 
 #[test]

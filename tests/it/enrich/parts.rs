@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use baton_actors::llm::imitation::Imitation;
 use serde_json::json;
 
-use super::{configure, costs, enriched, session, talks};
+use super::{configure, costs, enriched, enrichment, session, talks};
 use crate::world::{World, id, text};
 
 /// A session of so many exchanges, each of about so many words.
@@ -77,7 +77,7 @@ fn what_no_part_holds_is_told_to_the_model_and_to_people() {
     assert!(told.contains_key(&1) && told.contains_key(&140), "beginning and end: {told:?}");
     let message = text(&done["message"]);
     assert!(
-        message.contains(&format!("{unseen} messages from the middle not sent: set llm.context_tokens")),
+        message.contains(&format!("{unseen} messages between beginning and end not sent: set llm.context_tokens")),
         "{message}"
     );
     let requests = endpoint.requests();
@@ -86,7 +86,18 @@ fn what_no_part_holds_is_told_to_the_model_and_to_people() {
     let shown = world.show(&id(1));
     assert_eq!(shown["enrichment"]["unseen"], unseen, "{shown}");
     assert!(text(&shown["enrichment"]["next_step"]).contains("llm.context_tokens"), "{shown}");
-    assert!(world.ok(&["show", &id(1)]).out.contains(&format!("{unseen} messages from the middle not sent")));
+    assert!(world.ok(&["show", &id(1)]).out.contains(&format!("{unseen} messages between beginning and end not sent")));
+    // As long as no more would be told it is not asked about again; with a larger context it is told all.
+    let (before, again) = (talks(&endpoint), world.json(&["enrich", &id(1)]));
+    let told = (&again["unchanged"], &again["unseen"], talks(&endpoint));
+    assert_eq!(told, (&json!(1), &json!(unseen), before), "{again}");
+    configure(&world, &endpoint, json!({"context_tokens": 128_000, "check_interval": 600}));
+    let all = world.json(&["enrich", &id(1)]);
+    assert_eq!((&all["enriched"], &all["unseen"], talks(&endpoint)), (&json!(1), &json!(0), before + 1), "{all}");
+    assert_eq!(world.show(&id(1))["enrichment"]["unseen"], json!(null));
+    assert_eq!(world.json(&["enrich", &id(1)])["unchanged"], 1);
+    assert_eq!(talks(&endpoint), before + 1);
+    assert_eq!(enrichment(&world)["owed"], 0);
     let explained = world.ok(&["explain", &id(1)]).out;
     assert!(explained.contains(&format!("llm.context_tokens: {unseen} things said or done")), "{explained}");
 }

@@ -142,12 +142,14 @@ fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Do
         Outcome::Enriched => {
             sum.enriched += 1;
             sum.dropped_claims += done.dropped;
-            let table = services.table.now();
-            sum.unseen += table.get(id).and_then(|row| row.state.enriched_by()).map_or(0, |by| by.unseen);
+            sum.unseen += unseen(services, id);
         }
-        Outcome::Unchanged => sum.unchanged += 1,
-        Outcome::OverBudget { why } => {
-            name(why);
+        Outcome::Unchanged => {
+            sum.unchanged += 1;
+            sum.unseen += unseen(services, id);
+        }
+        Outcome::OverBudget { why, next_step } => {
+            name(format!("{why}; {next_step}"));
             sum.over_budget += 1;
         }
         Outcome::Nothing => {
@@ -161,6 +163,12 @@ fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Do
     }
 }
 
+/// What of a session its model was not sent.
+fn unseen(services: &Services, id: &SessionId) -> u64 {
+    let table = services.table.now();
+    table.get(id).and_then(|row| row.state.enriched_by()).map_or(0, |by| by.unseen)
+}
+
 fn message(sum: &answer::Enrich, left: u64) -> String {
     let mut message = match sum.sessions {
         0 => "every session that has an episode is enriched".to_owned(),
@@ -170,7 +178,7 @@ fn message(sum: &answer::Enrich, left: u64) -> String {
     for (count, what) in [
         (sum.enriched, "enriched"),
         (sum.unchanged, "enriched before, and the same since"),
-        (sum.over_budget, "over budget: raise llm.daily_budget_usd or llm.session_budget_usd, or give --max-usd"),
+        (sum.over_budget, "over budget, each told with what helps"),
         (sum.failures, "failed"),
         (left, "not tried, because the endpoint failed: `baton status` says what to do"),
     ] {
@@ -184,7 +192,7 @@ fn message(sum: &answer::Enrich, left: u64) -> String {
     }
     if sum.unseen > 0 {
         let messages = enrichment::counted(sum.unseen, "message");
-        message.push_str(&format!("; {messages} from the middle not sent: {UNSEEN_STEP}"));
+        message.push_str(&format!("; {messages} between beginning and end not sent: {UNSEEN_STEP}"));
     }
     if sum.calls > 0 {
         message.push_str(&format!("; {}, {:.6} USD", enrichment::counted(sum.calls, "call"), sum.usd));

@@ -7,7 +7,7 @@ use baton_events::protocol::answer;
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
 
-use crate::enricher::Enricher;
+use crate::enricher::{Enricher, Shown};
 use crate::gateway::Services;
 use crate::llm::KeySource;
 
@@ -24,8 +24,8 @@ pub(super) fn dollars(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
-/// Without a word to the endpoint: what is known by now.
-pub(super) async fn enrichment(services: &Arc<Services>) -> answer::Enrichment {
+/// Without a word to the endpoint: what is known by now, and what of it is wrong.
+pub(super) async fn enrichment(services: &Arc<Services>) -> (answer::Enrichment, Vec<answer::Problem>) {
     let shown = services.enricher.shown();
     let settings = services.settings.now();
     let counted = answer::Enrichment {
@@ -35,7 +35,7 @@ pub(super) async fn enrichment(services: &Arc<Services>) -> answer::Enrichment {
         spent_today_usd: dollars(shown.spent_today_nanos),
         ..answer::Enrichment::default()
     };
-    let Some(llm) = settings.llm.clone() else { return counted };
+    let Some(llm) = settings.llm.clone() else { return (counted, Vec::new()) };
     let looking = tokio::task::spawn_blocking(move || Enricher::obstacle(&settings));
     let obstacle = tokio::time::timeout(LOOK, looking).await.ok().and_then(Result::ok).flatten();
     let (problem, next_step) = obstacle.or_else(|| shown.problem.clone()).unzip();
@@ -44,7 +44,7 @@ pub(super) async fn enrichment(services: &Arc<Services>) -> answer::Enrichment {
         () if shown.owed == 0 && problem.is_none() => "ready",
         () => "waiting",
     };
-    answer::Enrichment {
+    let told = answer::Enrichment {
         state: state.to_owned(),
         model: Some(redact(&llm.endpoint.model).into_owned()),
         base_url: Some(llm.endpoint.base_url.to_string()),
@@ -57,26 +57,43 @@ pub(super) async fn enrichment(services: &Arc<Services>) -> answer::Enrichment {
         problem,
         next_step,
         ..counted
-    }
+    };
+    let problems = problems(&told, &shown);
+    (told, problems)
 }
 
 /// What `status` lists of it among what is wrong.
-pub(super) fn problems(enrichment: &answer::Enrichment) -> Vec<answer::Problem> {
+fn problems(enrichment: &answer::Enrichment, shown: &Shown) -> Vec<answer::Problem> {
     let mut problems = Vec::new();
+    let mut tell = |what: String, fix: String| problems.push(answer::Problem { what, fix });
     if let Some(what) = &enrichment.problem {
-        let what = format!("no session is enriched: {what}");
-        problems.push(answer::Problem { what, fix: enrichment.next_step.clone().unwrap_or_default() });
+        tell(format!("no session is enriched: {what}"), enrichment.next_step.clone().unwrap_or_default());
     }
-    if enrichment.over_budget > 0 {
-        problems.push(answer::Problem {
-            what: match enrichment.over_budget {
-                1 => "1 session waits to be enriched until a budget allows it".to_owned(),
-                count => format!("{count} sessions wait to be enriched until a budget allows it"),
-            },
-            fix: "raise llm.daily_budget_usd or llm.session_budget_usd, or wait for another day; `baton costs` tells what was \
-                  spent"
-                .to_owned(),
+    let waits = |count: u64| if count == 1 { "1 session waits".to_owned() } else { format!("{count} sessions wait") };
+    if shown.over_session > 0 {
+        let what = format!("{} to be enriched: it costs more than a session may", waits(shown.over_session));
+        tell(what, "raise llm.session_budget_usd, or leave it: `baton explain SESSION` tells what it needs".to_owned());
+    }
+    let of_day = shown.over_budget - shown.over_session.min(shown.over_budget);
+    if of_day > 0 {
+        let what = format!("{} to be enriched until a budget allows it", waits(of_day));
+        let fix = "raise llm.daily_budget_usd, or wait for another day (UTC); `baton costs` tells what was spent";
+        tell(what, fix.to_owned());
+    }
+    if shown.rejected > 0 {
+        let said = shown.rejected_why.clone();
+        let (what, fix) = said.unwrap_or_else(|| {
+            (
+                "its request was not accepted".to_owned(),
+                "`baton enrich SESSION` tells what the endpoint says".to_owned(),
+            )
         });
+        tell(format!("{} to be enriched: {what}", waits(shown.rejected)), fix);
+    }
+    if let Some((id, why)) = &shown.given_up_first {
+        let count = counted(shown.given_up, "session");
+        let what = format!("the model has made nothing of {count}, {} among them ({why})", id.short());
+        tell(what, format!("{}; then `baton enrich {}`", why.next_step(), id.short()));
     }
     problems
 }

@@ -68,8 +68,8 @@ pub(in crate::gateway) async fn status(services: &Arc<Services>) -> Result<answe
         what: format!("searches go by words alone: {what}"),
         fix: vectors.next_step.clone().unwrap_or_default(),
     }));
-    let enrichment = enrichment::enrichment(services).await;
-    problems.extend(enrichment::problems(&enrichment));
+    let (enrichment, of_models) = enrichment::enrichment(services).await;
+    problems.extend(of_models);
     problems.extend(services.roots.refused().into_iter().map(|refused| answer::Problem {
         what: format!("{}, named by {}, is not read: {}", refused.config_dir, refused.named_by, refused.why),
         fix: "if its transcripts are to be read, name its `projects` or `sessions` in session_tracking.watch_directories".to_owned(),

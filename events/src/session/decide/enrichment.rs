@@ -33,11 +33,12 @@ pub(super) fn owed_by_index(before: &State, after: &State, policy: &Policy, now:
     owes.then_some(Event::EnrichmentOwed { at: now, asked: false })
 }
 
-/// Somebody wants it now.
+/// Somebody wants it now. What a model has enriched is asked about again only where it was not sent all.
 pub(super) fn ask(state: &State, now: Timestamp) -> Result<Vec<Event>, Rejection> {
     let episode = state.episode.as_ref().ok_or(Rejection::NoSuchContent)?;
     let is_asked = state.enrichment().and_then(|enrichment| enrichment.owed).is_some_and(|owed| owed.asked);
-    Ok(match episode.tier == Tier::Enriched || is_asked {
+    let has_seen_all = state.enriched_by().is_none_or(|by| by.unseen == 0);
+    Ok(match (episode.tier == Tier::Enriched && has_seen_all) || is_asked {
         true => Vec::new(),
         false => vec![Event::EnrichmentOwed { at: now, asked: true }],
     })
