@@ -97,11 +97,19 @@ struct Known {
     rejected: Option<(String, String)>,
     /// Sessions with which nothing came about, and when they are tried again at the earliest.
     paused: BTreeMap<SessionId, Timestamp>,
-    /// Calls that a daemon before this one had made because somebody wanted it, by their numbers, and their estimates: for
-    /// whoever still waits.
-    lost: BTreeMap<SessionId, BTreeMap<u32, u64>>,
+    /// What was made of a wish that a daemon before this one did not come to answer: for whoever still waits.
+    outlived: BTreeMap<SessionId, Outlived>,
     /// Why nothing is sent, and what to do about it.
     problem: Option<(String, String)>,
+}
+
+/// See [`Known::outlived`].
+#[derive(Clone, Debug, Default)]
+struct Outlived {
+    /// Estimates of the calls that were cut off, by their numbers.
+    lost: BTreeMap<u32, u64>,
+    /// Calls that were made since, those of them of unknown cost, and what they cost.
+    since: (u64, u64, u64),
 }
 
 /// How it stands, for `status`.
@@ -376,14 +384,28 @@ impl Enricher {
         };
         if let Some(call) = &enrichment.call {
             let mut known = self.known();
-            known.lost.entry(id.clone()).or_default().insert(call.id, call.nanos);
+            known.outlived.entry(id.clone()).or_default().lost.insert(call.id, call.nanos);
         }
     }
 
-    /// What was lost of it, told once.
-    fn told_of_lost(&self, id: &SessionId) -> (u64, u64) {
-        let lost = self.known().lost.remove(id).unwrap_or_default();
-        (lost.len() as u64, lost.values().copied().fold(0, u64::saturating_add))
+    /// The same with what came of the wish before, told once.
+    fn with_outlived(&self, id: &SessionId, done: Done) -> Done {
+        let Outlived { lost, since: (calls, unknown, nanos) } = self.known().outlived.remove(id).unwrap_or_default();
+        let cut_off = lost.len() as u64;
+        Done {
+            calls: done.calls + calls + cut_off,
+            unknown: done.unknown + unknown + cut_off,
+            nanos: lost.values().copied().chain([nanos]).fold(done.nanos, u64::saturating_add),
+            ..done
+        }
+    }
+
+    /// A wish is carried out further by itself, as long as nobody asks again.
+    fn note_since(&self, id: &SessionId, done: &Done) {
+        if let Some(outlived) = self.known().outlived.get_mut(id) {
+            let (calls, unknown, nanos) = outlived.since;
+            outlived.since = (calls + done.calls, unknown + done.unknown, nanos.saturating_add(done.nanos));
+        }
     }
 
     /// The way to the configured endpoint; what is known of another one is forgotten.

@@ -136,10 +136,15 @@ impl Enricher {
             // From now on no word is missed.
             over.as_mut().enable();
             if let Some(_one) = self.begin(id) {
-                return match self.prepare(id, by).await {
+                let done = match self.prepare(id, by).await {
                     Ok(work) => work.run().await,
                     Err(outcome) => Done::none(outcome),
                 };
+                if by.is_person() {
+                    return self.with_outlived(id, done);
+                }
+                self.note_since(id, &done);
+                return done;
             }
             if !by.is_person() {
                 return Done::none(Outcome::failed("it is being worked on"));
@@ -191,9 +196,8 @@ impl Enricher {
             // It would not be told more than it was.
             Ok(Ok(read)) if unseen.is_some_and(|unseen| read.plan.left_out >= unseen) => Err(Outcome::Unchanged),
             Ok(Ok(read)) if !read.plan.requests.is_empty() => {
-                let (stored, before) = (BTreeMap::new(), if by.is_person() { self.told_of_lost(id) } else { (0, 0) });
-                let (calls, nanos) = before;
-                let unknown = calls;
+                let stored = BTreeMap::new();
+                let (calls, unknown, nanos) = (0, 0, 0);
                 Ok(Work {
                     enricher: self,
                     id,
