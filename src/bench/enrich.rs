@@ -47,7 +47,7 @@ pub struct Enriching {
     /// The example sessions, where this is a checkout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub examples: Option<Examples>,
-    /// From the answer of a close to the enriched episode, the quiet second included.
+    /// From asking for a close to the enriched episode, the quiet second included.
     pub close_to_enriched: Spread,
     /// How long the endpoint takes for an answer, in milliseconds.
     pub endpoint_ms: u64,
@@ -160,18 +160,18 @@ fn examples_of(workspace: &Workspace, tell: &dyn Fn(&str)) -> Result<Option<Exam
     }))
 }
 
-/// Milliseconds from the answer of a close to the enriched episode.
+/// Milliseconds from asking for a close to the enriched episode.
 fn closes(house: &mut House) -> Result<Spread, Error> {
     let sessions: Sessions = house.client.call(method::SESSIONS, &SessionsParams::default(), |_| {})?;
     let mut took = Sample::default();
     for row in sessions.sessions.iter().filter(|row| row.episode_uuid.is_some()).take(CLOSES) {
         let params =
             CloseParams { session: Some(row.session_id.clone()), deadline_ms: 30_000, ..CloseParams::default() };
+        let begun = Instant::now();
         let closed: Close = house.client.call(method::CLOSE, &params, |_| {})?;
         if closed.status != "success" {
             return Err(Error::Untrue(format!("a close failed: {}", closed.message)));
         }
-        let begun = Instant::now();
         let params = ShowParams { session: row.session_id.clone() };
         loop {
             let shown: Show = house.client.call(method::SHOW, &params, |_| {})?;
