@@ -142,6 +142,11 @@ impl Open {
             None => {
                 // What is being written is another home's, unless nobody writes.
                 let _turn = self.place.turn()?;
+                if let Some(id) = self.place.id()
+                    && let Err(error) = self.register.identify(&id)
+                {
+                    tracing::debug!(%error, "what the folder of notes is known by is not remembered");
+                }
                 for file in self.place.all()?.1 {
                     let _ = std::fs::remove_file(file);
                 }

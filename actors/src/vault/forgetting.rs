@@ -2,6 +2,7 @@
 //! supported, whatever led to a note that goes with that, and what waits to be delivered. What people wrote stays.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use baton_events::projection::table::SessionTable;
 use baton_events::record::SessionId;
@@ -12,7 +13,7 @@ use baton_events::vault::{Day, name, session};
 use super::desk::{Desk, Note, Open};
 use super::index::stem;
 use super::owed::to_remove;
-use super::place::{Error, Refused};
+use super::place::{Error, Place, Refused};
 use super::register::{Entry, Register};
 use crate::settings;
 
@@ -65,6 +66,13 @@ pub(super) fn everywhere(
             tracing::debug!(%error, "the register of a vault without notes stays");
         }
     }
+    if current.enabled
+        && let Ok((open, _)) = desk.at(current)
+        && open.look(false).is_ok()
+        && open.index().is_ok()
+    {
+        registers = without_moved(open, &home, registers);
+    }
     let has_current = registers.iter().any(|known| known.path == current.path && known.root == current.root);
     if current.enabled && !has_current {
         match Register::open(&home, current) {
@@ -90,6 +98,35 @@ pub(super) fn everywhere(
         }
     }
     if problems.is_empty() { Ok(left) } else { Err(problems.join("; ")) }
+}
+
+/// The registers without those of places from which the folder of notes was moved to where the current one is: what was written
+/// there lies here now.
+fn without_moved(open: &mut Open, home: &Path, registers: Vec<Register>) -> Vec<Register> {
+    let Some(id) = open.register.id().map(str::to_owned) else { return registers };
+    let is_moved = |register: &Register| {
+        let is_other = register.path != open.register.path || register.root != open.register.root;
+        let (path, root) = (register.path.clone(), register.root.clone());
+        let place = Place::of(&settings::Vault { path, root, ..settings::Vault::default() }, home);
+        is_other && register.id() == Some(id.as_str()) && place.is_gone()
+    };
+    let (moved, mut rest): (Vec<Register>, Vec<Register>) = registers.into_iter().partition(is_moved);
+    for register in moved {
+        for (session, entry) in register.entries().filter(|(_, entry)| entry.note.is_some()) {
+            if open.register.get(session).is_none() {
+                open.register.put(session, Entry { stamp: String::new(), ..entry.clone() });
+            }
+        }
+        match open.register.save() {
+            Ok(()) => {
+                tracing::info!("a folder of notes was moved, and is known where it is now");
+                let _ = register.remove();
+            }
+            // Until it is remembered here it is remembered there.
+            Err(_) => rest.push(register),
+        }
+    }
+    rest
 }
 
 /// Takes sessions out of one vault; those that `waited` to be delivered may never have been in it. Which notes keep something

@@ -34,6 +34,10 @@ const SAVING: Duration = Duration::from_secs(2);
 const TEMPORARY: (&str, &str) = (".baton-", ".tmp");
 /// Locked while notes are written: another home may have the same vault.
 const LOCK: &str = ".baton.lock";
+/// What a folder of notes is known by wherever it is moved.
+const ID: &str = ".baton.id";
+/// Longest such that is read.
+const ID_BYTES: u64 = 64;
 /// How long another home may write while this one waits.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// Between two looks at a lock that is held.
@@ -181,6 +185,32 @@ impl Place {
                 // Not every file system has locks.
                 Err(fs::TryLockError::Error(_)) => return Ok(Turn(None)),
             }
+        }
+    }
+
+    /// What the folder of notes is known by, also where it is moved; made where it is missing, for who has its [`Turn`]. `None`: it
+    /// cannot be read or made.
+    pub(super) fn id(&self) -> Option<String> {
+        let path = self.notes().join(ID);
+        let made = match fs::symlink_metadata(&path) {
+            Ok(found) if !found.is_file() || found.len() > ID_BYTES => return None,
+            Ok(_) => fs::read_to_string(&path).ok()?,
+            Err(error) if is_missing(&error) => {
+                let id = fresh_id();
+                durable::write_file(&path, id.as_bytes()).ok()?;
+                id
+            }
+            Err(_) => return None,
+        };
+        let id = made.trim();
+        (!id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| id.to_owned())
+    }
+
+    /// Whether there are no notes any more: the folder is not there, or empty.
+    pub(super) fn is_gone(&self) -> bool {
+        match fs::read_dir(self.notes()) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) => is_missing(&error),
         }
     }
 
@@ -440,6 +470,16 @@ impl Walked {
 
 fn is_temporary(name: &str) -> bool {
     name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1)
+}
+
+/// An id that no other folder has.
+fn fresh_id() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    // Seeded by the system.
+    let random = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), (std::process::id(), count));
+    format!("{random:016x}{:024x}", now.as_nanos() & (u128::MAX >> 32))
 }
 
 /// A name that no other file has.

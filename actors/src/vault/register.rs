@@ -57,10 +57,24 @@ pub(super) struct Entry {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
-    Vault { format: u32, path: Option<PathBuf>, root: String },
-    Session { id: String, entry: Option<Entry> },
-    Project { path: String, folder: String },
-    Swept { at: i64 },
+    Vault {
+        format: u32,
+        path: Option<PathBuf>,
+        root: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+    },
+    Session {
+        id: String,
+        entry: Option<Entry>,
+    },
+    Project {
+        path: String,
+        folder: String,
+    },
+    Swept {
+        at: i64,
+    },
 }
 
 /// See the module.
@@ -70,6 +84,8 @@ pub(super) struct Register {
     /// The vault: `None` for the home's own.
     pub(super) path: Option<PathBuf>,
     pub(super) root: String,
+    /// What the folder of notes is known by, see [`super::place::Place::id`].
+    id: Option<String>,
     entries: BTreeMap<SessionId, Entry>,
     projects: BTreeMap<String, String>,
     swept: Option<i64>,
@@ -127,6 +143,7 @@ impl Register {
             file,
             path,
             root,
+            id: None,
             entries: BTreeMap::new(),
             projects: BTreeMap::new(),
             swept: None,
@@ -154,7 +171,8 @@ impl Register {
                 }
                 Ok(Line::Project { path, folder }) => drop(register.projects.insert(path, folder)),
                 Ok(Line::Swept { at }) => register.swept = Some(at),
-                Ok(Line::Vault { .. }) | Err(_) => {}
+                Ok(Line::Vault { id, .. }) => register.id = id,
+                Err(_) => {}
             }
         }
         for (id, entry) in &register.entries {
@@ -183,6 +201,20 @@ impl Register {
     /// Sessions of which something is left alone.
     pub(super) fn left(&self) -> impl Iterator<Item = &SessionId> {
         self.left.iter()
+    }
+
+    /// What the folder of notes is known by.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// Remembers what the folder of notes is known by.
+    pub(super) fn identify(&mut self, id: &str) -> io::Result<()> {
+        if self.id.as_deref() == Some(id) {
+            return Ok(());
+        }
+        self.id = Some(id.to_owned());
+        self.rewrite()
     }
 
     /// Whether a note was ever written in the vault, as far as is known.
@@ -311,7 +343,8 @@ impl Register {
 
     /// Writes it anew with what counts.
     pub(super) fn rewrite(&mut self) -> io::Result<()> {
-        let head = Line::Vault { format: FORMAT, path: self.path.clone(), root: self.root.clone() };
+        let (path, root, id) = (self.path.clone(), self.root.clone(), self.id.clone());
+        let head = Line::Vault { format: FORMAT, path, root, id };
         let projects =
             self.projects.iter().map(|(path, folder)| Line::Project { path: path.clone(), folder: folder.clone() });
         let sessions =

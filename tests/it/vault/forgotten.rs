@@ -220,3 +220,42 @@ fn a_place_that_was_mistyped_is_none_where_notes_were() {
     let told = world.json(&["vault", "status"]);
     assert_eq!((&told["to_remove"], &told["state"]), (&json!(0), &json!("ready")), "{told}");
 }
+
+#[test]
+fn a_vault_that_was_moved_is_one_place_and_one_that_is_away_is_another() {
+    for moved in [true, false] {
+        let world = World::new();
+        let (before, after) = (world.path("before"), world.path("after"));
+        fs::create_dir_all(&before).unwrap();
+        fs::create_dir_all(&after).unwrap();
+        super::configure(&world, &json!({"path": before}));
+        for (number, word) in [(1, "quokka"), (2, "platypus")] {
+            worked(&world, "-work-one", number, word);
+            world.close(&id(number));
+        }
+        ready(&world, 2);
+        world.stop();
+        match moved {
+            true => {
+                fs::rename(before.join("claude"), after.join("claude")).unwrap();
+                fs::remove_dir(&before).unwrap();
+            }
+            // A disk that is not plugged in, with notes of its own.
+            false => fs::rename(&before, world.path("unplugged")).unwrap(),
+        }
+        super::configure(&world, &json!({"path": after}));
+        ready(&world, 2);
+        let done = world.run(&["forget", &id(1), "--yes", "--json"]);
+        assert_eq!(
+            (done.code, with_word(&after, "quokka")),
+            (i32::from(!moved), Vec::new()),
+            "{}{}",
+            done.out,
+            done.err
+        );
+        let registers = files_below(&world.home().join("vault-register")).len();
+        assert_eq!(registers, if moved { 1 } else { 2 });
+        assert_eq!(world.json(&["vault", "status"])["to_remove"], u64::from(!moved));
+        assert!(!with_word(&after, "platypus").is_empty());
+    }
+}
