@@ -54,7 +54,11 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
 pub fn sync_file(file: &Path) -> io::Result<()> {
     #[cfg(all(test, unix))]
     recorder::tell(recorder::Synced::File(file));
-    OpenOptions::new().write(true).open(file)?.sync_data()
+    match OpenOptions::new().write(true).open(file) {
+        // Who may not write it may have it synchronised all the same.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(file)?.sync_data(),
+        opened => opened?.sync_data(),
+    }
 }
 
 /// Makes everything on the file system of `folder` durable, where one call does that and says whether it went well.

@@ -87,6 +87,32 @@ pub struct Scribe {
     shown: Mutex<told::Shown>,
 }
 
+/// Takes what is owed upon itself, for who has the desk; unless it gets done it is owed again. What somebody else finds he
+/// cannot do meanwhile stays owed.
+struct Removal<'a> {
+    owed: &'a AtomicBool,
+    is_done: bool,
+}
+
+impl<'a> Removal<'a> {
+    fn begun(owed: &'a AtomicBool) -> Self {
+        owed.store(false, Ordering::Relaxed);
+        Self { owed, is_done: false }
+    }
+
+    fn done(mut self) {
+        self.is_done = true;
+    }
+}
+
+impl Drop for Removal<'_> {
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.owed.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 impl Scribe {
     /// Of a home. Nothing is written before [`Scribe::start`]. Blocks for short reads.
     pub fn new(home: &Path) -> Self {
@@ -215,9 +241,6 @@ impl Scribe {
         // Whatever comes in between, it is owed until it is done.
         self.removal_owed.store(true, Ordering::Relaxed);
         let forgotten = self.forget_now(services, sessions).await;
-        if forgotten.is_ok() {
-            self.removal_owed.store(false, Ordering::Relaxed);
-        }
         self.wake.notify_one();
         forgotten
     }
@@ -226,6 +249,7 @@ impl Scribe {
         let owed =
             |refused: Refused| format!("notes still tell of it: {refused}; {}, and it is done by itself", refused.fix);
         let mut desk = self.desk().await.map_err(owed)?;
+        let removal = Removal::begun(&self.removal_owed);
         let (vault, table) = (services.settings.now().vault.clone(), services.table.now());
         let sessions = sessions.to_vec();
         let forgetting = tokio::task::spawn_blocking(move || {
@@ -234,7 +258,9 @@ impl Scribe {
             let all: Vec<SessionId> = before.into_iter().chain(sessions).collect::<BTreeSet<_>>().into_iter().collect();
             forgetting::everywhere(&mut desk, &vault, &all)
         });
-        rounds::answered(forgetting).await.map_err(owed)?
+        let forgotten = rounds::answered(forgetting).await.map_err(owed)??;
+        removal.done();
+        Ok(forgotten)
     }
 
     /// Removes what could not be reached when it was forgotten, or what a daemon that was killed had still to remove.
@@ -243,6 +269,7 @@ impl Scribe {
             return;
         }
         let Ok(mut desk) = self.desk().await else { return };
+        let removal = Removal::begun(&self.removal_owed);
         let (vault, table) = (services.settings.now().vault.clone(), services.table.now());
         let removing = tokio::task::spawn_blocking(move || {
             let owed = forgetting::owed(&desk, &table, &vault);
@@ -250,7 +277,7 @@ impl Scribe {
         });
         // Why not is told to whoever forgets and by `status`: it may name a note.
         if let Ok(Ok(_)) = removing.await {
-            self.removal_owed.store(false, Ordering::Relaxed);
+            removal.done();
         }
     }
 
@@ -274,5 +301,23 @@ impl Scribe {
             }
         }
         self.shown().answer(&services.settings.now(), &services.home)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_done_stays_owed_also_where_somebody_else_is_done() {
+        let owed = AtomicBool::new(true);
+        Removal::begun(&owed).done();
+        assert!(!owed.load(Ordering::Relaxed));
+        drop(Removal::begun(&owed));
+        assert!(owed.load(Ordering::Relaxed));
+        let removal = Removal::begun(&owed);
+        drop(Removal::begun(&owed));
+        removal.done();
+        assert!(owed.load(Ordering::Relaxed), "what the other could not do");
     }
 }

@@ -200,8 +200,8 @@ impl Bringing<'_> {
             Note::None => String::new(),
         };
         if told.about.note.is_empty() {
-            let names = open.names();
-            told.about.note = told.note_name(|key| names.is_session(key));
+            let (register, names) = open.names_and_register();
+            told.about.note = told.note_name(|key| names.is_session(key) || register.is_named(key, self.id));
         }
         let project = told.about.project.clone();
         open.names().name_session(&told.about.note);

@@ -21,15 +21,22 @@ use crate::settings;
 /// of all to that.
 const ROUNDS: u32 = 6;
 
-/// Whether a register is of the vault of some settings.
-fn is_of(register: &Register, vault: &settings::Vault) -> bool {
-    register.path == vault.path && register.root == vault.root
+/// Whether a place is one where notes may be: the one that is set, one where a note was noted, or one that is not empty, for who
+/// is killed while he writes has noted nothing yet.
+fn counts(register: &Register, current: &settings::Vault, home: &Path) -> bool {
+    let is_current = register.path == current.path && register.root == current.root;
+    is_current || register.had_notes() || place_of(register, home).is_filled()
+}
+
+fn place_of(register: &Register, home: &Path) -> Place {
+    let (path, root) = (register.path.clone(), register.root.clone());
+    Place::of(&settings::Vault { path, root, ..settings::Vault::default() }, home)
 }
 
 /// Sessions that were forgotten and are still in some vault of a home. Blocks for reads.
 pub(super) fn owed(desk: &Desk, table: &SessionTable, current: &settings::Vault) -> Vec<SessionId> {
     let (mut registers, _) = Register::all(desk.home());
-    registers.retain(|register| register.had_notes() || is_of(register, current));
+    registers.retain(|register| counts(register, current, desk.home()));
     let waiting = desk
         .pending
         .sessions()
@@ -59,7 +66,7 @@ pub(super) fn everywhere(
     problems.extend(unread.into_iter().map(|why| format!("notes may still tell of it: {why}")));
     // A place in which no note was ever written is none: somebody has mistyped one.
     let (kept, never): (Vec<Register>, Vec<Register>) =
-        registers.into_iter().partition(|register| register.had_notes() || is_of(register, current));
+        registers.into_iter().partition(|register| counts(register, current, &home));
     registers = kept;
     for register in never {
         if let Err(error) = register.remove() {
@@ -106,9 +113,7 @@ fn without_moved(open: &mut Open, home: &Path, registers: Vec<Register>) -> Vec<
     let Some(id) = open.register.id().map(str::to_owned) else { return registers };
     let is_moved = |register: &Register| {
         let is_other = register.path != open.register.path || register.root != open.register.root;
-        let (path, root) = (register.path.clone(), register.root.clone());
-        let place = Place::of(&settings::Vault { path, root, ..settings::Vault::default() }, home);
-        is_other && register.id() == Some(id.as_str()) && place.is_gone()
+        is_other && register.id() == Some(id.as_str()) && place_of(register, home).is_gone()
     };
     let (moved, mut rest): (Vec<Register>, Vec<Register>) = registers.into_iter().partition(is_moved);
     for register in moved {
@@ -196,6 +201,8 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
     })?;
     // What a person has taken over, put together otherwise, or copied or moved in the vault, may still name them.
     let mut all = open.place.whole()?.0;
+    // What cannot be read may tell of it too.
+    theirs.extend(all.iter().filter(|path| matches!(open.text(path), Err(Error::Left(_)))).cloned());
     all.extend(open.place.outside()?);
     let mut words: Vec<&str> = names.iter().map(String::as_str).collect();
     words.extend(known.iter().map(|id| id.as_str()));
@@ -248,8 +255,11 @@ fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeSet<String
         let Some(text) = text_of(open, &path)? else { continue };
         if is_of_them(&path, &text) || is_headless(&text) {
             targets.extend(stem(&path).map(str::to_owned));
+            // What a person has called a note of their own is its name.
+            let is_named =
+                is_of_them(&path, &text) || stem(&path).is_some_and(|name| is_dated(name) || names.contains(name));
             if change(open, &path, &|text| forget::own(text))? == Changed::Written {
-                theirs.push(rename(open, &path)?);
+                theirs.push(if is_named { rename(open, &path)? } else { path });
             }
         }
     }
@@ -296,10 +306,15 @@ enum Changed {
     Gone,
 }
 
+/// Whether a name begins with a day, as those of sessions do.
+fn is_dated(name: &str) -> bool {
+    name.get(..10).is_some_and(|day| Day::parse(day).is_some())
+}
+
 /// Gives what a person wrote in a note another name: the one that it has was made of what the session was about. Where it is.
 fn rename(open: &mut Open, path: &str) -> Result<String, Refused> {
     let Some((folder, name)) = path.rsplit_once('/') else { return Ok(path.to_owned()) };
-    let day = name.get(..10).filter(|day| Day::parse(day).is_some()).unwrap_or("undated");
+    let day = if is_dated(name) { name.get(..10).unwrap_or_default() } else { "undated" };
     let notes: BTreeSet<String> = open.place.whole()?.0.iter().filter_map(|path| stem(path)).map(name::key).collect();
     let free = name::free(&format!("{day}-forgotten"), |key| notes.contains(key));
     let to = format!("{folder}/{free}.md");
@@ -332,7 +347,8 @@ fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Left) -> Result<Ch
         let found = match open.place.read(path) {
             Ok(found) => found,
             Err(Error::Vault(refused)) => return Err(refused),
-            Err(Error::Left(_) | Error::Changed) => return Ok(Changed::No),
+            Err(Error::Left(_)) => return Ok(Changed::No),
+            Err(Error::Changed) => continue,
         };
         let Some(text) = &found.text else { return Ok(Changed::No) };
         let (written, changed) = match with(text) {
@@ -353,11 +369,15 @@ fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Left) -> Result<Ch
     Err(Refused { what: format!("{path}: {}", Error::Changed), fix: "close whatever writes it".to_owned() })
 }
 
-/// What a note says; `None` for what is none.
+/// What a note says; `None` for what is none, or cannot be read.
 fn text_of(open: &Open, path: &str) -> Result<Option<String>, Refused> {
-    match open.text(path) {
-        Ok(text) => Ok(text),
-        Err(Error::Vault(refused)) => Err(refused),
-        Err(Error::Left(_) | Error::Changed) => Ok(None),
+    for _ in 0..super::desk::TRIES {
+        match open.text(path) {
+            Ok(text) => return Ok(text),
+            Err(Error::Vault(refused)) => return Err(refused),
+            Err(Error::Left(_)) => return Ok(None),
+            Err(Error::Changed) => {}
+        }
     }
+    Err(Refused { what: format!("{path}: {}", Error::Changed), fix: "close whatever writes it".to_owned() })
 }

@@ -214,6 +214,11 @@ impl Place {
         }
     }
 
+    /// Whether anything is there that can be seen.
+    pub(super) fn is_filled(&self) -> bool {
+        fs::read_dir(self.notes()).is_ok_and(|mut entries| entries.next().is_some())
+    }
+
     /// Whether a path below the vault leads to anything.
     pub(super) fn has(&self, path: &str) -> bool {
         self.locate(path).is_ok_and(|at| fs::symlink_metadata(at).is_ok())
@@ -302,18 +307,29 @@ impl Place {
         if written.is_empty() || (written.len() > FEW && durable::sync_all(&self.vault)) {
             return Ok(());
         }
-        let files = written.iter().try_for_each(|file| match durable::sync_file(file) {
-            // It was removed.
-            Err(error) if is_missing(&error) => Ok(()),
-            synced => synced,
-        });
-        let folders: BTreeSet<&Path> = written.iter().filter_map(|file| file.parent()).collect();
-        let settled = files.and_then(|()| folders.into_iter().try_for_each(durable::sync_folder));
-        settled.map_err(|error| {
-            // It is tried again with the next.
-            self.unsettled.borrow_mut().extend(written.iter().cloned());
-            refused(&self.vault, &error)
-        })
+        // What was removed or moved meanwhile is somebody's, and what we may not open is as durable as it gets.
+        let is_passed = |error: &io::Error| is_missing(error) || error.kind() == io::ErrorKind::PermissionDenied;
+        let mut problem = None;
+        let mut unsettled = BTreeSet::new();
+        for file in &written {
+            if let Err(error) = durable::sync_file(file)
+                && !is_passed(&error)
+            {
+                unsettled.insert(file.clone());
+                problem = Some(error);
+            }
+        }
+        for folder in written.iter().filter_map(|file| file.parent()).collect::<BTreeSet<&Path>>() {
+            if let Err(error) = durable::sync_folder(folder)
+                && !is_passed(&error)
+            {
+                unsettled.extend(written.iter().filter(|file| file.parent() == Some(folder)).cloned());
+                problem = Some(error);
+            }
+        }
+        // It is tried again with the next.
+        self.unsettled.borrow_mut().extend(unsettled);
+        problem.map_or(Ok(()), |error| Err(refused(&self.vault, &error)))
     }
 
     /// Every note there is, by its path below the vault, in order; and, apart, what writing has left behind. A folder that may

@@ -9,10 +9,12 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use baton_events::record::SessionId;
+use baton_events::vault::name;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+use super::index::stem;
 use crate::durable;
 use crate::settings;
 
@@ -196,6 +198,15 @@ impl Register {
 
     pub(super) fn entries(&self) -> impl Iterator<Item = (&SessionId, &Entry)> {
         self.entries.iter()
+    }
+
+    /// Whether the note of another session was called so, by the [`name::key`] of its name: what leads to it may still do so.
+    pub(super) fn is_named(&self, key: &str, than: &SessionId) -> bool {
+        const DAY: usize = 10;
+        let is_it = |name: &str| name.as_bytes().get(..DAY) == key.as_bytes().get(..DAY) && name::key(name) == key;
+        let mut others =
+            self.entries.iter().filter(|(id, _)| *id != than).filter_map(|(_, entry)| entry.note.as_deref());
+        others.any(|note| stem(note).is_some_and(is_it))
     }
 
     /// Sessions of which something is left alone.
@@ -398,6 +409,16 @@ mod tests {
         assert_eq!((again.get(&id("a")).unwrap().stamp.as_str(), again.swept()), ("2", Some(7)));
         assert_eq!(again.folder("/srv/web"), Some("web"));
         assert!(again.has_notes());
+    }
+
+    #[test]
+    fn the_name_of_a_note_stays_taken_by_its_session() {
+        let home = tempfile::tempdir().unwrap();
+        let mut register = Register::open(home.path(), &settings::Vault::default()).unwrap();
+        register.put(&id("a"), entry("claude/projects/web/sessions/2026-03-14-Mend.md", "1"));
+        let key = name::key("2026-03-14-mend");
+        assert!(register.is_named(&key, &id("b")) && !register.is_named(&key, &id("a")));
+        assert!(!register.is_named(&name::key("2026-03-15-mend"), &id("b")) && !register.is_named("x", &id("b")));
     }
 
     #[test]

@@ -160,3 +160,24 @@ fn what_a_killed_daemon_was_writing_is_known() {
     drop(turn);
     second.try_lock().unwrap();
 }
+
+#[test]
+fn what_is_gone_or_may_not_be_written_holds_nothing_up() {
+    let temp = tempfile::tempdir().unwrap();
+    let place = place(temp.path());
+    for note in ["claude/a/one.md", "claude/b/two.md", "claude/c/three.md"] {
+        place.write(&place.read(note).unwrap(), "first").unwrap();
+    }
+    let mut permissions = fs::metadata(temp.path().join("claude/a/one.md")).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(temp.path().join("claude/a/one.md"), permissions).unwrap();
+    fs::remove_dir_all(temp.path().join("claude/b")).unwrap();
+    place.settle().unwrap();
+    assert!(place.unsettled.borrow().is_empty());
+    let home = tempfile::tempdir().unwrap();
+    let of = |path: &Path| {
+        Place::of(&settings::Vault { path: Some(path.to_owned()), ..settings::Vault::default() }, home.path())
+    };
+    let missing = of(&temp.path().join("no"));
+    assert!(of(temp.path()).is_filled() && !missing.is_filled() && missing.is_gone());
+}
