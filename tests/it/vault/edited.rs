@@ -171,12 +171,12 @@ fn two_homes_with_projects_of_one_name_keep_them_apart() {
     ready(&one, 1);
     of(&other, 2, "/home/them/api", "numbat index");
     ready(&other, 1);
-    of(&one, 3, "/work/api", "numbat index");
+    of(&one, 3, "/srv/other/api", "numbat index");
     ready(&one, 2);
     let root = vault.join("claude");
     let page = |folder: &str| fs::read_to_string(root.join(format!("projects/{folder}/{folder}.md"))).unwrap();
     assert!(page("api").contains("/home/them/api"), "{}", page("api"));
-    assert!(page("api-2").contains("/work/api"), "{}", page("api-2"));
+    assert!(page("api-2").contains("/srv/other/api"), "{}", page("api-2"));
     // Entities too: the name of a file that is not known is looked for again.
     let entities = |folder: &str| {
         let path = format!("projects/{folder}/entities/");
