@@ -55,5 +55,5 @@ pub use day::Day;
 pub use layout::{Layout, Place};
 pub use merge::{Merged, conflicts, merge};
 pub use note::{Body, Field, Line, Note, Section, Value, Wanted, When};
-pub use renamed::renamed;
+pub use renamed::{Entities, Noted, followed, renamed};
 pub use told::Told;
