@@ -250,9 +250,13 @@ fn command() -> clap::Command {
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<(Cli, Telling), ExitCode> {
     let arguments: Vec<OsString> = worded::sorted(arguments.into_iter().collect());
     let telling = Telling::of(&arguments);
-    let parsed =
-        command().try_get_matches_from(arguments).and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
-    parsed.map(|typed| (typed, telling)).map_err(|error| telling.misunderstood(&error))
+    let parsed = |command: clap::Command| {
+        let matches = command.try_get_matches_from(&arguments);
+        matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches))
+    };
+    // How each command's help ends is put together only for who will read it.
+    let typed = parsed(Cli::command()).or_else(|_| parsed(command()));
+    typed.map(|typed| (typed, telling)).map_err(|error| telling.misunderstood(&error))
 }
 
 /// Does what was typed.

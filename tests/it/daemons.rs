@@ -294,6 +294,20 @@ fn something_else_on_the_socket_is_named() {
     assert!(ran.err.contains("not understood"), "{}", ran.err);
 }
 
+/// What is written to, counted by the system; what is mapped of files does not count. An index of the log that lays out all
+/// its counters beforehand would take four times as much.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_daemon_with_nothing_to_do_takes_little_memory() {
+    const MOST_KB: u64 = 16 * 1024;
+    let world = World::new();
+    world.ok(&["status"]);
+    let daemon = world.daemon().unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.as_raw_nonzero())).unwrap();
+    let anonymous = status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")).unwrap();
+    assert!(anonymous.parse::<u64>().unwrap() < MOST_KB, "{status}");
+}
+
 #[test]
 fn the_program_is_the_one_that_was_built() {
     assert!(std::path::Path::new(BATON).is_file());

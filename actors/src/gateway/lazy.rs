@@ -10,7 +10,9 @@ use baton_events::protocol::{Failure, Progress, code};
 use baton_events::record::{CommandId, Position, SessionId};
 use baton_events::redact::redact;
 use baton_events::session::{CloseReason, Kind, State};
+use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, Interval};
 use uuid::Uuid;
 
 use self::wanted::Wanted;
@@ -125,6 +127,7 @@ pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(
     // What comes later is the lazy step's: busy agents must not keep a person waiting for ever.
     let enough = progress.borrow().accepted;
     let mut stopping = services.stop.subscribe();
+    let (mut tell, mut to_tell) = (tokio::time::interval_at(Instant::now() + TELL, TELL), true);
     loop {
         let now = *progress.borrow_and_update();
         // Nothing goes on while the log takes no writes, and the answer says so.
@@ -138,13 +141,25 @@ pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(
         if out.is_closed() {
             return Err(Ended::ClientGone);
         }
-        out.progress(&Progress { what: "reading sessions".to_owned(), done: now.done, total: now.total });
+        if to_tell {
+            out.progress(&Progress { what: "reading sessions".to_owned(), done: now.done, total: now.total });
+        }
         tokio::select! {
-            () = tokio::time::sleep(TELL) => {}
+            is_time = progress_or_time(&mut progress, &mut tell) => to_tell = is_time,
             _ = stopping.wait_for(|stop| *stop) => {
                 return Err(failure(code::STOPPING, "the daemon is stopping; call again").into());
             }
         }
+    }
+}
+
+/// Waits for what comes first: something is done, which may be all that is waited for, or it is time to tell a client how
+/// far it is (`true`).
+async fn progress_or_time<T>(progress: &mut watch::Receiver<T>, tell: &mut Interval) -> bool {
+    tokio::select! {
+        // Whoever made progress is gone: then only the time passes.
+        Ok(()) = progress.changed() => false,
+        _ = tell.tick() => true,
     }
 }
 
@@ -192,7 +207,7 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> R
     // Who waits for everything is answered from everything; who does not, from what was read for this answer.
     let position = if ask.all { services.journal.tail().position } else { Position(0) };
     let step = Step { indexed: 0, pending: 0, pending_sessions: Vec::new(), left_out_asking, position, not_looked };
-    let until = tokio::time::Instant::now() + settings.lazy_budget;
+    let until = Instant::now() + settings.lazy_budget;
     Closing::new(services, out, step, first, beyond, until).run().await
 }
 
@@ -219,7 +234,7 @@ struct Closing<'a> {
     first: VecDeque<Wanted>,
     beyond: VecDeque<Wanted>,
     /// Until when `beyond` is begun and waited for.
-    until: tokio::time::Instant,
+    until: Instant,
     at_work: JoinSet<(SessionId, Result<Closed, CallError>)>,
     /// Of those at work, the ones that the answer waits for, and the others.
     awaited: BTreeSet<SessionId>,
@@ -235,7 +250,7 @@ impl<'a> Closing<'a> {
         step: Step,
         first: Vec<Wanted>,
         beyond: Vec<Wanted>,
-        until: tokio::time::Instant,
+        until: Instant,
     ) -> Self {
         let total = (first.len() + beyond.len()) as u64;
         let (first, beyond) = (first.into(), beyond.into());
@@ -247,7 +262,7 @@ impl<'a> Closing<'a> {
         let mut told = tokio::time::interval(TELL);
         loop {
             self.begin();
-            let in_time = tokio::time::Instant::now() < self.until;
+            let in_time = Instant::now() < self.until;
             if self.first.is_empty() && self.awaited.is_empty() && (self.hoped_for.is_empty() || !in_time) {
                 break;
             }
@@ -279,7 +294,7 @@ impl<'a> Closing<'a> {
                     self.awaited.insert(next.id.clone());
                     next
                 }
-                None if tokio::time::Instant::now() < self.until => {
+                None if Instant::now() < self.until => {
                     let Some(next) = self.beyond.pop_front() else { return };
                     self.hoped_for.insert(next.id.clone());
                     next
@@ -342,7 +357,7 @@ pub(super) fn close_call(reason: CloseReason) -> CloseCall {
 /// moves for a person who waits for all history. How far searches cover the log then.
 pub(super) async fn catch_up(services: &Services, out: &Out, position: Position, all: bool) -> Result<Position, Ended> {
     let begun = services.indexer.memory().0;
-    let (mut reached, since) = (begun, tokio::time::Instant::now());
+    let (mut reached, since) = (begun, Instant::now());
     let mut moved = since;
     loop {
         match services.indexer.caught_up(position, TELL).await {
@@ -351,12 +366,12 @@ pub(super) async fn catch_up(services: &Services, out: &Out, position: Position,
             Err(CallError::TimedOut) => {}
         }
         let (now, problem) = services.indexer.memory();
-        if problem.is_some() && tokio::time::Instant::now() > since + limits::TROUBLED_CATCH_UP {
+        if problem.is_some() && Instant::now() > since + limits::TROUBLED_CATCH_UP {
             // It may last for hours, and what the memory has is not wrong: the answer says how far it goes.
             return Ok(now);
         }
         if now > reached {
-            (reached, moved) = (now, tokio::time::Instant::now());
+            (reached, moved) = (now, Instant::now());
         }
         if out.is_closed() {
             return Err(Ended::ClientGone);
@@ -398,6 +413,23 @@ mod tests {
         assert_eq!((names(first), names(beyond)), (vec!["a".into(), "c".into()], vec!["giant".into(), "b".into()]));
         let (first, beyond) = split(chosen, 1_000, 1);
         assert_eq!((first.len(), beyond.len()), (1, 3));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_goes_on_with_the_progress_and_not_at_the_next_look() {
+        let (begun, done) = (Instant::now(), watch::Sender::new(0));
+        let mut progress = done.subscribe();
+        let mut tell = tokio::time::interval_at(begun + TELL, TELL);
+        let working = tokio::spawn(async move {
+            tokio::time::sleep(TELL / 10).await;
+            done.send_replace(1);
+        });
+        assert!(!progress_or_time(&mut progress, &mut tell).await);
+        assert_eq!(begun.elapsed(), TELL / 10);
+        working.await.unwrap();
+        // Nobody will make any more: no reason to look again and again.
+        assert!(progress_or_time(&mut progress, &mut tell).await);
+        assert_eq!(begun.elapsed(), TELL);
     }
 
     fn file(session: &str) -> FileSeen {
