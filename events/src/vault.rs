@@ -25,7 +25,7 @@
 //! | [`told`] | what the vault takes of a session |
 //! | [`session`], [`knowledge`], [`start`] | session notes; entities, topics, preferences, what is shared; start pages |
 //! | [`threshold`], [`compaction`] | when a note is compacted; into what; archive and failures |
-//! | [`renamed()`] | links that follow a note which a person has renamed |
+//! | [`renamed()`], [`followed()`] | links that follow a session's note, or one of an entity, which a person has renamed |
 //! | [`forget`] | a session out of a text |
 //! | [`verify`] | whether a set of notes is sound |
 
@@ -55,5 +55,5 @@ pub use day::Day;
 pub use layout::{Layout, Place};
 pub use merge::{Merged, conflicts, merge};
 pub use note::{Body, Field, Line, Note, Section, Value, Wanted, When};
-pub use renamed::renamed;
+pub use renamed::{Entities, Noted, followed, renamed};
 pub use told::Told;

@@ -256,20 +256,24 @@ impl Bringing<'_> {
         })
     }
 
-    /// Names entities anew while a note that is not known lies where one is to be made: another home's.
-    fn make_way_for_entities(&self, open: &mut Open, told: &mut Told) -> Result<(), Refused> {
+    /// Names entities anew while a note that is not known lies where one is to be made, another home's, or one is not where it is known
+    /// to be: a person has put it elsewhere.
+    pub(super) fn make_way_for_entities(&self, open: &mut Open, told: &mut Told) -> Result<(), Refused> {
         for _ in 0..TRIES {
             let project = told.about.project.clone();
-            let mut is_in_the_way = false;
+            let (mut is_in_the_way, mut known) = (false, Vec::new());
             for entity in told.entities.iter().filter(|entity| entity.is_noted) {
-                let path = open.layout.path(&Lies::Entity(project.clone(), entity.file.clone()));
-                let is_new = open.names().entity(&project, entity).is_none();
-                is_in_the_way |= is_new && open.place.has(&path);
+                let place = Lies::Entity(project.clone(), entity.file.clone());
+                match open.names().entity(&project, entity) {
+                    Some(_) => known.push(place),
+                    None => is_in_the_way |= open.place.has(&open.layout.path(&place)),
+                }
             }
-            if !is_in_the_way {
-                return Ok(());
+            match is_in_the_way {
+                true => open.look_again()?,
+                false if open.are_there(&known)? => return Ok(()),
+                false => {}
             }
-            open.look_again()?;
             let note = open.layout.path(&Lies::Session(project, told.about.note.clone()));
             self.name(open, told, Some(&note));
         }
@@ -303,6 +307,7 @@ impl Bringing<'_> {
             self.make_way(open, told)?;
         }
         self.make_way_for_entities(open, told)?;
+        open.follow_entities()?;
         let path = match &note {
             Note::There(path) => Some(path.as_str()),
             Note::None | Note::Removed(_) => None,

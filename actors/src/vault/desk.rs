@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use baton_events::projection::table::SessionTable;
 use baton_events::record::{SessionId, Timestamp};
-use baton_events::vault::layout::Layout;
+use baton_events::vault::layout::{Layout, Place as Lies};
 use baton_events::vault::note::Wanted;
-use baton_events::vault::{Day, merge, name, renamed};
+use baton_events::vault::verify::{Known, links};
+use baton_events::vault::{Day, followed, merge, name, renamed};
 use uuid::Uuid;
 
-use super::index::{Index, stem};
+use super::index::{Former, Index, stem};
 use super::owed::Owing;
 use super::pending::Pending;
 use super::place::{Error, Found, Place, Refused};
@@ -48,6 +49,10 @@ pub(super) struct Open {
     pub(super) promoted: BTreeSet<Uuid>,
     /// How often the vault was gone through since it was last told.
     looks: u64,
+    /// What notes of entities were called before the vault was gone through.
+    former: Former,
+    /// Notes with links that lead nowhere, as they were found when the vault was gone through.
+    astray: Option<BTreeSet<String>>,
 }
 
 /// What became of files that were to be written.
@@ -116,6 +121,8 @@ impl Open {
             owing: Owing::default(),
             promoted: BTreeSet::new(),
             looks: 0,
+            former: Former::default(),
+            astray: None,
         })
     }
 
@@ -134,7 +141,7 @@ impl Open {
     pub(super) fn look(&mut self, anew: bool) -> Result<(), Refused> {
         let looked = self.place.look(self.register.has_notes() && !anew);
         if looked.is_err() {
-            self.index = None;
+            self.forget_names();
         }
         looked
     }
@@ -162,6 +169,7 @@ impl Open {
 
     /// Goes through the vault again: a person has moved something.
     pub(super) fn look_again(&mut self) -> Result<(), Refused> {
+        self.forget_names();
         self.index = Some(self.gone_through()?);
         Ok(())
     }
@@ -175,15 +183,56 @@ impl Open {
         self.looks += 1;
         let mut index = Index::default();
         let (notes, _) = self.place.all()?;
+        let known = Known::of(notes.iter().map(String::as_str), self.layout.root());
+        let mut astray = BTreeSet::new();
         for path in notes {
             match self.place.read(&path) {
-                Ok(Found { text: Some(text), .. }) => index.take(&path, &text, &self.layout),
+                Ok(Found { text: Some(text), .. }) => {
+                    index.take(&path, &text, &self.layout);
+                    if text.lines().flat_map(links).any(|target| !known.leads(target)) {
+                        astray.insert(path);
+                    }
+                }
                 // Its name is taken all the same.
                 Ok(_) | Err(Error::Left(_) | Error::Changed) => index.take(&path, "", &self.layout),
                 Err(Error::Vault(refused)) => return Err(refused),
             }
         }
+        self.astray = Some(astray);
         Ok(index)
+    }
+
+    /// Has links to notes of entities follow these, where persons have given them another name or put them elsewhere: once after the
+    /// vault was gone through. For who has its turn.
+    pub(super) fn follow_entities(&mut self) -> Result<(), Refused> {
+        let Some(index) = &self.index else { return Ok(()) };
+        let Some(mut astray) = self.astray.take() else { return Ok(()) };
+        astray.extend(index.changed().map(str::to_owned));
+        if astray.is_empty() {
+            return Ok(());
+        }
+        let (entities, layout) = (index.noted(&self.former), self.layout.clone());
+        let notes = self.place.all()?.0;
+        let known = Known::of(notes.iter().map(String::as_str), layout.root());
+        for note in astray {
+            let edited =
+                self.edit(&note, &mut |text| followed(text?, &note, &layout, &entities, &|target| known.leads(target)));
+            match edited {
+                Err(Error::Vault(refused)) => return Err(refused),
+                // It is a person's, or being written: its links stay as they are.
+                Ok(_) | Err(Error::Left(_) | Error::Changed) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether notes of entities are where they are known to be; the vault is gone through again where one is not.
+    pub(super) fn are_there(&mut self, places: &[Lies]) -> Result<bool, Refused> {
+        let are_there = places.iter().all(|place| self.place.has(&self.layout.path(place)));
+        if !are_there {
+            self.look_again()?;
+        }
+        Ok(are_there)
     }
 
     /// The names, if the vault was gone through.
@@ -203,19 +252,32 @@ impl Open {
 
     /// Names are not to be believed that were chosen without the vault.
     pub(super) fn forget_names(&mut self) {
-        self.index = None;
+        if let Some(former) = self.index.take().map(Index::into_former).filter(|former| !former.is_empty()) {
+            self.former = former;
+        }
     }
 
     /// Brings what is wanted into files, each read again before it is written.
     pub(super) fn put(&mut self, wanted: &[Wanted], written: &mut Written) -> Result<(), Refused> {
         for Wanted { path, note } in wanted {
             let before = self.index.as_ref().map_or(0, |index| index.conflicts_of(path));
-            let mut conflicts = 0;
-            let brought = self.edit(path, &mut |text| {
-                let merged = merge(text, note);
-                conflicts = merged.conflicts as u64;
-                merged.changed.then_some(merged.text)
-            });
+            let (mut conflicts, mut is_sure) = (0, false);
+            let brought = loop {
+                let mut is_news = false;
+                let brought = self.edit(path, &mut |text| {
+                    let merged = merge(text, note);
+                    conflicts = merged.conflicts as u64;
+                    is_news = conflicts > before && !is_sure;
+                    (merged.changed && !is_news).then_some(merged.text)
+                });
+                if !is_news {
+                    break brought;
+                }
+                // It may be links alone that a program has changed, after a note that a person has renamed.
+                self.look_again()?;
+                self.follow_entities()?;
+                is_sure = true;
+            };
             written.conflicts += conflicts.saturating_sub(before);
             match brought {
                 Ok(changed) => written.files += u64::from(changed),

@@ -175,6 +175,7 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
             open.follow(id, &path)?;
         }
     }
+    open.follow_entities()?;
     let (mut targets, mut theirs) = own_notes(open, &known)?;
     let names = targets.clone();
     let mut done = BTreeSet::new();

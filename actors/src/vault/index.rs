@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use baton_events::record::SessionId;
 use baton_events::vault::layout::{Layout, Place as Lies};
 use baton_events::vault::told::Entity;
-use baton_events::vault::{knowledge, markdown, name, session, start, verify};
+use baton_events::vault::{Entities, Noted, knowledge, markdown, name, session, start, verify};
 
 /// Longest name and path that are compared, in characters: as the heads of notes have them.
 const NAME_CHARS: usize = 160;
@@ -76,9 +76,51 @@ impl Index {
                 self.session(path, text);
             }
             // A person may have put it into another folder.
-            None => self.session(path, text),
-            Some(Lies::Start | Lies::Preferences | Lies::Topic(..)) => {}
+            None => {
+                self.session(path, text);
+                self.elsewhere(path, text, layout);
+            }
+            Some(Lies::Topic(..)) => self.elsewhere(path, text, layout),
+            Some(Lies::Start | Lies::Preferences) => {}
         }
+    }
+
+    /// Takes in the note of an entity that lies in another folder than Baton puts it.
+    fn elsewhere(&mut self, path: &str, text: &str, layout: &Layout) {
+        let (Some(entity), Some(file)) = (knowledge::entity(text), layout.elsewhere(path)) else { return };
+        match entity.project.is_empty() {
+            true => prefer(&mut self.shared, (entity.kind, entity.name), file, ""),
+            false => prefer(&mut self.entities, (entity.project, entity.kind, entity.name), file, ""),
+        }
+    }
+
+    /// The notes of entities, with what these were called `before`.
+    pub(super) fn noted(&self, before: &Former) -> Entities {
+        let of_projects = self.entities.iter().map(|(key, file)| Noted {
+            project: Some(key.0.clone()),
+            kind: key.1.clone(),
+            name: key.2.clone(),
+            file: file.clone(),
+            before: before.entities.get(key).cloned(),
+        });
+        let shared = self.shared.iter().map(|(key, file)| Noted {
+            project: None,
+            kind: key.0.clone(),
+            name: key.1.clone(),
+            file: file.clone(),
+            before: before.shared.get(key).cloned(),
+        });
+        Entities::of(of_projects.chain(shared))
+    }
+
+    /// What the notes of entities are called, to be remembered when the vault is gone through again.
+    pub(super) fn into_former(self) -> Former {
+        Former { entities: self.entities, shared: self.shared }
+    }
+
+    /// Notes in which people, or programs, have changed blocks.
+    pub(super) fn changed(&self) -> impl Iterator<Item = &str> {
+        self.conflicts.keys().map(String::as_str)
     }
 
     /// Takes in whether the head of a note can be read.
@@ -186,10 +228,27 @@ impl Index {
     }
 }
 
-/// Takes in what the note of something is called. Of two that say the same of themselves one is a copy, which a program that
+/// What the notes of entities were called.
+#[derive(Debug, Default)]
+pub(super) struct Former {
+    entities: BTreeMap<(String, String, String), String>,
+    shared: BTreeMap<(String, String), String>,
+}
+
+impl Former {
+    /// Whether nothing is known.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entities.is_empty()
+    }
+}
+
+/// Takes in what the note of something is called. One in its own folder comes before one that lies elsewhere (`/…`). Of two that say the same of themselves one is a copy, which a program that
 /// carries notes about has made of a conflict, or a person: the one that is called `plain` is none, nor is the shorter one.
 fn prefer<K: Ord>(notes: &mut BTreeMap<K, String>, key: K, file: String, plain: &str) {
+    let is_elsewhere = |file: &str| file.starts_with('/');
     match notes.get(&key) {
+        Some(known) if is_elsewhere(known) && !is_elsewhere(&file) => drop(notes.insert(key, file)),
+        Some(known) if !is_elsewhere(known) && is_elsewhere(&file) => {}
         Some(known) if known == plain || (file != plain && known.len() <= file.len()) => {}
         _ => drop(notes.insert(key, file)),
     }

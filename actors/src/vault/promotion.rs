@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::Scribe;
 use super::desk::{Desk, Open, Written, day};
+use super::index::Index;
 use super::place::Refused;
 use crate::gateway::Services;
 use crate::settings::Settings;
@@ -77,29 +78,18 @@ pub(super) fn promote(
         return Ok(());
     }
     let groups = groups(open, table);
-    let is_wanted = |(folder, kind, name): (&str, &str, &str)| {
-        let Some(label) = Label::parse(kind) else { return false };
-        let of_folder = groups.get(folder).into_iter().flatten();
-        of_folder.into_iter().any(|group| wanted.contains(&node_uuid(group, label, name)))
+    let mut found = meant(open.index()?, &groups, &wanted);
+    let places = |(folder, entity, file): &(String, EntityIdentity, String)| {
+        let shared = open.known_names().and_then(|names| names.shared(&entity.kind, &entity.name));
+        let own = Lies::Entity(folder.clone(), file.clone());
+        shared.map(|shared| Lies::Shared(shared.to_owned())).into_iter().chain([own])
     };
-    let index = open.index()?;
-    let meant: BTreeSet<(&str, &str)> =
-        index.entities().filter(|(known, _)| is_wanted(*known)).map(|((_, kind, name), _)| (kind, name)).collect();
-    // Packages, commands and topics of one name are the same in every project; a file is one of its project. What is shared
-    // stays so: of recalls only the latest are remembered.
-    let is_meant = |known: (&str, &str, &str)| match known.1 == Label::File.as_str() {
-        true => is_wanted(known),
-        false => meant.contains(&(known.1, known.2)) || index.shared(known.1, known.2).is_some(),
-    };
-    let found: Vec<(String, EntityIdentity, String)> = index
-        .entities()
-        .filter(|(known, _)| is_meant(*known))
-        .map(|((folder, kind, name), file)| {
-            let (kind, name, project) = (kind.to_owned(), name.to_owned(), folder.to_owned());
-            (folder.to_owned(), EntityIdentity { kind, name, project }, file.to_owned())
-        })
-        .collect();
+    let places: Vec<Lies> = found.iter().flat_map(places).collect();
+    if !open.are_there(&places)? {
+        found = meant(open.index()?, &groups, &wanted);
+    }
     let turn = open.place.turn()?;
+    open.follow_entities()?;
     let mut written = Written::default();
     for (folder, entity, file) in found {
         let before = written.files;
@@ -121,4 +111,33 @@ pub(super) fn promote(
         open.promoted = wanted;
     }
     Ok(())
+}
+
+/// The entities that projects are to share: their folders, what they are, and what their notes are called.
+fn meant(
+    index: &Index,
+    groups: &BTreeMap<String, BTreeSet<String>>,
+    wanted: &BTreeSet<Uuid>,
+) -> Vec<(String, EntityIdentity, String)> {
+    let is_wanted = |(folder, kind, name): (&str, &str, &str)| {
+        let Some(label) = Label::parse(kind) else { return false };
+        let of_folder = groups.get(folder).into_iter().flatten();
+        of_folder.into_iter().any(|group| wanted.contains(&node_uuid(group, label, name)))
+    };
+    let meant: BTreeSet<(&str, &str)> =
+        index.entities().filter(|(known, _)| is_wanted(*known)).map(|((_, kind, name), _)| (kind, name)).collect();
+    // Packages, commands and topics of one name are the same in every project; a file is one of its project. What is shared
+    // stays so: of recalls only the latest are remembered.
+    let is_meant = |known: (&str, &str, &str)| match known.1 == Label::File.as_str() {
+        true => is_wanted(known),
+        false => meant.contains(&(known.1, known.2)) || index.shared(known.1, known.2).is_some(),
+    };
+    index
+        .entities()
+        .filter(|(known, _)| is_meant(*known))
+        .map(|((folder, kind, name), file)| {
+            let (kind, name, project) = (kind.to_owned(), name.to_owned(), folder.to_owned());
+            (folder.to_owned(), EntityIdentity { kind, name, project }, file.to_owned())
+        })
+        .collect()
 }

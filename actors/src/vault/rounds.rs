@@ -301,6 +301,12 @@ fn in_project(ids: Vec<SessionId>, table: &SessionTable, project: Option<&str>) 
 
 /// Has notes that somebody has removed written again, and those that lead to one.
 fn write_again(open: &mut Open) -> Result<(), Refused> {
+    // What persons have renamed is elsewhere, and not gone.
+    open.look_again()?;
+    let turn = open.place.turn()?;
+    open.follow_entities()?;
+    drop(turn);
+    open.settle()?;
     let mut gone = Vec::new();
     let (paths, _) = open.place.all()?;
     let known = Known::of(paths.iter().map(String::as_str), open.place.root());

@@ -42,7 +42,8 @@ pub enum Place {
     Project(String),
     /// A session of a project.
     Session(String, String),
-    /// An entity of a project.
+    /// An entity of a project. A name that begins with `/`, here and in [`Place::Shared`], is a path below the root: a person has put
+    /// the note there.
     Entity(String, String),
     /// A topic of a project.
     Topic(String, String),
@@ -76,6 +77,7 @@ impl Layout {
     /// What a link to a note names: its path without extension.
     pub fn target(&self, place: &Place) -> String {
         let path = match place {
+            Place::Shared(name) | Place::Entity(_, name) if name.starts_with('/') => name[1..].to_owned(),
             Place::Start => "Start".to_owned(),
             Place::Preferences => "preferences".to_owned(),
             Place::Shared(name) => format!("shared/entities/{name}"),
@@ -90,7 +92,7 @@ impl Layout {
 
     /// A link to a note, showing a text: `[[claude/projects/shop/entities/src-auth.rs|src/auth.rs]]`.
     pub fn link(&self, place: &Place, shown: &str) -> String {
-        let shown = markdown::alias(shown, ALIAS_CHARS);
+        let shown = alias(shown);
         match place {
             Place::Session(_, name) => format!("[[{name}]]"),
             place if shown.is_empty() => format!("[[{}]]", self.target(place)),
@@ -100,11 +102,7 @@ impl Layout {
 
     /// Which note lies at a path below the vault; `None` for what is not Baton's.
     pub fn place(&self, path: &str) -> Option<Place> {
-        let path = match self.root.is_empty() {
-            true => path,
-            false => path.strip_prefix(&self.root)?.strip_prefix('/')?,
-        };
-        let parts: Vec<&str> = path.strip_suffix(".md")?.split('/').collect();
+        let parts: Vec<&str> = self.of_root(path)?.strip_suffix(".md")?.split('/').collect();
         let own = |text: &str| text.to_owned();
         match parts.as_slice() {
             ["Start"] => Some(Place::Start),
@@ -126,9 +124,31 @@ impl Layout {
         self.below_root(&format!("projects/{project}/archive/sessions/{name}.md"))
     }
 
+    /// What a note that lies elsewhere is called in [`Place::Entity`]; `None` for what is no note below the root.
+    pub fn elsewhere(&self, path: &str) -> Option<String> {
+        Some(format!("/{}", self.of_root(path)?.strip_suffix(".md")?))
+    }
+
+    /// Whether a link names something below the root.
+    pub(super) fn is_below(&self, target: &str) -> bool {
+        self.of_root(target).is_some()
+    }
+
+    fn of_root<'a>(&self, path: &'a str) -> Option<&'a str> {
+        match self.root.is_empty() {
+            true => Some(path),
+            false => path.strip_prefix(&self.root)?.strip_prefix('/'),
+        }
+    }
+
     fn below_root(&self, path: &str) -> String {
         if self.root.is_empty() { path.to_owned() } else { format!("{}/{path}", self.root) }
     }
+}
+
+/// What a link to a note shows.
+pub(super) fn alias(text: &str) -> String {
+    markdown::alias(text, ALIAS_CHARS)
 }
 
 /// The name of the note of which a file in the archive is a copy, by its own: `x`, `x (archived)`, `x (archived)-2`.

@@ -1,11 +1,27 @@
-//! A note that a person has given another name: what leads to it follows.
+//! Notes that a person has given another name, or put elsewhere: what leads to them follows.
 
-use super::block::{self, Blocks};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::block::{self, Block, Blocks};
 use super::header::Document;
+use super::knowledge::{self, EntityIdentity};
+use super::layout::{self, Layout, Place};
+use super::name;
+
+/// How often it is tried what a block was before links in it were changed.
+const ATTEMPTS: usize = 1_024;
 
 /// The text with the links of Baton's blocks to a note as it is called now; `None` where none leads there by its former name.
 /// A block in which nothing was changed but these links, as Obsidian does it when a note is renamed, is Baton's again.
 pub fn renamed(text: &str, from: &str, to: &str) -> Option<String> {
+    rewritten(text, &|content, block| match block.is_intact {
+        true => Some(relinked(content, from, to)),
+        false => (block::hash(&relinked(content, to, from)) == block.hash).then(|| content.to_owned()),
+    })
+}
+
+/// The text with the contents of blocks as `with` has them, which are Baton's then; `None` if nothing is otherwise.
+fn rewritten(text: &str, with: &dyn Fn(&str, &Block) -> Option<String>) -> Option<String> {
     let document = Document::of(text);
     let eol = Document::eol(text);
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
@@ -14,11 +30,7 @@ pub fn renamed(text: &str, from: &str, to: &str) -> Option<String> {
     let mut changed = false;
     for block in Blocks::of(&lines).found.iter().rev() {
         let content = block::content(&lines[block.open + 1..block.close]);
-        let followed = match block.is_intact {
-            true => relinked(&content, from, to),
-            false if block::hash(&relinked(&content, to, from)) == block.hash => content.clone(),
-            false => continue,
-        };
+        let Some(followed) = with(&content, block) else { continue };
         if block.is_intact && followed == content {
             continue;
         }
@@ -42,4 +54,221 @@ fn relinked(content: &str, from: &str, to: &str) -> String {
         content = content.replace(&format!("[[{from}{end}"), &format!("[[{to}{end}"));
     }
     content
+}
+
+/// The note of an entity, wherever a person has put it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Noted {
+    /// Its project's folder; `None`: projects share it.
+    pub project: Option<String>,
+    /// What it is: `File`.
+    pub kind: String,
+    /// What it is called: `src/auth.rs`.
+    pub name: String,
+    /// What its note is called, as in [`Place::Entity`].
+    pub file: String,
+    /// What that was called when it was last looked at, if it is known.
+    pub before: Option<String>,
+}
+
+/// All notes of entities, by what links to them show.
+#[derive(Clone, Debug, Default)]
+pub struct Entities {
+    notes: Vec<Noted>,
+    shown: BTreeMap<String, Vec<usize>>,
+}
+
+/// A link as somebody has changed it: what it named, and what it is to name.
+type Change = (String, String);
+
+impl Noted {
+    fn place(&self, file: &str) -> Place {
+        match &self.project {
+            Some(project) => Place::Entity(project.clone(), file.to_owned()),
+            None => Place::Shared(file.to_owned()),
+        }
+    }
+
+    /// Whether Baton gives its note such a name.
+    fn is_usual(&self, file: &str) -> bool {
+        let rest = file.strip_prefix(&name::safe(&self.name));
+        let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+        rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('-').is_some_and(is_number))
+    }
+}
+
+impl Entities {
+    /// Of these notes.
+    pub fn of(notes: impl IntoIterator<Item = Noted>) -> Self {
+        let mut all = Self::default();
+        for note in notes {
+            all.shown.entry(layout::alias(&note.name)).or_default().push(all.notes.len());
+            all.notes.push(note);
+        }
+        all
+    }
+
+    /// The notes that a link may mean which shows this, in a note of an entity or of something else.
+    fn meant(&self, of: Option<&EntityIdentity>, shown: &str) -> Vec<&Noted> {
+        match of.filter(|of| of.project.is_empty()) {
+            // A shared note leads to those of projects by their names.
+            Some(of) => {
+                let is_it = |note: &&Noted| {
+                    note.kind == of.kind
+                        && note.name == of.name
+                        && note.project.as_deref().is_some_and(|project| layout::alias(project) == shown)
+                };
+                self.notes.iter().filter(is_it).collect()
+            }
+            None => self.shown.get(shown).into_iter().flatten().filter_map(|at| self.notes.get(*at)).collect(),
+        }
+    }
+}
+
+/// A note whose links to notes of entities are looked at.
+struct Leading<'a> {
+    /// Which entity it is of itself.
+    of: Option<EntityIdentity>,
+    project: Option<String>,
+    layout: &'a Layout,
+    entities: &'a Entities,
+}
+
+/// The text with the links of Baton's blocks to notes of entities as these are called now, where a link leads nowhere by what `leads`
+/// says; `None` where nothing is to be done. Links show what the entity is called, and that stays. A block in which nothing was
+/// changed but these links is Baton's again, see [`renamed()`].
+pub fn followed(
+    text: &str,
+    path: &str,
+    layout: &Layout,
+    entities: &Entities,
+    leads: &dyn Fn(&str) -> bool,
+) -> Option<String> {
+    let project = match layout.place(path) {
+        Some(
+            Place::Project(project)
+            | Place::Session(project, _)
+            | Place::Entity(project, _)
+            | Place::Topic(project, _)
+            | Place::Archived(project, _),
+        ) => Some(project),
+        _ => None,
+    };
+    let leading = Leading { of: knowledge::entity(text), project, layout, entities };
+    rewritten(text, &|content, block| {
+        let own = match block.is_intact {
+            true => content.to_owned(),
+            false => leading.own(content, &block.hash)?,
+        };
+        let led = relinked_by(&own, |target, shown| match leads(target) {
+            true => None,
+            false => leading.now(target, shown),
+        });
+        Some(once(&own, &led))
+    })
+}
+
+impl Leading<'_> {
+    /// Where a link that leads nowhere leads to now.
+    fn now(&self, target: &str, shown: &str) -> Option<String> {
+        let place = self.layout.place(&format!("{target}.md"));
+        let last = target.rsplit('/').next().unwrap_or_default();
+        let is_it = |note: &&Noted| {
+            let is_there = match &place {
+                Some(Place::Entity(project, _)) => note.project.as_ref() == Some(project),
+                Some(Place::Shared(_)) => note.project.is_none(),
+                // A person had put it there.
+                None => self.layout.is_below(target),
+                Some(_) => false,
+            };
+            // Of two entities of one name another one's note may have been removed.
+            is_there && !(note.is_usual(&note.file) && note.is_usual(last))
+        };
+        let found: Vec<&Noted> = self.entities.meant(self.of.as_ref(), shown).into_iter().filter(is_it).collect();
+        let [note] = found.as_slice() else { return None };
+        Some(self.layout.target(&note.place(&note.file)))
+    }
+
+    /// The content of a block as it was before a program changed links in it to notes of entities, if nothing else was changed; with
+    /// these links as Baton writes them now.
+    fn own(&self, content: &str, hash: &str) -> Option<String> {
+        let mut choices: Vec<(String, Vec<Change>)> = Vec::new();
+        relinked_by(content, |target, shown| {
+            if !choices.iter().any(|(known, _)| known == target) {
+                let changes = self.changes(target, shown);
+                if !changes.is_empty() {
+                    choices.push((target.to_owned(), changes));
+                }
+            }
+            None
+        });
+        let attempts = choices.iter().try_fold(1usize, |all, (_, changes)| all.checked_mul(changes.len() + 1));
+        // Each attempt is a number whose digits say for each link what it was; 0 leaves it as it is.
+        let chosen = |attempt: usize| {
+            let mut rest = attempt;
+            let mut chosen: BTreeMap<&str, &Change> = BTreeMap::new();
+            for (target, changes) in &choices {
+                if let Some(change) = (rest % (changes.len() + 1)).checked_sub(1).and_then(|at| changes.get(at)) {
+                    chosen.insert(target, change);
+                }
+                rest /= changes.len() + 1;
+            }
+            chosen
+        };
+        let attempts = attempts.unwrap_or(usize::MAX).min(ATTEMPTS);
+        (1..attempts).map(chosen).find_map(|chosen| {
+            let before = relinked_by(content, |target, _| chosen.get(target).map(|(from, _)| from.clone()));
+            let is_it = block::hash(&before) == hash;
+            is_it.then(|| relinked_by(content, |target, _| chosen.get(target).map(|(_, to)| to.clone())))
+        })
+    }
+
+    /// What a link may have named before a program changed it: programs write paths in ways of their own.
+    fn changes(&self, target: &str, shown: &str) -> Vec<Change> {
+        let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let is_it = |note: &&Noted| {
+            let is_near = self.project.is_none() || note.project.is_none() || note.project == self.project;
+            is_near && last(&note.file) == last(target.strip_suffix(".md").unwrap_or(target))
+        };
+        let mut changes: Vec<Change> = Vec::new();
+        for note in self.entities.meant(self.of.as_ref(), shown).into_iter().filter(is_it) {
+            let to = self.layout.target(&note.place(&note.file));
+            let usual = name::safe(&note.name);
+            for before in [Some(&note.file), Some(&usual), note.before.as_ref()].into_iter().flatten() {
+                let change = (self.layout.target(&note.place(before)), to.clone());
+                if change.0 != target && !changes.contains(&change) {
+                    changes.push(change);
+                }
+            }
+        }
+        changes
+    }
+}
+
+/// The text with its links as `to` has them, by what they name and show.
+fn relinked_by(content: &str, mut to: impl FnMut(&str, &str) -> Option<String>) -> String {
+    let mut out = String::with_capacity(content.len());
+    let mut rest = content;
+    while let Some((before, after)) = rest.split_once("[[") {
+        out.push_str(before);
+        out.push_str("[[");
+        let end = after.find("]]").filter(|end| !after[..*end].contains('\n'));
+        let link = &after[..end.unwrap_or(0)];
+        let (target, shown) = link.split_once('|').unwrap_or((link, ""));
+        match to(target, shown).filter(|_| !target.is_empty()) {
+            Some(new) => out.push_str(&new),
+            None => out.push_str(target),
+        }
+        rest = &after[target.len()..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Lines that have come to say what another one says stand there once.
+fn once(before: &str, after: &str) -> String {
+    let known: BTreeSet<&str> = before.split('\n').collect();
+    let is_new = |(was, is): &(&str, &str)| was == is || !known.contains(is);
+    let lines: Vec<&str> = before.split('\n').zip(after.split('\n')).filter(is_new).map(|(_, is)| is).collect();
+    lines.join("\n")
 }

@@ -262,3 +262,99 @@ fn what_leads_to_a_note_that_is_renamed_follows_it() {
     assert!(forgotten.out.contains("no file of Baton's home"), "{}", forgotten.out);
     assert!(leads("Zeile 59 öäü").is_empty() && !moved.exists());
 }
+
+#[test]
+fn the_note_of_an_entity_that_is_renamed_goes_on_and_what_leads_to_it_follows() {
+    let world = with_notes(&json!({}));
+    let root = own(&world);
+    let mut transcript = worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    let find = |name: &str| -> Vec<String> {
+        let suffix = format!("/{name}.md");
+        notes(&root).into_iter().filter(|path| path.ends_with(&suffix)).collect()
+    };
+    let of_entity = |path: &String| path.contains("/entities/") && path.contains("wombat");
+    let first = notes(&root).into_iter().find(of_entity).unwrap();
+    let stem = |path: &str| path.rsplit('/').next().unwrap().strip_suffix(".md").unwrap().to_owned();
+    let rename = |from: &str, to: &str| fs::rename(root.join(from), root.join(to)).unwrap();
+    let text = |path: &str| fs::read_to_string(root.join(path)).unwrap();
+    // As a program does it that changes links when a note is renamed.
+    let relink = |from: &str, to: &str| {
+        let mut changed = 0;
+        for note in notes(&root) {
+            let (before, from) = (text(&note), format!("[[claude/{}|", from.strip_suffix(".md").unwrap()));
+            changed += before.matches(&from).count();
+            fs::write(root.join(&note), before.replace(&from, &format!("[[{to}|"))).unwrap();
+        }
+        assert!(changed >= 2, "{from}");
+    };
+    let is_sound = |what: &str| {
+        let told = until(&world, what, |told| told["state"] == "ready" && told["behind"] == 0);
+        assert_eq!(told["conflicts"], 0, "{what}: {told}");
+        let verified = world.run(&["vault", "verify"]);
+        assert_eq!(verified.code, 0, "{what}: {}", verified.out);
+    };
+
+    // The next session finds it, within the life of the daemon, and makes no other one.
+    let mut path = format!("{}/Cache.md", first.rsplit_once('/').unwrap().0);
+    rename(&first, &path);
+    worked(&world, "-work-one", 2, "wombat cache");
+    world.close(&id(2));
+    ready(&world, 2);
+    is_sound("another name");
+    assert_eq!(find(&stem(&first)), Vec::<String>::new());
+    let changes = text(&path);
+    let sessions: Vec<String> = notes(&root).into_iter().filter(|note| note.contains("/sessions/")).collect();
+    assert_eq!(sessions.iter().filter(|note| changes.contains(&stem(note))).count(), 2, "{changes}");
+
+    // Elsewhere, twice, with links as Obsidian writes them: by their whole paths, or as short as can be.
+    for (to, link) in [("projects/Mein Cache.md", "claude/projects/Mein Cache"), ("Last.md", "Last")] {
+        rename(&path, to);
+        relink(&path, link);
+        path = to.to_owned();
+        goes_on(&world, &mut transcript, &format!("And the {link}, too"));
+        until(&world, "the end", |_| sessions.iter().any(|note| text(note).contains(&format!("{link}, too"))));
+        is_sound(to);
+        assert_eq!((find(&stem(&first)).len(), find("Cache").len()), (0, 0), "{:?}", notes(&root));
+    }
+
+    // Where nothing ends, asking is enough.
+    let last = first.replace(&stem(&first), "Asked");
+    rename(&path, &last);
+    assert_eq!(world.run(&["vault", "verify"]).code, 1);
+    world.ok(&["vault", "sync"]);
+    is_sound("asked");
+    assert!(!root.join(&path).exists() && text(&last).contains("- "), "{:?}", notes(&root));
+    // It goes with the sessions that it tells of.
+    world.ok(&["forget", &id(1), &id(2), "--yes"]);
+    assert!(wait(|| !root.join(&last).exists()), "{:?}", notes(&root));
+    for note in notes(&root) {
+        assert!(!text(&note).contains("/Asked"), "{note}: {}", text(&note));
+    }
+}
+
+#[test]
+fn what_a_session_writes_that_knows_nothing_of_a_renamed_note_opens_no_second_block() {
+    let world = with_notes(&json!({}));
+    let root = own(&world);
+    worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    let from = notes(&root).into_iter().find(|path| path.contains("/entities/") && path.contains("wombat")).unwrap();
+    let folder = from.rsplit_once('/').unwrap().0;
+    fs::rename(root.join(&from), root.join(folder).join("Cache.md")).unwrap();
+    for note in notes(&root) {
+        let text = fs::read_to_string(root.join(&note)).unwrap();
+        let link = format!("[[claude/{}|", from.strip_suffix(".md").unwrap());
+        fs::write(root.join(&note), text.replace(&link, &format!("[[claude/{folder}/Cache|"))).unwrap();
+    }
+    worked(&world, "-work-one", 2, "numbat index");
+    world.close(&id(2));
+    let told = ready(&world, 2);
+    assert_eq!(told["conflicts"], 0, "{told}");
+    let page = notes(&root).into_iter().find(|path| path.split('/').count() == 3).unwrap();
+    let page = fs::read_to_string(root.join(page)).unwrap();
+    assert_eq!(page.matches("<!-- baton:entities ").count(), 1, "{page}");
+    assert!(page.contains("/Cache|") && page.contains("numbat"), "{page}");
+}

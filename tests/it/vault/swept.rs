@@ -121,6 +121,20 @@ fn a_copy_that_is_called_like_its_note_gets_a_name_of_its_own() {
 }
 
 #[test]
+fn what_leads_to_a_renamed_note_of_an_entity_follows_it_within_a_day() {
+    let held = with_notes(1);
+    let (world, root) = (&held.world, own(&held.world));
+    let from = notes(&root).into_iter().find(|path| path.contains("/entities/")).unwrap();
+    fs::rename(root.join(&from), root.join(&from).with_file_name("Another.md")).unwrap();
+    let verified = world.run(&["vault", "verify"]);
+    assert!(verified.code == 1 && verified.out.contains("leads nowhere"), "{}", verified.out);
+    held.at(DAY_S + 120);
+    until(world, "the round", swept(1));
+    assert_eq!(world.json(&["vault", "verify"])["clean"], true, "{}", world.run(&["vault", "verify"]).out);
+    assert!(!root.join(&from).exists());
+}
+
+#[test]
 fn a_note_that_grows_old_is_compacted_by_the_daily_round_and_what_failed_is_tried_again() {
     let held = Held::new();
     let world = &held.world;

@@ -126,6 +126,8 @@ fn compact_one(
     }
     let turn = open.place.turn()?;
     open.follow(id, &path)?;
+    bringing.make_way_for_entities(open, &mut told)?;
+    open.follow_entities()?;
     let compacted = compaction::carry_out(open, &told, &path, &measure, reason, today)?;
     drop(turn);
     let mut entry = Entry { note: Some(path.clone()), ..entry };

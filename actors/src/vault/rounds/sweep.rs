@@ -120,6 +120,7 @@ fn check(desk: &mut Desk, services: &Services, group: &[SessionId]) -> Result<Ch
     let (open, _) = desk.at(&settings.vault)?;
     open.index()?;
     let _turn = open.place.turn()?;
+    open.follow_entities()?;
     for id in group {
         let Some(entry) = open.register.get(id).cloned() else { continue };
         if entry.removed && open.names().note(id).is_none() {
