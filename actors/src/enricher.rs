@@ -8,6 +8,7 @@
 mod conversation;
 mod ended;
 mod hits;
+mod outcome;
 mod owed;
 mod purse;
 mod rooms;
@@ -37,11 +38,11 @@ use crate::settings::{Llm, Settings, SettingsReader};
 use crate::supervisor;
 use crate::table::TableReader;
 use hits::Hits;
+pub(crate) use outcome::{By, Done, Outcome};
 use owed::Owing;
 pub use purse::Allowance;
 use purse::{Bound, Purse};
 use rooms::Rooms;
-pub(crate) use work::{By, Done, Outcome};
 
 /// How long the table is let change before it is looked at again.
 const GATHER: Duration = Duration::from_millis(200);
@@ -51,7 +52,7 @@ const LOOK_ANYWAY: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_secs(5);
 /// How long a session is let alone with which nothing came about, whatever its own state says.
 const PAUSE_MS: i64 = 3_000;
-/// The same with one that there is nothing more to ask about, as long as the configuration stays as it is.
+/// The same with one that there is nothing more to ask about, if the log did not take that.
 const UNCHANGED_MS: i64 = 600_000;
 /// How long a session may take to record something.
 const RECORD: Duration = Duration::from_secs(30);
@@ -133,6 +134,10 @@ pub struct Shown {
     pub given_up: u64,
     /// The first of them for which something can be done, and why.
     pub given_up_first: Option<(SessionId, GaveUp)>,
+    /// Sessions that are enriched and were asked about again in vain.
+    pub kept: u64,
+    /// The first of them, and why.
+    pub kept_first: Option<(SessionId, GaveUp)>,
     /// Calls of whose end nothing is known.
     pub unknown_calls: u64,
     /// What was spent today, in thousandths of a millionth of a US dollar.
@@ -186,11 +191,18 @@ impl Enricher {
         let known = self.known();
         for (id, row) in table.iter() {
             let Some(enrichment) = row.state.enrichment() else { continue };
-            shown.enriched += u64::from(row.state.enriched_by().is_some());
-            shown.given_up += u64::from(enrichment.given_up.is_some());
-            if let (None, Some((_, why))) = (&shown.given_up_first, enrichment.given_up) {
+            let is_enriched = row.state.enriched_by().is_some();
+            shown.enriched += u64::from(is_enriched);
+            if let Some((_, why)) = enrichment.given_up {
+                let (count, first) = match is_enriched {
+                    true => (&mut shown.kept, &mut shown.kept_first),
+                    false => (&mut shown.given_up, &mut shown.given_up_first),
+                };
+                *count += 1;
                 // What says nothing is no model's fault.
-                shown.given_up_first = (why != GaveUp::Empty).then(|| (id.clone(), why));
+                if first.is_none() && why != GaveUp::Empty {
+                    *first = Some((id.clone(), why));
+                }
             }
             let lost: u64 = enrichment.costs.iter().map(|cost| cost.unknown).sum();
             let is_open = enrichment.call.is_some() && !known.under_way.contains(id);

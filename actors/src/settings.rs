@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_events::digest::Show;
+use baton_events::enrichment::Limits;
 use baton_events::prices::Prices;
 use baton_events::session::{Phase, Place, Policy, State, Why};
 
@@ -80,6 +81,28 @@ pub struct Llm {
     pub session_budget_usd: Option<f64>,
     /// Most US dollars for one day; `None`: no bound.
     pub daily_budget_usd: Option<f64>,
+}
+
+impl Llm {
+    /// What the model can take.
+    pub fn limits(&self) -> Limits {
+        Limits { context_tokens: self.context_tokens, max_output_tokens: self.max_output_tokens }
+    }
+
+    /// What is said of an answer that leaves no room for a conversation, and what to do about it.
+    pub fn crowded(&self) -> Option<(String, String)> {
+        let longest = self.limits().longest_answer()?;
+        let (wanted, context) = (self.max_output_tokens, self.context_tokens);
+        let what = format!(
+            "llm.max_output_tokens is {wanted}, and llm.context_tokens ({context}) has room for {longest} beside a short \
+             conversation: answers are asked no longer than fits"
+        );
+        let fix = format!(
+            "set llm.context_tokens to what the model takes at once, request and answer together, or llm.max_output_tokens \
+             to {longest} at most"
+        );
+        Some((what, fix))
+    }
 }
 
 /// What is done with what hooks say.

@@ -27,8 +27,8 @@ pub const UNSEEN_STEP: &str = "set llm.context_tokens in config.json to what the
 
 pub use answer::{Answer, Claim, Complaint, Entity, Fact, Failed, Finish, check};
 pub use budget::{Afford, Budget, afford};
-pub use division::{Limits, estimate};
+pub use division::Limits;
 pub use ledger::{By, Costs, Spent};
 pub use lines::Lines;
 pub use order::{Candidate, order};
-pub use request::{Left, Plan, Request, plan};
+pub use request::{Left, Plan, Request, plan, plan_of};

@@ -35,15 +35,18 @@ pub fn of_text(text: &str) -> u64 {
     ascii.div_ceil(ASCII_BYTES_PER_TOKEN) + other
 }
 
-/// Tokens of a text at most, as what is paid for is reckoned: code, paths, JSON and numbers have about three bytes a token.
+/// Tokens of a text at most, as what is paid for is reckoned: code, paths, JSON and numbers have about three bytes of ASCII a
+/// token. Of any other character each byte behind the first may be one: an accented letter is one, a CJK character or a
+/// symbol up to two, an emoji or a rare character up to three. Never less than [`of_text`].
 pub fn at_most(text: &str) -> u64 {
-    let ascii = text.chars().filter(char::is_ascii).count() as u64;
-    ascii.div_ceil(DENSE_BYTES_PER_TOKEN) + (text.chars().count() as u64 - ascii)
-}
-
-/// The same of what was estimated by [`of_text`] or [`of_items`].
-pub fn at_most_of(estimated: u64) -> u64 {
-    estimated.saturating_mul(ASCII_BYTES_PER_TOKEN) / DENSE_BYTES_PER_TOKEN
+    let (mut ascii, mut other) = (0_u64, 0_u64);
+    for c in text.chars() {
+        match c.len_utf8() as u64 {
+            1 => ascii += 1,
+            bytes => other += bytes - 1,
+        }
+    }
+    ascii.div_ceil(DENSE_BYTES_PER_TOKEN) + other
 }
 
 /// Tokens of a transcript of which only the size is known, in bytes: as if it were ASCII, which JSON mostly is.
@@ -150,7 +153,8 @@ fn of_body(body: &Body) -> u64 {
     text + TOKENS_PER_ITEM
 }
 
-/// US dollars that the default model would take to summarise this many tokens once, to a millionth of a dollar.
+/// US dollars that the default model would take at least to summarise this many tokens, to a millionth of a dollar: as if
+/// they went in one request with nothing beside them. [`Plan::tokens`](crate::enrichment::Plan::tokens) says what it may take.
 pub fn summary_usd(tokens: u64) -> f64 {
     let usd = tokens as f64 * INPUT_USD_PER_MILLION + SUMMARY_OUTPUT_TOKENS as f64 * OUTPUT_USD_PER_MILLION;
     // A dollar per million tokens is a millionth of a dollar per token.
@@ -169,6 +173,25 @@ mod tests {
             assert_eq!(of_text(text), tokens, "{text}");
         }
         assert_eq!((of_bytes(0), of_bytes(1), of_bytes(4_000)), (0, 1, 1_000));
+    }
+
+    #[test]
+    fn what_is_paid_for_is_reckoned_no_lower_than_it_may_be() {
+        for (text, tokens) in [
+            ("", 0),
+            ("abc", 1),
+            ("abcd", 2),
+            ("né", 2),
+            ("e\u{301}", 2),
+            ("日本語", 6),
+            ("→ ok", 3),
+            ("🦀", 3),
+            ("👩‍🚀", 8),
+            ("𠮷野家", 7),
+        ] {
+            assert_eq!(at_most(text), tokens, "{text}");
+            assert!((of_text(text)..=text.len() as u64).contains(&tokens), "{text}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use baton_events::protocol::answer::Enrich;
+use baton_events::protocol::answer::{Enrich, EnrichFailure};
 use baton_events::protocol::{EnrichParams, method};
 use clap::Args;
 
@@ -74,17 +74,34 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         output.json(&result);
     } else {
         output.line(&print::plain(&done.message));
-        for failed in &done.failed {
-            print::note(&format!("{}: {}", failed.session_id, print::one_line(&failed.why, 400)));
-        }
+        by_reason(&done.failed).iter().for_each(|told| print::note(told));
     }
     let is_done = done.failures == 0 && (typed.all || done.over_budget == 0);
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Sessions with the same reason in one line, in the order in which the reasons came.
+fn by_reason(failed: &[EnrichFailure]) -> Vec<String> {
+    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    for EnrichFailure { session_id, why } in failed {
+        match told.iter_mut().find(|(known, _)| known == why) {
+            Some((_, sessions)) => sessions.push(session_id),
+            None => told.push((why, vec![session_id])),
+        }
+    }
+    told.iter().map(|(why, sessions)| format!("{}: {}", sessions.join(", "), print::one_line(why, 600))).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::usd;
+    use super::{EnrichFailure, by_reason, usd};
+
+    #[test]
+    fn a_reason_is_told_once() {
+        let failed = |session_id: &str, why: &str| EnrichFailure { session_id: session_id.into(), why: why.into() };
+        let all = [failed("a", "no key"), failed("b", "over budget"), failed("c", "no key")];
+        assert_eq!(by_reason(&all), ["a, c: no key", "b: over budget"]);
+    }
 
     #[test]
     fn an_amount_is_a_number_of_dollars() {

@@ -133,20 +133,22 @@ fn facts(row: &Row) -> Vec<(&'static str, String)> {
     facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-/// `enriched by gpt-4.1-mini, 2026-03-14T09:26:53Z`, `given_up (cut_off)`, `owed (timed_out), again at …`.
+/// `enriched by gpt-4.1-mini, 2026-03-14T09:26:53Z`, `given_up (cut_off)`, `owed (timed_out), again at …`, `enriched by …;
+/// asked again: given_up (refused)`.
 fn enrichment(told: &SessionEnrichment) -> String {
-    let by = told.model.as_ref().map(|model| format!(" by {model}")).unwrap_or_default();
-    let why = told.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
-    let at = told.at.as_ref().map(|at| format!(", {at}")).unwrap_or_default();
-    let again = told.retry_at.as_ref().map(|at| format!(", again at {at}")).unwrap_or_default();
+    let by = told.model.as_ref().map(|model| format!(" by {model}"));
+    let at = told.at.as_ref().map(|at| format!(", {at}"));
     let dropped = (told.dropped_claims > 0).then(|| {
         format!("; {} dropped, of lines that are not there", print::counted(told.dropped_claims.into(), "claim"))
     });
     let unseen = (told.unseen > 0)
         .then(|| format!("; {} between beginning and end not sent", print::counted(told.unseen, "message")));
+    let asked = told.again.as_ref().map(|again| format!("; asked again: {again}"));
+    let why = told.why.as_ref().map(|why| format!(" ({why})"));
+    let again = told.retry_at.as_ref().map(|at| format!(", again at {at}"));
     let step = told.next_step.as_ref().map(|step| format!("; {step}"));
-    let more = [dropped, unseen, step].map(Option::unwrap_or_default).concat();
-    format!("{}{by}{why}{at}{again}{more}", told.state)
+    let more = [by, at, dropped, unseen, asked, why, again, step].map(Option::unwrap_or_default).concat();
+    format!("{}{more}", told.state)
 }
 
 /// `assistant 120, user 80, 3 more types`: the most frequent first. None of none.
@@ -200,8 +202,8 @@ fn numbers(metadata: &Metadata) -> Vec<(&'static str, String)> {
     }
     let (raw, kept) = (metadata.token_count, metadata.filtered_token_count);
     let price = metadata.llm_cost_estimate;
-    numbers
-        .push(("tokens", format!("about {kept} kept of {raw}; one summary by a model would cost about ${price:.4}")));
+    let told = format!("about {kept} kept of {raw}; a summary by gpt-4.1-mini would cost ${price:.4} at least");
+    numbers.push(("tokens", told));
     if !metadata.mcp_tools_used.is_empty() {
         numbers.push(("MCP tools", metadata.mcp_tools_used.join(", ")));
     }
@@ -231,6 +233,36 @@ mod tests {
             [(0, "0 s"), (59, "59 s"), (60, "1 min"), (3_725, "1 h 2 min"), (86_401, "1 d"), (97_200, "1 d 3 h")]
         {
             assert_eq!(duration(seconds), expected);
+        }
+    }
+
+    #[test]
+    fn how_the_enrichment_stands_is_one_line() {
+        let enriched = SessionEnrichment {
+            state: "enriched".into(),
+            model: Some("m".into()),
+            at: Some("2026-03-14T09:26:53Z".into()),
+            unseen: 1,
+            again: Some("given_up".into()),
+            why: Some("cut_off".into()),
+            next_step: Some("do this".into()),
+            ..SessionEnrichment::default()
+        };
+        let owed = SessionEnrichment {
+            state: "owed".into(),
+            why: Some("timed_out".into()),
+            retry_at: Some("then".into()),
+            ..SessionEnrichment::default()
+        };
+        for (told, line) in [
+            (
+                &enriched,
+                "enriched by m, 2026-03-14T09:26:53Z; 1 message between beginning and end not sent; asked again: given_up \
+                 (cut_off); do this",
+            ),
+            (&owed, "owed (timed_out), again at then"),
+        ] {
+            assert_eq!(enrichment(told), line);
         }
     }
 

@@ -138,17 +138,19 @@ fn enrichment(enrichment: &Enrichment) -> Option<String> {
         (enrichment.under_way, "under way"),
         (enrichment.over_budget, "over budget"),
         (enrichment.given_up, "given up"),
-        (enrichment.unknown_calls, "of unknown cost"),
     ];
-    let told: String =
+    let mut told: String =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")).collect();
+    if enrichment.unknown_calls > 0 {
+        told.push_str(&format!(", {} of unknown cost", print::counted(enrichment.unknown_calls, "call")));
+    }
+    let enriched = format!("{} enriched", print::counted(enrichment.enriched, "session"));
     let Some(model) = &enrichment.model else {
-        return (enrichment.enriched > 0 || !told.is_empty())
-            .then(|| format!("off, {} sessions enriched{told}", enrichment.enriched));
+        return (enrichment.enriched > 0 || !told.is_empty()).then(|| format!("off, {enriched}{told}"));
     };
     let of = enrichment.daily_budget_usd.map_or(String::new(), |budget| format!(" of ${budget:.2}"));
-    let (state, enriched, spent) = (&enrichment.state, enrichment.enriched, enrichment.spent_today_usd);
-    Some(format!("{state}, {model}, {enriched} sessions enriched{told}, ${spent:.2}{of} spent today"))
+    let (state, spent) = (&enrichment.state, enrichment.spent_today_usd);
+    Some(format!("{state}, {model}, {enriched}{told}, ${spent:.2}{of} spent today"))
 }
 
 /// How many are in which state: `3 active, 120 indexed`.
@@ -181,7 +183,7 @@ mod tests {
     fn a_model_is_told_of_where_there_is_one_or_was() {
         assert_eq!(enrichment(&Enrichment::default()), None);
         let was = Enrichment { enriched: 3, unknown_calls: 1, ..Enrichment::default() };
-        assert_eq!(enrichment(&was).as_deref(), Some("off, 3 sessions enriched, 1 of unknown cost"));
+        assert_eq!(enrichment(&was).as_deref(), Some("off, 3 sessions enriched, 1 call of unknown cost"));
         let is = Enrichment {
             state: "waiting".to_owned(),
             model: Some("m".to_owned()),
@@ -191,8 +193,7 @@ mod tests {
             daily_budget_usd: Some(5.0),
             ..was
         };
-        let told =
-            "waiting, m, 3 sessions enriched, 7 owed, 2 over budget, 1 of unknown cost, $5.00 of $5.00 spent today";
+        let told = "waiting, m, 3 sessions enriched, 7 owed, 2 over budget, 1 call of unknown cost, $5.00 of $5.00 spent today";
         assert_eq!(enrichment(&is).as_deref(), Some(told));
     }
 }

@@ -96,7 +96,9 @@ fn enriching(done: &Sync) -> Option<String> {
     let (count, model) = (sessions(done.would_enrich), print::plain(&done.enrich_model));
     let cost = match done.enrich_cost_estimate {
         Some(0.0) => "costs nothing either: it runs on this machine, and no price is set for it".to_owned(),
-        Some(usd) => format!("would cost about ${usd:.2} at most (`baton enrich --all --max-usd N`)"),
+        // Little money is told more exactly.
+        Some(usd) if usd < 0.1 => format!("would cost ${usd:.4} at most (`baton enrich --all --max-usd N`)"),
+        Some(usd) => format!("would cost ${usd:.2} at most (`baton enrich --all --max-usd N`)"),
         None => "costs what nobody knows: set llm.prices in config.json".to_owned(),
     };
     (done.would_enrich > 0).then(|| format!("Indexing costs nothing. Enriching {count} with {model} {cost}."))

@@ -5,9 +5,13 @@ use baton_events::protocol::answer::Enrichment;
 
 use super::Finding;
 
-/// `1 session owed`.
+/// `1 session waits for it`.
 fn owed(count: u64) -> String {
-    if count == 1 { "1 session owed".to_owned() } else { format!("{count} sessions owed") }
+    match count {
+        0 => "no session waits for it".to_owned(),
+        1 => "1 session waits for it".to_owned(),
+        count => format!("{count} sessions wait for it"),
+    }
 }
 
 /// What keeps it is told with the other problems.

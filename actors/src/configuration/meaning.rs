@@ -172,6 +172,13 @@ pub(super) fn lacking(parsed: &Parsed) -> Option<Remark> {
     Some(Remark { line: Some(*line), what })
 }
 
+/// What is said of answers that leave no room for a conversation, where a model is switched on.
+fn crowded(parsed: &Parsed) -> Option<Remark> {
+    let (what, fix) = llm(parsed).filter(|(_, is_enabled)| *is_enabled)?.0.crowded()?;
+    let line = ["llm.max_output_tokens", "llm.context_tokens"].iter().find_map(|name| parsed.values.get(*name));
+    Some(Remark { line: line.map(|(_, line)| *line), what: format!("{what}; {fix}") })
+}
+
 /// Prices as they were parsed: each has input and output.
 fn prices(value: &Value) -> Prices {
     let price = |(model, fields): (&String, &Value)| {
@@ -217,7 +224,7 @@ pub(super) fn shown(path: &Path, parsed: &Parsed, source: Source, mistakes: &[Re
             }));
         }
     }
-    let warnings = parsed.warnings.iter().cloned().chain(lacking(parsed)).collect();
+    let warnings = parsed.warnings.iter().cloned().chain(lacking(parsed)).chain(crowded(parsed)).collect();
     Shown { path: path.to_owned(), values, warnings, mistakes: mistakes.to_vec() }
 }
 

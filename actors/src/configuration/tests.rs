@@ -350,3 +350,27 @@ fn vectors_are_made_only_where_both_address_and_model_are_set() {
         assert_eq!(configuration.shown().warnings, configuration.lacking().into_iter().collect::<Vec<_>>(), "{text}");
     }
 }
+
+#[test]
+fn an_answer_that_leaves_no_room_for_a_conversation_is_warned_of_where_a_model_is_switched_on() {
+    for (text, warned) in [
+        ("\"enabled\": true", None),
+        ("\"context_tokens\": 4096", None),
+        ("\"enabled\": true,\n\"context_tokens\": 4096", Some("line 2: llm.max_output_tokens is 2000")),
+        (
+            "\"enabled\": true, \"context_tokens\": 4096,\n\"max_output_tokens\": 5000",
+            Some("line 2: llm.max_output_tokens is 5000"),
+        ),
+        ("\"enabled\": true, \"context_tokens\": 4096, \"max_output_tokens\": 300", None),
+    ] {
+        let world = World::new();
+        world.write(&format!("{{\"llm\": {{{text}}}}}"));
+        let shown = world.open().shown();
+        assert!(shown.mistakes.is_empty(), "{text}: {:?}", shown.mistakes);
+        let told: Vec<String> = shown.warnings.iter().map(ToString::to_string).collect();
+        match warned {
+            None => assert_eq!(told, Vec::<String>::new(), "{text}"),
+            Some(warned) => assert!(told.len() == 1 && told[0].contains(warned), "{text}: {told:?}"),
+        }
+    }
+}

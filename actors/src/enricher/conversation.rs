@@ -1,8 +1,7 @@
 //! The conversation of an episode as a model is asked about it.
 
-use baton_events::conversation::Item;
 use baton_events::digest::{Abridged, Show};
-use baton_events::enrichment::{Limits, Lines, Plan, plan};
+use baton_events::enrichment::{Limits, Lines, Plan, plan_of};
 use baton_events::record::SessionId;
 use baton_events::session::EpisodeRef;
 
@@ -28,13 +27,14 @@ pub(super) fn read(
 ) -> Result<Read, EpisodeError> {
     let read = || {
         let mut abridged = Abridged::default();
-        indexer.each(id, episode, |item| abridged.push(item)).map(|()| abridged.into_items())
+        indexer.each(id, episode, |item| abridged.push(item)).map(|()| abridged)
     };
-    let items: Vec<Item> = match read() {
+    let abridged = match read() {
         Err(error) if is_lost(&error) && indexer.restore(table, id, episode).is_ok() => read()?,
         read => read?,
     };
-    Ok(Read { plan: plan(&items, limits, show), lines: Lines::of(&items, show) })
+    let (plan, lines) = plan_of(abridged, limits, show);
+    Ok(Read { plan, lines })
 }
 
 /// Whether what is stored of a conversation is gone or damaged. Else only the moment was a bad one.

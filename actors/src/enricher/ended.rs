@@ -32,9 +32,10 @@ impl Ended {
             Ok(reply) => reply,
             Err(failure) => {
                 let nanos = (!failure.may_have_cost()).then_some(0);
-                // What comes and is no answer of this API is as bad an answer as any.
+                // What comes by this API and cannot be used is a bad answer. A page of whoever stands between is none.
                 let came = match failure.kind() {
-                    Kind::NotUnderstood | Kind::WrongShape => Came::Complaint(Complaint::NoObject),
+                    Kind::TooLong => Came::Complaint(Complaint::TooLong),
+                    Kind::NoMessage | Kind::WrongShape => Came::Complaint(Complaint::NoObject),
                     _ => Came::Failure(failure),
                 };
                 return Self { came, tokens: None, nanos };
@@ -73,7 +74,8 @@ pub(super) fn outcome(failure: &Failure) -> CallOutcome {
         Kind::NoKey | Kind::NoKeyFile | Kind::Unauthorised | Kind::NotThere | Kind::Redirected => CallOutcome::Denied,
         Kind::ServerError => CallOutcome::Unavailable,
         Kind::Refused | Kind::TooLarge | Kind::Unusable => CallOutcome::Rejected,
-        Kind::NotUnderstood | Kind::WrongShape => CallOutcome::Invalid,
+        Kind::NotUnderstood => CallOutcome::NotUnderstood,
+        Kind::NoMessage | Kind::TooLong | Kind::WrongShape => CallOutcome::Invalid,
     }
 }
 

@@ -127,7 +127,7 @@ impl Purse {
             Afford::OverDay { nanos, budget, until } => Some((
                 Bound::Day,
                 format!(
-                    "its next call would bring today to {}, and llm.daily_budget_usd allows {}; it goes on at {until}",
+                    "its next call would bring today to {}, and llm.daily_budget_usd allows {} until {until}",
                     usd(nanos),
                     usd(budget)
                 ),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use baton_events::digest::Show;
-use baton_events::enrichment::{Answer, Complaint, Left, Limits, Request, budget, form};
+use baton_events::enrichment::{Answer, Complaint, Left, Request, budget, form};
 use baton_events::hash::ContentHash;
 use baton_events::prices::Price;
 use baton_events::projection::table::Row;
@@ -14,73 +14,13 @@ use baton_events::session::{CallEnd, CallModel, CallOutcome, EpisodeRef, GaveUp,
 
 use super::conversation::{self, Read};
 use super::ended::{self, Came, Ended};
-use super::purse::{Allowance, Bound, OverBudget, Taken};
+use super::outcome::{By, Done, Outcome};
+use super::purse::{Bound, OverBudget, Taken};
 use super::{Enricher, RECORD, RETRY, call_of, price};
 use crate::llm::{Client, Failure, Kind, Said, Speaker, Talk, Turn};
 use crate::session::{Asking, NotAsked};
 use crate::settings::{Llm, Settings};
 use crate::slot::CallError;
-
-/// Who wants it.
-#[derive(Clone)]
-pub(crate) enum By {
-    /// It is due.
-    Itself,
-    /// A person who names the session: over budget it stays owed.
-    One(Option<Arc<Allowance>>),
-    /// A person who wants all: over budget nothing is owed.
-    All(Option<Arc<Allowance>>),
-}
-
-/// What became of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// A model has made its episode.
-    Enriched,
-    /// It had before.
-    Unchanged,
-    /// There is no episode that could be enriched.
-    Nothing,
-    /// A budget is spent.
-    OverBudget {
-        /// Which, and how it stands.
-        why: String,
-        /// What helps.
-        next_step: &'static str,
-    },
-    /// The model's answers are of no use; the episode stays.
-    GivenUp {
-        /// Why.
-        why: String,
-    },
-    /// It did not come about, and will be tried again.
-    Failed {
-        /// Why, and what to do.
-        why: String,
-        /// Whether it is the endpoint, so that others would fail alike.
-        is_of_endpoint: bool,
-    },
-}
-
-/// What became of it, and what that took.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Done {
-    pub(crate) outcome: Outcome,
-    pub(crate) calls: u64,
-    /// Of these, those of unknown cost.
-    pub(crate) unknown: u64,
-    /// In thousandths of a millionth of a US dollar; of unknown cost at the estimate.
-    pub(crate) nanos: u64,
-    /// Claims that were dropped from the answer, and from those that it was joined of.
-    pub(crate) dropped: u64,
-}
-
-impl Done {
-    /// Without a call.
-    pub(crate) fn none(outcome: Outcome) -> Self {
-        Self { outcome, calls: 0, unknown: 0, nanos: 0, dropped: 0 }
-    }
-}
 
 /// A session on its way.
 struct Work<'a> {
@@ -106,25 +46,6 @@ enum Next {
     /// The next one.
     GoOn(Option<Complaint>),
     End(Outcome),
-}
-
-impl By {
-    fn allowance(&self) -> Option<&Arc<Allowance>> {
-        match self {
-            Self::Itself => None,
-            Self::One(allowance) | Self::All(allowance) => allowance.as_ref(),
-        }
-    }
-
-    fn is_person(&self) -> bool {
-        !matches!(self, Self::Itself)
-    }
-}
-
-impl Outcome {
-    fn failed(why: impl Into<String>) -> Self {
-        Self::Failed { why: why.into(), is_of_endpoint: false }
-    }
 }
 
 impl Enricher {
@@ -175,8 +96,8 @@ impl Enricher {
         // Only now: while it waited the conversation may have been stored anew.
         let (episode, state) = self.current(&settings, id)?;
         let unseen = state.state.enriched_by().map(|by| by.unseen);
-        let is_wanted = by.is_person() || state.state.enrichment().is_some_and(|known| known.owed.is_some());
-        if unseen.is_some_and(|unseen| unseen == 0 || !is_wanted) {
+        let is_owed = state.state.enrichment().is_some_and(|known| known.owed.is_some());
+        if unseen.is_some_and(|unseen| unseen == 0 || !(by.is_person() || is_owed)) {
             return Err(Outcome::Unchanged);
         }
         // Nobody else works on it now: what is under way there is a call that a daemon before this one had made.
@@ -185,16 +106,21 @@ impl Enricher {
             lost.map_err(|error| Outcome::failed(error.to_string()))?;
             self.note_lost(id, &state);
         }
-        let limits = Limits { context_tokens: llm.context_tokens, max_output_tokens: llm.max_output_tokens };
-        let show = settings.filtering;
+        let (limits, show) = (llm.limits(), settings.filtering);
         let (around, of, current) = (self.around.clone(), id.clone(), episode.clone());
         let read = tokio::task::spawn_blocking(move || {
             let _room = room;
             conversation::read(&around.indexer, &around.table, &of, &current, &limits, &show)
         });
         match read.await {
-            // It would not be told more than it was.
-            Ok(Ok(read)) if unseen.is_some_and(|unseen| read.plan.left_out >= unseen) => Err(Outcome::Unchanged),
+            // It would not be told more than it was, and whoever wanted it to be waits for nothing.
+            Ok(Ok(read)) if unseen.is_some_and(|unseen| read.plan.unseen() >= unseen) => {
+                let (content, why) = (episode.hash, GaveUp::NoMore);
+                if is_owed {
+                    let _ = self.record(id, Asking::GiveUp { content, why }).await;
+                }
+                Err(Outcome::Unchanged)
+            }
             Ok(Ok(read)) if !read.plan.requests.is_empty() => {
                 let stored = BTreeMap::new();
                 let (calls, unknown, nanos) = (0, 0, 0);
@@ -217,7 +143,7 @@ impl Enricher {
             Ok(Ok(_)) => {
                 let (content, why) = (episode.hash, GaveUp::Empty);
                 let _ = self.record(id, Asking::GiveUp { content, why }).await;
-                Err(Outcome::Nothing)
+                Err(Outcome::Nothing { why: "nothing is in it that session_tracking.filtering lets a model be told" })
             }
             Ok(Err(error)) if conversation::is_lost(&error) => {
                 let (content, why) = (episode.hash, GaveUp::Unreadable);
@@ -233,11 +159,13 @@ impl Enricher {
     /// The episode of a session that may be sent.
     fn current(&self, settings: &Settings, id: &SessionId) -> Result<(EpisodeRef, Arc<Row>), Outcome> {
         let table = self.around.table.now();
-        let row = table.get(id).cloned().ok_or(Outcome::Nothing)?;
+        let nothing =
+            || Outcome::Nothing { why: "it has no episode: nothing was said in it, or its episode is deleted" };
+        let row = table.get(id).cloned().ok_or_else(nothing)?;
         if !settings.reads(&row.state) {
             return Err(Outcome::failed("the session is not tracked, so nothing of it is sent"));
         }
-        let episode = table.shown(&row).cloned().ok_or(Outcome::Nothing)?;
+        let episode = table.shown(&row).cloned().ok_or_else(nothing)?;
         Ok((episode, row))
     }
 
@@ -353,7 +281,7 @@ impl Work<'_> {
             self.stored.get(answer).cloned().flatten().map(Some).ok_or(())
         });
         let mut left = match next {
-            Ok(left) => left.ok_or(Outcome::Nothing)?,
+            Ok(left) => left.ok_or(Outcome::Nothing { why: "nothing is left to be asked about it" })?,
             Err(()) => {
                 let (content, why) = (self.episode.hash, GaveUp::Unreadable);
                 let _ = enricher.record(self.id, Asking::GiveUp { content, why }).await;
@@ -449,7 +377,7 @@ impl Work<'_> {
             (known.problem, known.rejected) = (None, None);
         }
         let (facts, dropped) = (u32::try_from(answer.facts.len()).unwrap_or(u32::MAX), answer.dropped);
-        let unseen = self.read.plan.left_out;
+        let unseen = self.read.plan.unseen();
         let (chunks, id, text) = (enricher.around.chunks.clone(), self.id.clone(), answer.json());
         let stored = tokio::task::spawn_blocking(move || chunks.put_note(&id, &text)).await;
         match stored {

@@ -66,22 +66,34 @@ pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
 /// How the enrichment of a session stands.
 fn enrichment(services: &Services, id: &SessionId, state: &State) -> Option<SessionEnrichment> {
     let known = state.enrichment()?;
-    let told = |name: &str| SessionEnrichment { state: name.to_owned(), ..SessionEnrichment::default() };
-    if let Some(by) = state.enriched_by() {
-        let (model, at) = (Some(out(&by.model)), Some(by.at.to_string()));
-        let unseen = by.unseen;
-        let next_step = (unseen > 0).then(|| UNSEEN_STEP.to_owned());
-        return Some(SessionEnrichment { model, at, unseen, next_step, ..told("enriched") });
-    }
-    if known.owed.is_some() {
-        let is_waiting = services.enricher.over_budget(id);
-        let why = known.failed.map(|outcome| outcome.to_string());
-        let retry_at = known.retry_at.map(|at| at.to_string());
-        return Some(SessionEnrichment { why, retry_at, ..told(if is_waiting { "over_budget" } else { "owed" }) });
-    }
-    let (_, why) = known.given_up?;
-    let next_step = Some(format!("{}; then `baton enrich {id}`", why.next_step()));
-    Some(SessionEnrichment { why: Some(why.to_string()), next_step, ..told("given_up") })
+    let asking = match (known.owed, known.given_up) {
+        (Some(_), _) => Some(SessionEnrichment {
+            state: if services.enricher.over_budget(id) { "over_budget" } else { "owed" }.to_owned(),
+            why: known.failed.map(|outcome| outcome.to_string()),
+            retry_at: known.retry_at.map(|at| at.to_string()),
+            ..SessionEnrichment::default()
+        }),
+        (None, Some((_, why))) => Some(SessionEnrichment {
+            state: "given_up".to_owned(),
+            why: Some(why.to_string()),
+            next_step: Some(format!("{}; then `baton enrich {id}`", why.next_step())),
+            ..SessionEnrichment::default()
+        }),
+        (None, None) => None,
+    };
+    let Some(by) = state.enriched_by() else { return asking };
+    // What is asked again is asked for the same reason as long as it was not answered.
+    let next_step = (by.unseen > 0 && asking.is_none()).then(|| UNSEEN_STEP.to_owned());
+    let asking = asking.unwrap_or_default();
+    Some(SessionEnrichment {
+        again: Some(asking.state).filter(|state| !state.is_empty()),
+        state: "enriched".to_owned(),
+        model: Some(out(&by.model)),
+        at: Some(by.at.to_string()),
+        unseen: by.unseen,
+        next_step: asking.next_step.or(next_step),
+        ..asking
+    })
 }
 
 /// Who says what no person and no program does.

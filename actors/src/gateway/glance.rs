@@ -1,7 +1,7 @@
 //! A look into a transcript of which nothing is to be recorded: what a query would find there, for previews and lists.
 
 use baton_events::conversation::Item;
-use baton_events::digest::Show;
+use baton_events::digest::Abridged;
 use baton_events::record::{SessionId, Timestamp};
 use baton_events::session::{Kind, Place, State, TailDigest};
 use baton_events::tokens;
@@ -110,31 +110,28 @@ pub(super) fn as_state(glance: &Glance) -> State {
     State { place: glance.place.clone(), ..State::default() }
 }
 
-/// Counts tokens of items and keeps none.
+/// Counts tokens of items, and keeps of them what an episode is made of.
 #[derive(Debug, Default)]
-pub(super) struct TokenCount {
-    /// Of all.
-    pub(super) kept: u64,
-    /// Of those that may be shown.
-    pub(super) shown: u64,
-    /// What may be.
-    pub(super) show: Show,
+pub(super) struct Kept {
+    /// Tokens of all.
+    pub(super) tokens: u64,
+    /// The items, as many as are held at once.
+    pub(super) items: Abridged,
 }
 
-impl Sink for TokenCount {
+impl Sink for Kept {
     const TEXT: bool = true;
 
     fn item(&mut self, item: Item) {
-        let tokens = tokens::of_items(std::slice::from_ref(&item));
-        self.kept += tokens;
-        self.shown += if self.show.keeps(&item.body) { tokens } else { 0 };
+        self.tokens += tokens::of_items(std::slice::from_ref(&item));
+        self.items.push(item);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use baton_events::conversation::Agent;
+    use baton_events::conversation::{Agent, Body};
     use baton_events::session::{FileIdentity, Transcript};
 
     fn record(text: &str) -> String {
@@ -173,13 +170,11 @@ mod tests {
         state.transcript.as_mut().unwrap().identity = FileIdentity { device: 1, inode: 1 };
         assert_eq!(beyond(Some(&state), &seen).map(|glance| glance.messages), Some(3), "another file");
 
-        let mut tokens = TokenCount::default();
-        assert_eq!(whole(&seen, &mut tokens).map(|glance| glance.messages), Some(3));
-        assert!(tokens.kept > 3 && tokens.shown == tokens.kept, "{tokens:?}");
-        let mut hidden =
-            TokenCount { show: Show { keep_user_messages: false, ..Show::default() }, ..TokenCount::default() };
-        assert!(whole(&seen, &mut hidden).is_some());
-        assert_eq!((hidden.kept, hidden.shown), (tokens.kept, 0));
+        let mut kept = Kept::default();
+        assert_eq!(whole(&seen, &mut kept).map(|glance| glance.messages), Some(3));
+        let said = |item: Item| matches!(item.body, Body::Prompt { .. }).then_some(item.line);
+        let lines: Vec<u64> = kept.items.into_items().into_iter().filter_map(said).collect();
+        assert!(kept.tokens > 3 && lines == [1, 2, 3], "{}: {lines:?}", kept.tokens);
         std::fs::remove_file(&path).unwrap();
         assert!(head(&seen).is_none());
     }

@@ -354,6 +354,10 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             self.applied = record.position;
             self.reached.store(record.position.0, Ordering::Relaxed);
         }
+        // Where nothing waits to be committed, they cover what changes nothing in them too.
+        if self.dirty_since.is_none() {
+            *self.covered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = self.applied;
+        }
         // A read may stop short of what it was asked for, but for the end it is never empty.
         Ok(!records.is_empty() && self.applied < known)
     }

@@ -125,7 +125,8 @@ impl Breaker {
 /// How long an endpoint is left alone after so many failures before this one.
 fn pause(kind: Kind, tries: u32, seed: u64) -> Duration {
     let (first, longest) = match kind {
-        Kind::Unreachable | Kind::TimedOut | Kind::ServerError | Kind::NotUnderstood | Kind::RateLimited { .. } => SOON,
+        Kind::Unreachable | Kind::TimedOut | Kind::ServerError | Kind::RateLimited { .. } => SOON,
+        Kind::NotUnderstood | Kind::TooLong => SOON,
         _ => LATE,
     };
     let doubled = first.saturating_mul(1_u32.checked_shl(tries).unwrap_or(u32::MAX)).min(longest);

@@ -121,9 +121,12 @@ pub(super) fn read(body: &str) -> Result<Reply, Failure> {
     if let Some(failure) = Failure::behind_success(answer.get("error"), body) {
         return Err(failure);
     }
-    let choice = answer.get("choices").and_then(|choices| choices.get(0));
+    let choices = answer.get("choices").and_then(Value::as_array);
+    let choice = choices.and_then(|choices| choices.first());
     let Some(message) = choice.and_then(|choice| choice.get("message")).filter(|message| message.is_object()) else {
-        return Err(Failure::new(Kind::NotUnderstood, "the endpoint's answer holds no message of a model"));
+        // Who has choices speaks this API, and has none to give here.
+        let kind = if choices.is_some() { Kind::NoMessage } else { Kind::NotUnderstood };
+        return Err(Failure::new(kind, "the endpoint's answer holds no message of a model"));
     };
     let finish = choice.and_then(|choice| choice.get("finish_reason")).and_then(Value::as_str).unwrap_or_default();
     let refusal = message.get("refusal").and_then(Value::as_str).filter(|refusal| !refusal.trim().is_empty());

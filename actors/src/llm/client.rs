@@ -110,7 +110,13 @@ impl Client {
         let asking = async {
             let openai = self.openai(talk.bytes_max());
             let asked = talk.body(&self.endpoint);
-            let body: Box<RawValue> = openai.chat().create_byot(asked).await.map_err(transport::failure)?;
+            let asked = openai.chat().create_byot(asked).await.map_err(transport::failure);
+            // A model may say more than it may about one thing, and not about another.
+            let of_model = |failure: Failure| match failure.kind() {
+                Kind::TooLong => failure.of_request(),
+                _ => failure,
+            };
+            let body: Box<RawValue> = asked.map_err(of_model)?;
             chat::read(body.get())
         };
         self.ask(asking, within, &talk.texts(), turn).await

@@ -53,6 +53,10 @@ pub enum Kind {
     Unusable,
     /// What came is no answer of this API.
     NotUnderstood,
+    /// An answer of this API in which no model says anything.
+    NoMessage,
+    /// More came than an answer may have.
+    TooLong,
     /// An answer of another number or length than was asked for.
     WrongShape,
     /// Nothing was asked: after failures it is left alone for a while.
@@ -73,9 +77,10 @@ pub struct Failure {
 impl Failure {
     /// `what` is a sentence without its full stop, and comes from us.
     pub(super) fn new(kind: Kind, what: impl Into<String>) -> Self {
-        let is_of_request = matches!(kind, Kind::Refused | Kind::TooLarge | Kind::Unusable);
+        let is_of_request = matches!(kind, Kind::Refused | Kind::TooLarge | Kind::Unusable | Kind::NoMessage);
         // Who answers with an error asks no money for it; who does not answer, or not so that it is understood, may.
-        let may_have_cost = matches!(kind, Kind::TimedOut | Kind::NotUnderstood | Kind::WrongShape | Kind::Unusable);
+        let is_answer = matches!(kind, Kind::NotUnderstood | Kind::NoMessage | Kind::TooLong | Kind::WrongShape);
+        let may_have_cost = is_answer || matches!(kind, Kind::TimedOut | Kind::Unusable);
         Self { kind, what: what.into(), said: None, is_of_request, may_have_cost }
     }
 
@@ -133,6 +138,12 @@ impl Failure {
         self.is_of_request
     }
 
+    /// The same, where another request may get an answer that is understood.
+    pub(super) fn of_request(mut self) -> Self {
+        self.is_of_request = true;
+        self
+    }
+
     /// The same, when nothing but it comes.
     pub(super) fn of_endpoint(mut self) -> Self {
         self.is_of_request = false;
@@ -179,6 +190,8 @@ impl Failure {
             Kind::TooLarge => "less is sent at once, by itself",
             Kind::Unusable => "texts that get no vector are found by their words",
             Kind::NotUnderstood => "check that base_url is that of an API like OpenAI's (mostly it ends with /v1)",
+            Kind::NoMessage => "look at the server's own log: a filter may have taken the answer away",
+            Kind::TooLong => "check that base_url is that of an API like OpenAI's, which keeps to max_tokens",
             Kind::WrongShape => "check the model and the dimensions in config.json",
             Kind::Paused => "it is tried again by itself",
         }

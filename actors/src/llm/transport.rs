@@ -126,8 +126,7 @@ struct Unread {
 
 async fn read(response: &mut Response, bytes_max: usize) -> Result<Vec<u8>, Unread> {
     let mut body = Vec::new();
-    let too_long =
-        || Failure::new(Kind::NotUnderstood, format!("the endpoint's answer is longer than {bytes_max} bytes"));
+    let too_long = || Failure::new(Kind::TooLong, format!("the endpoint's answer is longer than {bytes_max} bytes"));
     let is_success = response.status().is_success();
     if is_success && response.content_length().is_some_and(|length| length > bytes_max as u64) {
         return Err(Unread { body, why: too_long() });

@@ -1,7 +1,7 @@
 //! Sessions out of every note that tells of them: their own notes and the copies in the archive, the lines that only they
 //! supported, whatever led to a note that goes with that, and what waits to be delivered. What people wrote stays.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use baton_events::projection::table::SessionTable;
@@ -117,7 +117,7 @@ fn without_moved(open: &mut Open, home: &Path, registers: Vec<Register>) -> Vec<
     };
     let (moved, mut rest): (Vec<Register>, Vec<Register>) = registers.into_iter().partition(is_moved);
     for register in moved {
-        for (session, entry) in register.entries().filter(|(_, entry)| entry.note.is_some()) {
+        for (session, entry) in register.entries().filter(|(_, entry)| entry.named().is_some()) {
             if open.register.get(session).is_none() {
                 open.register.put(session, Entry { stamp: String::new(), ..entry.clone() });
             }
@@ -179,14 +179,15 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
     let names = targets.clone();
     let mut done = BTreeSet::new();
     for _ in 0..ROUNDS {
-        targets.retain(|target| !done.contains(target));
+        targets.retain(|target, _| !done.contains(target));
         if targets.is_empty() {
             break;
         }
         let gone = lines_to(open, &targets)?;
-        done.append(&mut targets);
-        targets = gone;
+        done.extend(targets.into_keys());
+        targets = gone.into_iter().map(|target| (target, Scope::default())).collect();
     }
+    owe_namesakes(open, &names);
     // What a killed daemon was writing may be of them.
     let (_, left) = open.place.whole()?;
     for file in left {
@@ -204,11 +205,13 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
     // What cannot be read may tell of it too.
     theirs.extend(all.iter().filter(|path| matches!(open.text(path), Err(Error::Left(_)))).cloned());
     all.extend(open.place.outside()?);
-    let mut words: Vec<&str> = names.iter().map(String::as_str).collect();
-    words.extend(known.iter().map(|id| id.as_str()));
+    let whole = Scope::default();
+    let mut words: Vec<(&str, &Scope)> = names.iter().map(|(name, scope)| (name.as_str(), scope)).collect();
+    words.extend(known.iter().map(|id| (id.as_str(), &whole)));
     for path in all {
         let text = text_of(open, &path)?.unwrap_or_default();
-        if words.iter().any(|word| has_name(&text, word)) && !theirs.contains(&path) {
+        let tells = |(word, scope): &(&str, &Scope)| scope.may_mean(open, &path) && has_name(&text, word);
+        if words.iter().any(tells) && !theirs.contains(&path) {
             theirs.push(path);
         }
     }
@@ -223,12 +226,55 @@ fn has_name(text: &str, name: &str) -> bool {
         .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part))
 }
 
-/// Takes what is Baton's out of the notes that sessions have of their own. What led to these notes, and those of which
-/// something stays that a person wrote.
-fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeSet<String>, Vec<String>), Refused> {
+/// Where a name means the note of a session that is forgotten: everywhere, unless another session's note is called so too.
+#[derive(Clone, Debug, Default)]
+struct Scope {
+    /// The folders of projects in which it does, below the vault and with a slash; `None`: all.
+    folders: Option<BTreeSet<String>>,
+}
+
+impl Scope {
+    /// Whether it means that note in what lies at a path.
+    fn means(&self, path: &str) -> bool {
+        let is_in = |folders: &BTreeSet<String>| folders.iter().any(|folder| path.starts_with(folder));
+        self.folders.as_ref().is_none_or(is_in)
+    }
+
+    /// Whether it may mean it there: what is of no project may be of any.
+    fn may_mean(&self, open: &Open, path: &str) -> bool {
+        let is_of_a_project = open.layout.place(path).is_some_and(|place| {
+            matches!(
+                place,
+                Lies::Project(_) | Lies::Session(..) | Lies::Entity(..) | Lies::Topic(..) | Lies::Archived(..)
+            )
+        });
+        self.means(path) || !is_of_a_project
+    }
+}
+
+/// Has sessions brought in once more whose notes are called like one that was forgotten: a line of theirs may have gone with it.
+fn owe_namesakes(open: &mut Open, names: &BTreeMap<String, Scope>) {
+    let is_namesake = |entry: &Entry| {
+        let name = entry.named().and_then(stem);
+        name.and_then(|name| names.get(name)).is_some_and(|scope| scope.folders.is_some())
+    };
+    let namesakes: Vec<(SessionId, Entry)> = open
+        .register
+        .entries()
+        .filter(|(_, entry)| is_namesake(entry))
+        .map(|(id, entry)| (id.clone(), entry.clone()))
+        .collect();
+    for (id, entry) in namesakes {
+        open.register.put(&id, Entry { stamp: String::new(), ..entry });
+    }
+}
+
+/// Takes what is Baton's out of the notes that sessions have of their own. What led to these notes, and where it means them; and
+/// those of which something stays that a person wrote.
+fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeMap<String, Scope>, Vec<String>), Refused> {
     let (mut targets, mut theirs) = (BTreeSet::new(), Vec::new());
     for id in sessions {
-        let note = open.register.get(id).and_then(|entry| entry.note.as_deref());
+        let note = open.register.get(id).and_then(Entry::named);
         targets.extend(note.and_then(stem).map(str::to_owned));
     }
     let names = targets.clone();
@@ -244,9 +290,27 @@ fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeSet<String
         },
     };
     let (notes, _) = open.place.whole()?;
+    let mut folders: BTreeSet<String> = BTreeSet::new();
+    let mut folder_of = |path: &str, text: &str| {
+        let named = session::identity(text).map(|identity| identity.project).filter(|project| !project.is_empty());
+        let lies = match layout.place(path) {
+            Some(Lies::Session(project, _) | Lies::Archived(project, _)) => Some(project),
+            _ => None,
+        };
+        folders.extend(named.into_iter().chain(lies).map(|project| format!("{}/", layout.project(&project))));
+    };
+    for path in sessions.iter().filter_map(|id| open.register.get(id)).filter_map(Entry::named) {
+        folder_of(path, "");
+    }
+    // Names that notes of other sessions have.
+    let mut others = BTreeSet::new();
     for path in &notes {
-        if let Some(text) = text_of(open, path)?.filter(|text| is_of_them(path, text)) {
+        let Some(text) = text_of(open, path)? else { continue };
+        if is_of_them(path, &text) {
             prints.extend(forget::prints(&text));
+            folder_of(path, &text);
+        } else if session::identity(&text).is_some() {
+            others.extend(stem(path).map(str::to_owned));
         }
     }
     // Nobody's by its head: what Baton wrote in it tells.
@@ -263,16 +327,21 @@ fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeSet<String
             }
         }
     }
-    Ok((targets, theirs))
+    let scoped = |name: String| {
+        let folders = others.contains(&name).then(|| folders.clone());
+        (name, Scope { folders })
+    };
+    Ok((targets.into_iter().map(scoped).collect(), theirs))
 }
 
 /// Takes the lines out that lead to some notes. Which notes have nothing left and are gone, as links name them.
-fn lines_to(open: &mut Open, targets: &BTreeSet<String>) -> Result<BTreeSet<String>, Refused> {
+fn lines_to(open: &mut Open, targets: &BTreeMap<String, Scope>) -> Result<BTreeSet<String>, Refused> {
     let mut gone = BTreeSet::new();
     let (notes, _) = open.place.whole()?;
     for path in notes {
         let Some(text) = text_of(open, &path)? else { continue };
-        let concerned: Vec<&String> = targets.iter().filter(|target| text.contains(target.as_str())).collect();
+        let is_concerned = |(target, scope): &(&String, &Scope)| scope.means(&path) && text.contains(target.as_str());
+        let concerned: Vec<&String> = targets.iter().filter(is_concerned).map(|(target, _)| target).collect();
         if concerned.is_empty() {
             continue;
         }

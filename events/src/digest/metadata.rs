@@ -30,7 +30,7 @@ pub struct Metadata {
     pub token_count: u64,
     /// About how many tokens are left of it after the filter.
     pub filtered_token_count: u64,
-    /// About what one summary of that by the default model would cost, in US dollars.
+    /// What a summary of that by the default model would cost at least, in US dollars.
     pub llm_cost_estimate: f64,
 }
 

@@ -23,9 +23,6 @@ const JOINED: u64 = 4;
 pub(super) const MAX_PARTS: usize = 64;
 /// Tokens of the frame of one part's answer in the request that joins.
 const FRAME_TOKENS: u64 = 64;
-/// Share of a part, in percent, that is reckoned to be filled where only the length of a conversation is known: parts end
-/// with an exchange.
-const FILLED_PERCENT: u64 = 70;
 
 /// What a model can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +31,15 @@ pub struct Limits {
     pub context_tokens: u64,
     /// Tokens of the answer; fewer where the context has no room for so many.
     pub max_output_tokens: u64,
+}
+
+impl Limits {
+    /// The longest answer, in tokens, that the context has room for beside a conversation, however short, where the wanted one
+    /// is longer: answers are asked no longer than fits. None where it fits.
+    pub fn longest_answer(&self) -> Option<u64> {
+        let longest = Rooms::of(self).usable.saturating_sub(MIN_ROOM_TOKENS).max(1);
+        (self.max_output_tokens > longest).then_some(longest)
+    }
 }
 
 /// What follows of the limits, in tokens.
@@ -128,29 +134,6 @@ fn overhead_tokens() -> u64 {
     tokens::at_most(form::SYSTEM) + tokens::at_most(&form::response_format().to_string()) + MARGIN_TOKENS
 }
 
-/// Estimated tokens of all requests and most tokens of all answers for a conversation of which only the tokens are known:
-/// what a dry run tells.
-pub fn estimate(conversation_tokens: u64, limits: &Limits) -> (u64, u64) {
-    let (rooms, conversation_tokens) = (Rooms::of(limits), tokens::at_most_of(conversation_tokens));
-    let parts = match conversation_tokens {
-        0 => return (0, 0),
-        tokens if tokens <= rooms.whole => 1,
-        tokens => {
-            let filled = (rooms.for_length(tokens) * FILLED_PERCENT / 100).max(1);
-            tokens.div_ceil(filled).clamp(2, MAX_PARTS as u64)
-        }
-    };
-    let told = conversation_tokens.min(parts.saturating_mul(rooms.part.max(rooms.whole)));
-    if parts == 1 {
-        return (told.saturating_add(rooms.overhead), rooms.answer_to(told));
-    }
-    let steps = rooms.steps(usize::try_from(parts).unwrap_or(MAX_PARTS));
-    let joined = steps.iter().map(Vec::len).sum::<usize>() as u64 * rooms.joined();
-    let calls = parts + steps.len() as u64;
-    let read = told.saturating_add(joined).saturating_add(calls * rooms.overhead);
-    (read, (calls - 1).saturating_mul(rooms.short_answer).saturating_add(rooms.answer))
-}
-
 /// A conversation in parts that fit, cut between exchanges where they fit whole. Of too many the first and the last ones stay,
 /// and how much is in none of them, behind the first, is counted.
 pub(super) fn divided(told: Vec<Told>, room: u64) -> (Vec<String>, u64) {
@@ -194,6 +177,29 @@ fn add(parts: &mut Vec<(String, u64, u64)>, exchange: Vec<Told>, room: u64) {
 mod tests {
     use super::*;
     use crate::session::MAX_ANSWERS;
+
+    #[test]
+    fn an_answer_that_leaves_no_room_for_a_conversation_is_known_for_one() {
+        let limits = |context_tokens, max_output_tokens| Limits { context_tokens, max_output_tokens };
+        for (context_tokens, max_output_tokens, fits) in [
+            (128_000, 2_000, true),
+            (8_192, 2_000, true),
+            (8_192, 8_192, false),
+            (4_096, 2_000, false),
+            (4_096, 300, true),
+            (128_000, 200_000, false),
+            (0, 1, true),
+            (0, 2, false),
+        ] {
+            let of = limits(context_tokens, max_output_tokens);
+            let longest = of.longest_answer();
+            assert_eq!(longest.is_none(), fits, "{of:?}: {longest:?}");
+            // Whoever does as he is told is told no more, and has his answers as long as he says.
+            let Some(longest) = longest.filter(|_| context_tokens > 0) else { continue };
+            let of = limits(context_tokens, longest);
+            assert_eq!((of.longest_answer(), Rooms::of(&of).answer_to(MIN_ROOM_TOKENS)), (None, longest), "{of:?}");
+        }
+    }
 
     #[test]
     fn what_joins_fits_and_every_answer_is_joined_once() {

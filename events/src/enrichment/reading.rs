@@ -24,6 +24,9 @@ const MAX_KEYS: usize = 20;
 const MAX_THINGS: usize = 100;
 /// Longest name of a relation, in characters.
 const RELATION_CHARS: usize = 40;
+/// How a digest marks what a person said, and what a person refused.
+const PERSON: &str = "User:";
+const REFUSED: &str = "User refused ";
 /// Category of work that has none.
 const NO_CATEGORY: &str = "work";
 /// Name of a relation that has none.
@@ -116,7 +119,7 @@ impl<'a> Reading<'a> {
     /// A claim with its line; none if the transcript does not have the line, or if nothing is left of the text.
     fn claim(&mut self, path: &str, entry: &Value) -> Result<Option<Claim>, Complaint> {
         let entry = fields(path, entry)?;
-        let text = clean(text(path, entry, "text")?, CLAIM_CHARS);
+        let text = own_words(&clean(text(path, entry, "text")?, CLAIM_CHARS));
         let line = self.line(path, entry)?;
         Ok(line.filter(|_| !text.is_empty()).map(|line| Claim { text, line }))
     }
@@ -228,6 +231,18 @@ impl<'a> Reading<'a> {
 /// On one line, without secrets and bounded. Redacted as a whole first: half a key is no longer known for one.
 fn clean(text: &str, max_chars: usize) -> String {
     one_line(&redact(text), max_chars)
+}
+
+/// A claim without what marks the words of the person who types the prompts: no model speaks for them.
+fn own_words(claim: &str) -> String {
+    let mut said = claim;
+    while let Some(rest) = said.get(..PERSON.len()).filter(|head| head.eq_ignore_ascii_case(PERSON)) {
+        said = said[rest.len()..].trim_start();
+    }
+    match said.get(..REFUSED.len()).is_some_and(|head| head.eq_ignore_ascii_case(REFUSED)) {
+        true => format!("The user{}", &said["User".len()..]),
+        false => said.to_owned(),
+    }
 }
 
 fn wrong(path: &str, wanted: &'static str) -> Complaint {

@@ -6,9 +6,10 @@ use super::answer::{Answer, Complaint};
 use super::division::{Joins, Limits, Rooms, divided};
 use super::fence::fenced;
 use super::form;
+use super::lines::Lines;
 use super::telling::told;
 use crate::conversation::Item;
-use crate::digest::Show;
+use crate::digest::{Abridged, Show};
 use crate::hash::ContentHash;
 use crate::session::Ask;
 use crate::tokens;
@@ -84,6 +85,8 @@ pub struct Plan {
     pub requests: Vec<Request>,
     /// Things said or done that are in none of them, for there is a bound to the parts.
     pub left_out: u64,
+    /// Things that were not given to be told, for there is a bound to what is held of a conversation.
+    pub not_held: u64,
     /// Of the requests, in their order.
     hashes: Vec<ContentHash>,
     steps: Vec<Joins>,
@@ -123,7 +126,14 @@ pub fn plan(items: &[Item], limits: &Limits, show: &Show) -> Plan {
     });
     let requests: Vec<Request> = requests.collect();
     let hashes = requests.iter().map(Request::hash).collect();
-    Plan { steps: rooms.steps(requests.len()), hashes, requests, left_out, rooms }
+    Plan { steps: rooms.steps(requests.len()), hashes, requests, left_out, not_held: 0, rooms }
+}
+
+/// The same for a conversation that was given item by item, and the lines to which a claim about it may point.
+pub fn plan_of(abridged: Abridged, limits: &Limits, show: &Show) -> (Plan, Lines) {
+    let not_held = abridged.left_out();
+    let items = abridged.into_items();
+    (Plan { not_held, ..plan(&items, limits, show) }, Lines::of(&items, show))
 }
 
 impl Rooms {
@@ -134,6 +144,11 @@ impl Rooms {
 }
 
 impl Plan {
+    /// How much of the conversation no model is sent.
+    pub fn unseen(&self) -> u64 {
+        self.left_out.saturating_add(self.not_held)
+    }
+
     /// Whether answers have to be joined.
     pub fn merges(&self) -> bool {
         !self.steps.is_empty()

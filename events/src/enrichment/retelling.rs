@@ -7,16 +7,18 @@ use super::answer::{Answer, Claim};
 use super::lines::Lines;
 use crate::digest::{Episode, ErrorLine, Pointed};
 
-/// How a decision of the person who types the prompts begins.
+/// How a decision of the person who types the prompts begins, or goes on where it answers a question.
 const PERSON: &str = "User: ";
+/// How one begins with which that person refused something.
+const REFUSED: &str = "User refused ";
 /// The share of the fewer words of two texts that both have where they say the same, of one line and of any.
 const SAME_OF_LINE: f32 = 0.6;
 const SAME: f32 = 0.9;
 
 impl Answer {
     /// The episode that an extractive one becomes by it. What programs and files say stays the digest's: files, commands,
-    /// changes, prompts, title and numbers, what failed, what was looked up and stored; so does what the person decided. Of
-    /// which the answer says nothing, stays too. A claim whose line is not among `lines` is left out.
+    /// changes, prompts, title and numbers, what failed and what resolved it, what was looked up and stored; so does what the
+    /// person decided. Of which the answer says nothing, stays too. A claim whose line is not among `lines` is left out.
     pub fn tell(&self, mut episode: Episode, lines: &Lines) -> Episode {
         let teller = Teller { lines };
         let mut said = BTreeSet::new();
@@ -43,57 +45,61 @@ impl Answer {
 
         let decisions = teller.all(&self.decisions);
         let (person, agent): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut episode.decisions).into_iter().partition(|said| said.text.starts_with(PERSON));
+            std::mem::take(&mut episode.decisions).into_iter().partition(|said| is_of_person(&said.text));
         episode.decisions = match decisions.is_empty() {
-            true => joined(agent, person, |_, _| false),
+            true => joined(agent, person),
             // In their own words.
             false => {
                 let new = decisions.into_iter().filter(|claim| !person.iter().any(|said| says_the_same(said, claim)));
                 let new: Vec<Pointed> = new.collect();
                 mark(&new);
-                joined(new, person, |_, _| false)
+                joined(new, person)
             }
         };
-        let of_line = |said: &Pointed, claim: &Pointed| said.line == claim.line;
-        let research = teller.all(&self.external_research);
+        // What was measured stays, and what a model says of the same line stands beside it.
+        let research = new_of(teller.all(&self.external_research), &episode.external_research);
         mark(&research);
-        episode.external_research = joined(research, std::mem::take(&mut episode.external_research), of_line);
-        let stored: Vec<(&String, Vec<Pointed>)> =
-            self.knowledge_stored.iter().map(|(tool, claims)| (tool, teller.all(claims))).collect();
-        let told: BTreeSet<u64> = stored.iter().flat_map(|(_, claims)| claims).map(|claim| claim.line).collect();
-        episode.knowledge_stored.values_mut().for_each(|list| list.retain(|entry| !told.contains(&entry.line)));
-        for (tool, claims) in stored {
+        episode.external_research = joined(research, std::mem::take(&mut episode.external_research));
+        let measured: Vec<Pointed> = episode.knowledge_stored.values().flatten().cloned().collect();
+        for (tool, claims) in &self.knowledge_stored {
+            let claims = new_of(teller.all(claims), &measured);
             mark(&claims);
             episode.knowledge_stored.entry(tool.clone()).or_default().extend(claims);
         }
         episode.knowledge_stored.retain(|_, list| !list.is_empty());
 
         // What was measured and is open is open whatever a model says.
-        let measured: BTreeSet<u64> = episode.errors.iter().map(|error| error.line).collect();
+        let failed: BTreeSet<u64> = episode.errors.iter().map(|error| error.line).collect();
         for (claims, list) in [(&self.unresolved, &mut episode.unresolved), (&self.next_steps, &mut episode.next_steps)]
         {
             let claims = teller.all(claims);
             if !claims.is_empty() {
+                list.retain(|open| failed.contains(&open.line));
+                let claims = new_of(claims, list);
                 mark(&claims);
-                let failed = std::mem::take(list).into_iter().filter(|open| measured.contains(&open.line));
-                *list = joined(claims, failed.collect(), of_line);
+                *list = joined(claims, std::mem::take(list));
             }
         }
 
-        let errors = self.errors.iter().filter_map(|failed| {
-            let (error, resolution) = (teller.one(&failed.error)?, failed.resolution.as_ref());
-            let resolution = resolution.and_then(|resolution| teller.one(resolution));
-            Some(ErrorLine { text: error.text, line: error.line, at: error.at, resolution })
-        });
-        let mut errors: Vec<ErrorLine> = errors.collect();
-        let claimed: BTreeSet<u64> = errors.iter().map(|error| error.line).collect();
-        for error in &errors {
-            said.insert((error.line, error.text.clone()));
-            said.extend(error.resolution.iter().map(|resolution| (resolution.line, resolution.text.clone())));
+        for failed in &self.errors {
+            let Some(error) = teller.one(&failed.error) else { continue };
+            let resolution = failed.resolution.as_ref().and_then(|resolution| teller.one(resolution));
+            let is_it = |known: &&mut ErrorLine| known.line == error.line && adds_nothing(&known.text, &error.text);
+            match episode.errors.iter_mut().find(is_it) {
+                Some(known) => {
+                    if let (None, Some(resolution)) = (&known.resolution, resolution) {
+                        mark(std::slice::from_ref(&resolution));
+                        known.resolution = Some(resolution);
+                    }
+                }
+                None => {
+                    mark(std::slice::from_ref(&error));
+                    mark(resolution.as_slice());
+                    episode.errors.push(ErrorLine { text: error.text, line: error.line, at: error.at, resolution });
+                }
+            }
         }
-        errors.extend(std::mem::take(&mut episode.errors).into_iter().filter(|error| !claimed.contains(&error.line)));
-        errors.sort_by_key(|error| error.line);
-        episode.errors = errors;
+        episode.errors.sort_by_key(|error| error.line);
         episode.said_by_model = said;
         episode
     }
@@ -115,24 +121,42 @@ impl Teller<'_> {
     }
 }
 
-/// What a model claims and what was there before, but for what is in it again; in the order of the lines.
-fn joined(claims: Vec<Pointed>, before: Vec<Pointed>, is_again: impl Fn(&Pointed, &Pointed) -> bool) -> Vec<Pointed> {
-    let kept: Vec<Pointed> =
-        before.into_iter().filter(|said| !claims.iter().any(|claim| is_again(said, claim))).collect();
-    let is_mixed = !kept.is_empty();
-    let mut all: Vec<Pointed> = claims.into_iter().chain(kept).collect();
+/// What a model claims and what was there before, in the order of the lines.
+fn joined(claims: Vec<Pointed>, before: Vec<Pointed>) -> Vec<Pointed> {
+    let is_mixed = !before.is_empty();
+    let mut all: Vec<Pointed> = before.into_iter().chain(claims).collect();
     if is_mixed {
         all.sort_by_key(|entry| entry.line);
     }
     all
 }
 
+/// The claims that say more than what is known of their lines.
+fn new_of(claims: Vec<Pointed>, known: &[Pointed]) -> Vec<Pointed> {
+    let is_known =
+        |claim: &Pointed| known.iter().any(|it| it.line == claim.line && adds_nothing(&it.text, &claim.text));
+    claims.into_iter().filter(|claim| !is_known(claim)).collect()
+}
+
+/// Whether a claim has no word that is not known already.
+fn adds_nothing(known: &str, claim: &str) -> bool {
+    words(claim).is_subset(&words(known))
+}
+
+fn words(text: &str) -> BTreeSet<String> {
+    let text = text.trim_start_matches(PERSON).to_lowercase();
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// Whether a digest has a decision from the person who types the prompts.
+fn is_of_person(decision: &str) -> bool {
+    // An answer stands behind its question.
+    let is_answer = || decision.find(PERSON).is_some_and(|at| decision[..at].ends_with(' '));
+    decision.starts_with(PERSON) || decision.starts_with(REFUSED) || is_answer()
+}
+
 /// Whether a claim says what somebody has said.
 fn says_the_same(said: &Pointed, claim: &Pointed) -> bool {
-    let words = |text: &str| -> BTreeSet<String> {
-        let text = text.trim_start_matches(PERSON).to_lowercase();
-        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
-    };
     let (said_words, claim_words) = (words(&said.text), words(&claim.text));
     let both = said_words.intersection(&claim_words).count() as f32;
     let fewer = said_words.len().min(claim_words.len()).max(1) as f32;

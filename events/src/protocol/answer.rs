@@ -393,7 +393,7 @@ pub struct Sync {
     pub tokens_raw: u64,
     /// Tokens of what the filter leaves of them, estimated.
     pub tokens_filtered: u64,
-    /// What enriching them with a model would cost, in US dollars.
+    /// What a summary of each by the default model would cost at least, in US dollars; `enrich_cost_estimate` says more.
     pub llm_cost_estimate: f64,
     /// Of a dry run: sessions of the range that no model has enriched, indexed or not.
     #[serde(skip_serializing_if = "is_zero")]

@@ -134,7 +134,8 @@ fn told(known: &Enrichment, add: &mut impl FnMut(&'static str, Option<String>)) 
     let next = known.retry_at.map_or_else(String::new, |at| format!(", next at {at}"));
     let failed = known.failed.filter(|_| known.failures > 0);
     add("model_failure", failed.map(|failed| format!("{failed}, {} in a row{next}", known.failures)));
-    add("not_enriched", known.given_up.map(|(_, why)| why.to_string()));
+    let name = if known.current.is_some() { "asked_again_in_vain" } else { "not_enriched" };
+    add(name, known.given_up.map(|(_, why)| why.to_string()));
     add(
         "enriched_by",
         known.current.as_ref().map(|by| format!("{} at {}, answer {}", by.model, by.at, by.answer.short())),

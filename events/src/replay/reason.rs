@@ -80,7 +80,10 @@ pub(super) fn why(before: &State, event: &Event, policy: &Policy) -> Option<Stri
         Event::ModelCalled { .. } => "it has been quiet for long enough, and the budgets allow it".to_owned(),
         Event::ModelAnswered { answer } => answered(before, answer),
         Event::Enriched { .. } => "a model has told the same content in its own words".to_owned(),
-        Event::EnrichmentGivenUp { why, .. } => given_up(*why).to_owned(),
+        Event::EnrichmentGivenUp { why, .. } => match before.enriched_by().filter(|_| *why != GaveUp::NoMore) {
+            Some(_) => format!("{}; what a model made of it before stays", given_up(*why)),
+            None => given_up(*why).to_owned(),
+        },
     })
 }
 
@@ -94,6 +97,9 @@ fn answered(before: &State, answer: &ModelAnswer) -> String {
         outcome if outcome.is_bad_answer() => "the answer could not be used; it is asked for once more",
         CallOutcome::Lost => "the program ended before the answer was recorded; what it cost is not known",
         CallOutcome::Denied => "the endpoint refuses the key, the model or the address; `baton doctor` says more",
+        CallOutcome::NotUnderstood => {
+            "what came is no answer of an API like OpenAI's: llm.base_url may be wrong; it is tried again"
+        }
         CallOutcome::Rejected => "the endpoint does not accept the request",
         _ => "the endpoint gave no answer; the session stays as it is and is tried again",
     };
@@ -115,7 +121,8 @@ fn given_up(why: GaveUp) -> &'static str {
              `baton enrich` asks again"
         }
         GaveUp::Empty => "nothing is left in it that a model could be told",
-        GaveUp::Unreadable => "what was stored of the conversation could not be read; `baton verify` says more",
+        GaveUp::NoMore => "as it is configured now a model would be sent no more of it than it was",
+        GaveUp::Unreadable => "what was stored of the conversation could not be read; `baton log verify` says more",
     }
 }
 

@@ -67,6 +67,8 @@ named! {
         TimedOut = "timed_out",
         /// The connection broke while an answer was waited for.
         Broken = "connection_lost",
+        /// What came is no answer of the API.
+        NotUnderstood = "not_understood",
         /// There was no connection: nothing was sent.
         Unreachable = "unreachable",
         /// The key, the model or the address is not accepted.
@@ -91,7 +93,7 @@ impl CallOutcome {
 }
 
 named! {
-    /// Why a model's part is left out, until the content changes or a person asks again.
+    /// Why a model's part is left out, until the content changes or a person asks again; or why a wish to ask again ends.
     GaveUp {
         /// The model declined twice.
         Refused = "refused",
@@ -105,6 +107,8 @@ named! {
         Unreadable = "stored_unreadable",
         /// There is nothing in it that a model could be told.
         Empty = "nothing_said",
+        /// It is enriched, and asked again a model would be sent no more of it than it was: nothing but a wish ends by it.
+        NoMore = "no_more_to_send",
     }
 }
 
@@ -122,6 +126,7 @@ impl GaveUp {
                 "`baton log verify` tells what is damaged, `baton reindex` stores the conversation anew"
             }
             Self::Empty => "nothing helps: there is nothing in it that session_tracking.filtering lets a model be told",
+            Self::NoMore => super::super::enrichment::UNSEEN_STEP,
         }
     }
 }
@@ -231,7 +236,7 @@ pub struct Enrichment {
     pub failed: Option<CallOutcome>,
     /// When the next call may be made, after a failure.
     pub retry_at: Option<Timestamp>,
-    /// Content for which it was given up, and why.
+    /// Content for which it was given up, and why. Of an enriched one: why asking again came to nothing; its episode stays.
     pub given_up: Option<(ContentHash, GaveUp)>,
     /// What serves now, if the episode is enriched.
     pub current: Option<EnrichedBy>,
@@ -504,7 +509,10 @@ pub(super) fn enriched(state: &mut State, episode: Uuid, by: EnrichedBy) {
 pub(super) fn given_up(state: &mut State, content: ContentHash, why: GaveUp) {
     let enrichment = state.enrichment_mut();
     enrichment.finish();
-    enrichment.given_up = Some((content, why));
+    // What a model has made is there, and nothing has failed.
+    if why != GaveUp::NoMore {
+        enrichment.given_up = Some((content, why));
+    }
 }
 
 /// An index has ended: what was made of other content serves no more, and what is all there of this is owed no more.
@@ -520,7 +528,8 @@ pub(super) fn indexed(state: &mut State) {
         enrichment.given_up = None;
     }
     if settled {
-        enrichment.owed = enrichment.owed.filter(|owed| owed.asked && !is_enriched);
+        let has_seen_all = enrichment.current.as_ref().is_none_or(|by| by.unseen == 0);
+        enrichment.owed = enrichment.owed.filter(|owed| owed.asked && !(is_enriched && has_seen_all));
     }
 }
 

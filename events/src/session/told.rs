@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::enrichment::{CallOutcome, ModelAnswer, ModelCall};
+use super::enrichment::{CallOutcome, GaveUp, ModelAnswer, ModelCall};
 use super::event::{Counts, Event, Kind};
 use crate::prices::usd;
 
@@ -102,8 +102,11 @@ impl fmt::Display for Event {
                     unseen => write!(f, "; not sent for want of llm.context_tokens: {unseen} things said or done"),
                 }
             }
+            Self::EnrichmentGivenUp { why: GaveUp::NoMore, .. } => {
+                f.write_str("not asked about again: a model would be sent no more of it than it was")
+            }
             Self::EnrichmentGivenUp { content, why } => {
-                write!(f, "not enriched: {why}; content {} stays as it is", content.short())
+                write!(f, "given up to ask a model: {why}; the episode of content {} stays as it is", content.short())
             }
         }
     }
@@ -367,7 +370,11 @@ mod tests {
             ),
             (
                 Event::EnrichmentGivenUp { content: hash, why: GaveUp::Cut },
-                "not enriched: cut_off; content abababababababab stays as it is",
+                "given up to ask a model: cut_off; the episode of content abababababababab stays as it is",
+            ),
+            (
+                Event::EnrichmentGivenUp { content: hash, why: GaveUp::NoMore },
+                "not asked about again: a model would be sent no more of it than it was",
             ),
         ];
         for (event, expected) in cases {

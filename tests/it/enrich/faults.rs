@@ -1,12 +1,13 @@
 //! An endpoint that behaves badly in every way we know: what is recorded, what it costs, and that the episode stays.
 
+use std::fs;
 use std::time::Duration;
 
 use baton_actors::llm::imitation::{CHAT, Fault, Imitation};
 use serde_json::json;
 
-use super::{configure, costs, enrichment, session, talks};
-use crate::world::{World, id, text, wait};
+use super::{configure, costs, enriched, enrichment, session, talks};
+use crate::world::{World, files_below, id, text, wait};
 
 fn answer(status: u16, retry_after: Option<&str>, body: &str) -> Fault {
     Fault::Answer { status, retry_after: retry_after.map(str::to_owned), body: body.to_owned() }
@@ -137,4 +138,59 @@ fn an_endpoint_that_is_down_keeps_nobody_waiting_and_what_is_owed_is_done_when_i
     world.ok(&["enrich", &id(1)]);
     world.ok(&["enrich", &id(2)]);
     assert_eq!((talks(&endpoint), enrichment(&world)["owed"].as_u64()), (2, Some(0)));
+}
+
+#[test]
+fn a_stored_conversation_that_cannot_be_read_for_a_moment_is_not_given_up() {
+    let world = World::new();
+    let endpoint = Imitation::start().unwrap();
+    configure(&world, &endpoint, json!({"check_interval": 600}));
+    session(&world, 1);
+    world.close(&id(1));
+    // Folders where the files lay: there is something, and the system does not give it.
+    let (blobs, aside) = (world.home().join("blobs").join(id(1)), world.path("aside"));
+    let stored = files_below(&blobs);
+    assert!(!stored.is_empty());
+    fs::rename(&blobs, &aside).unwrap();
+    stored.iter().for_each(|file| fs::create_dir_all(file).unwrap());
+    let failed = world.run(&["enrich", &id(1)]);
+    assert!(failed.code == 1 && failed.err.contains("cannot be read now"), "{}{}", failed.out, failed.err);
+    configure(&world, &endpoint, json!({}));
+    let told = enrichment(&world);
+    assert_eq!((&told["given_up"], &told["owed"], talks(&endpoint)), (&json!(0), &json!(1), 0), "{told}");
+    fs::remove_dir_all(&blobs).unwrap();
+    fs::rename(&aside, &blobs).unwrap();
+    enriched(&world, 1);
+    assert_eq!(talks(&endpoint), 1);
+}
+
+#[test]
+fn a_page_of_whoever_stands_between_is_no_answer_and_nothing_is_given_up_for_it() {
+    let world = World::new();
+    let endpoint = Imitation::start().unwrap();
+    configure(&world, &endpoint, json!({"prices": {"made": {"input": 1, "output": 1}}}));
+    endpoint.always(CHAT, Some(answer(200, None, "<html>Please log in to the network</html>")));
+    for number in 1..=3 {
+        session(&world, number);
+        world.close(&id(number));
+    }
+    assert!(wait(|| world.problems().contains("the endpoint's answer is no JSON object")), "{}", world.problems());
+    assert!(world.problems().contains("check that base_url is that of an API like OpenAI's"), "{}", world.problems());
+    let failed = world.run(&["enrich", &id(1)]);
+    assert!(failed.code == 1 && failed.err.contains("check that base_url is that of"), "{}{}", failed.out, failed.err);
+    assert!(failed.err.contains("it stays owed, and is tried again by itself"), "{}", failed.err);
+    endpoint.always(CHAT, Some(answer(200, None, "{\"object\": \"list\", \"data\": []}")));
+    let failed = world.run(&["enrich", &id(2)]);
+    assert!(failed.code == 1 && failed.err.contains("holds no message of a model"), "{}{}", failed.out, failed.err);
+    let told = enrichment(&world);
+    assert_eq!((&told["given_up"], &told["owed"]), (&json!(0), &json!(3)), "{told}");
+    assert!(told["unknown_calls"].as_u64() > Some(0), "what it cost nobody knows: {told}");
+    assert!(world.ok(&["explain", &id(2)]).out.contains("not_understood"));
+    // What a model was asked in vain changes nothing that is searched, and leaves no lag behind.
+    assert!(wait(|| world.json(&["status"])["memory"]["lag"] == 0), "{}", world.json(&["status"])["memory"]);
+    endpoint.always(CHAT, None);
+    let all = world.json(&["enrich", "--all"]);
+    assert_eq!(all["failures"], 0, "{all}");
+    (1..=3).for_each(|number| drop(enriched(&world, number)));
+    assert_eq!(world.problems(), "[]");
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use baton_actors::llm::imitation::Imitation;
+use baton_actors::llm::imitation::{CHAT, Fault, Imitation};
 use serde_json::json;
 
 use super::{configure, costs, enriched, enrichment, session, talks};
-use crate::world::{World, id, text};
+use crate::world::{World, id, text, wait};
 
 /// A session of so many exchanges, each of about so many words.
 fn long(world: &World, exchanges: usize, words: usize) {
@@ -36,8 +36,10 @@ fn with_a_small_context_every_line_is_sent_once_and_the_answers_are_joined_step_
     let limits = json!({"context_tokens": 4096, "prices": prices, "check_interval": 600});
     configure(&world, &endpoint, limits);
     long(&world, 60, 90);
+    let of_new = world.json(&["sync", "--dry-run"]);
     let uuid = world.close(&id(1));
     let preview = world.json(&["sync", "--dry-run"]);
+    assert_eq!(preview["enrich_cost_estimate"], of_new["enrich_cost_estimate"], "indexed or not");
     let done = world.json(&["enrich", &id(1)]);
     assert_eq!((&done["enriched"], &done["unseen"]), (&json!(1), &json!(0)), "{done}");
     let told = told(&endpoint);
@@ -56,6 +58,23 @@ fn with_a_small_context_every_line_is_sent_once_and_the_answers_are_joined_step_
     // What was told beforehand is what it took at most, and not far from it.
     let (spent, most) = (done["usd"].as_f64().unwrap(), preview["enrich_cost_estimate"].as_f64().unwrap());
     assert!(spent > 0.0 && (spent..spent * 4.0).contains(&most), "{spent} of {most}");
+    // It is the sum of what each call was reckoned at, the joining ones at their longest.
+    let explained = world.ok(&["explain", &id(1)]).out;
+    let reckoned: Vec<f64> = explained
+        .lines()
+        .filter(|line| line.contains(" begins: about "))
+        .filter_map(|line| line.rsplit_once("at most ")?.1.split_once(" USD")?.0.parse().ok())
+        .collect();
+    let sum = reckoned.iter().sum::<f64>();
+    assert!(
+        reckoned.len() == requests.len() && (sum..sum * 1.5).contains(&(most + 1e-6)),
+        "{most}: {sum} of {reckoned:?}"
+    );
+    // An answer as long as it is wanted leaves no room here, and whoever asks is told so at once.
+    let crowded = "llm.max_output_tokens is 2000, and llm.context_tokens (4096) has room for";
+    for told in [world.problems(), done["message"].to_string(), world.run(&["doctor"]).out, world.ok(&["config"]).err] {
+        assert!(told.contains(crowded), "{told}");
+    }
     assert_eq!(world.json(&["log", "verify"])["clean"], true);
     world.ok(&["enrich", &id(1)]);
     assert_eq!(talks(&endpoint), requests.len(), "nothing is asked twice");
@@ -91,13 +110,52 @@ fn what_no_part_holds_is_told_to_the_model_and_to_people() {
     let (before, again) = (talks(&endpoint), world.json(&["enrich", &id(1)]));
     let told = (&again["unchanged"], &again["unseen"], talks(&endpoint));
     assert_eq!(told, (&json!(1), &json!(unseen), before), "{again}");
+    // Who wanted more of it sent, and may not spend so much, waits no longer than more of it would be sent.
+    let dear = json!({"made": {"input": 1_000, "output": 1_000}});
+    configure(&world, &endpoint, json!({"context_tokens": 128_000, "prices": dear, "check_interval": 600}));
+    let waits = world.run(&["enrich", &id(1)]);
+    assert!(
+        waits.code == 1 && waits.err.contains("what a model made of it before stays; it stays owed"),
+        "{}{}",
+        waits.out,
+        waits.err
+    );
+    let (told, owed) = (world.show(&id(1))["enrichment"].clone(), enrichment(&world)["owed"].clone());
+    assert_eq!((&told["state"], &told["again"], owed), (&json!("enriched"), &json!("over_budget"), json!(1)), "{told}");
+    configure(&world, &endpoint, json!({"context_tokens": 4000, "max_output_tokens": 300, "check_interval": 600}));
+    assert!(wait(|| enrichment(&world)["owed"] == 0), "{}\n{}", enrichment(&world), world.log());
+    world.stop();
+    let (told, status) = (world.show(&id(1))["enrichment"].clone(), enrichment(&world));
+    assert_eq!(
+        (&told["again"], &status["owed"], &status["given_up"]),
+        (&json!(null), &json!(0), &json!(0)),
+        "{status}"
+    );
+    assert_eq!((world.problems().as_str(), talks(&endpoint)), ("[]", before));
+    assert!(world.ok(&["explain", &id(1)]).out.contains("a model would be sent no more of it than it was"));
+    // Asked again in vain it is as enriched as before.
     configure(&world, &endpoint, json!({"context_tokens": 128_000, "check_interval": 600}));
+    endpoint.script(CHAT, [Fault::Cut, Fault::Cut]);
+    let vain = world.run(&["enrich", &id(1)]);
+    assert!(vain.code == 1 && vain.err.contains("; what a model made of it before stays"), "{}{}", vain.out, vain.err);
+    let (told, status) = (world.show(&id(1)), enrichment(&world));
+    assert_eq!((&status["enriched"], &status["given_up"]), (&json!(1), &json!(0)), "{status}");
+    assert_eq!(
+        (&told["episode"]["tier"], &told["enrichment"]["again"]),
+        (&json!("enriched"), &json!("given_up")),
+        "{told}"
+    );
+    let problems = world.problems();
+    assert!(problems.contains("asked again about session") && !problems.contains("made anything of"), "{problems}");
+    let shown = world.ok(&["show", &id(1)]).out;
+    assert!(shown.contains("enriched by made") && shown.contains("asked again: given_up (cut_off)"), "{shown}");
+    let before = talks(&endpoint);
     let all = world.json(&["enrich", &id(1)]);
     assert_eq!((&all["enriched"], &all["unseen"], talks(&endpoint)), (&json!(1), &json!(0), before + 1), "{all}");
     assert_eq!(world.show(&id(1))["enrichment"]["unseen"], json!(null));
     assert_eq!(world.json(&["enrich", &id(1)])["unchanged"], 1);
     assert_eq!(talks(&endpoint), before + 1);
-    assert_eq!(enrichment(&world)["owed"], 0);
+    assert_eq!((&enrichment(&world)["owed"], world.problems().as_str()), (&json!(0), "[]"));
     let explained = world.ok(&["explain", &id(1)]).out;
     assert!(explained.contains(&format!("llm.context_tokens: {unseen} things said or done")), "{explained}");
 }

@@ -125,6 +125,76 @@ fn copies_are_named(named: bool) {
     assert!(copies.join("copy.md").exists(), "it is a person's");
 }
 
+/// Whatever of a project's notes tells of it.
+fn telling(folder: &Path, word: &str) -> Vec<(String, String)> {
+    let read = |path: String| (fs::read_to_string(folder.join(&path)).unwrap(), path);
+    notes(folder)
+        .into_iter()
+        .map(read)
+        .filter(|(text, _)| text.contains(word))
+        .map(|(text, path)| (path, text))
+        .collect()
+}
+
+#[test]
+fn a_note_of_another_session_that_is_called_the_same_keeps_what_it_has() {
+    let world = with_notes(&json!({}));
+    worked(&world, "-work-one", 1, "quokka");
+    worked(&world, "-work-two", 2, "platypus");
+    world.close(&id(1));
+    world.close(&id(2));
+    ready(&world, 2);
+    for path in notes(&own(&world)).iter().filter(|path| path.contains("/sessions/")) {
+        let path = own(&world).join(path);
+        fs::rename(&path, path.with_file_name("Plan.md")).unwrap();
+    }
+    world.ok(&["vault", "sync"]);
+    let before = telling(&own(&world), "platypus");
+    assert!(before.len() >= 4 && before.iter().any(|(path, _)| path.contains("/entities/")), "{before:?}");
+    world.ok(&["forget", &id(1), "--yes"]);
+    assert_eq!(with_word(&own(&world), "quokka"), [""; 0]);
+    world.ok(&["vault", "sync"]);
+    let after = telling(&own(&world), "platypus");
+    let paths = |notes: &[(String, String)]| notes.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>();
+    assert_eq!(paths(&after), paths(&before));
+    for ((path, before), (_, after)) in before.iter().zip(&after) {
+        assert_eq!(before.matches("platypus").count(), after.matches("platypus").count(), "{path}: {after}");
+    }
+}
+
+#[test]
+fn two_homes_that_share_a_vault_give_no_name_twice_and_forget_their_own() {
+    let (one, other) = (World::new(), World::new());
+    let vault = one.path("notes");
+    fs::create_dir_all(&vault).unwrap();
+    // Both have looked at the names before the first of these is written.
+    for (world, project) in [(&one, "-work-one"), (&other, "-work-two")] {
+        super::configure(world, &json!({"path": vault}));
+        worked(world, project, 7, "wallaby");
+        world.close(&id(7));
+        ready(world, 1);
+    }
+    worked(&one, "-work-one", 1, "quokka");
+    one.close(&id(1));
+    ready(&one, 2);
+    worked(&other, "-work-two", 2, "quokka");
+    other.close(&id(2));
+    ready(&other, 2);
+    let verified = one.json(&["vault", "verify"]);
+    assert_eq!(verified["clean"], true, "{verified}");
+    let of = |project: &str, word: &str| {
+        let is_of = |(path, _): &(String, String)| path.contains("projects/") && path.contains(project);
+        telling(&vault, word).into_iter().filter(is_of).collect::<Vec<_>>()
+    };
+    let [of_one, of_other] = ["one/", "two/"].map(|project| move |word: &str| of(project, word));
+    let before = of_other("quokka");
+    assert!(before.len() >= 3 && !of_one("quokka").is_empty(), "{before:?}");
+    one.ok(&["forget", &id(1), "--yes"]);
+    assert_eq!(of_other("quokka"), before);
+    assert_eq!(of_one("quokka"), []);
+    assert_eq!(other.json(&["vault", "verify"])["clean"], true);
+}
+
 #[test]
 fn a_session_whose_name_only_begins_alike_is_not_named() {
     let world = with_notes(&json!({}));

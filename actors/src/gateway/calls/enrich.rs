@@ -17,7 +17,7 @@ use crate::enricher::{Allowance, By, Done, Outcome};
 use crate::gateway::connection::{Out, failure};
 use crate::gateway::{Services, lazy, resolve};
 use crate::limits;
-use crate::settings::Settings;
+use crate::settings::{Llm, Settings};
 
 /// After so many failures in a row that are the endpoint's, the others are not tried.
 const FAILURES: u64 = 3;
@@ -88,7 +88,7 @@ pub(in crate::gateway) async fn enrich(
     let position = services.table.now().position();
     lazy::catch_up(services, out, if sum.enriched > 0 { position } else { Position(0) }, true).await?;
     sum.status = if sum.failures > 0 { "error" } else { "success" }.to_owned();
-    sum.message = message(&sum, left);
+    sum.message = message(&sum, left, services.settings.now().llm.as_ref());
     Ok(sum)
 }
 
@@ -149,18 +149,27 @@ fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Do
             sum.unseen += unseen(services, id);
         }
         Outcome::OverBudget { why, next_step } => {
-            name(format!("{why}; {next_step}"));
+            name(format!("{why}; {next_step}{}", what_stays(services, id)));
             sum.over_budget += 1;
         }
-        Outcome::Nothing => {
-            name("there is nothing in it that could be enriched".to_owned());
+        Outcome::Nothing { why } => {
+            name(why.to_owned());
             sum.failures += 1;
         }
         Outcome::GivenUp { why } | Outcome::Failed { why, .. } => {
-            name(why);
+            name(format!("{why}{}", what_stays(services, id)));
             sum.failures += 1;
         }
     }
+}
+
+/// What is so of a session with which nothing came about.
+fn what_stays(services: &Services, id: &SessionId) -> String {
+    let table = services.table.now();
+    let Some(state) = table.get(id).map(|row| &row.state) else { return String::new() };
+    let kept = state.enriched_by().map_or("", |_| "; what a model made of it before stays");
+    let owed = state.enrichment().filter(|known| known.owed.is_some());
+    format!("{kept}{}", owed.map_or("", |_| "; it stays owed, and is tried again by itself"))
 }
 
 /// What of a session its model was not sent.
@@ -169,23 +178,26 @@ fn unseen(services: &Services, id: &SessionId) -> u64 {
     table.get(id).and_then(|row| row.state.enriched_by()).map_or(0, |by| by.unseen)
 }
 
-fn message(sum: &answer::Enrich, left: u64) -> String {
-    let mut message = match sum.sessions {
-        0 => "every session that has an episode is enriched".to_owned(),
-        1 => "1 session was looked at".to_owned(),
-        sessions => format!("{sessions} sessions were looked at"),
-    };
-    for (count, what) in [
+fn message(sum: &answer::Enrich, left: u64, llm: Option<&Llm>) -> String {
+    let counts = [
         (sum.enriched, "enriched"),
-        (sum.unchanged, "enriched before, and the same since"),
-        (sum.over_budget, "over budget, each told with what helps"),
-        (sum.failures, "failed"),
-        (left, "not tried, because the endpoint failed: `baton status` says what to do"),
-    ] {
-        if count > 0 {
-            message.push_str(&format!("; {count} {what}"));
+        (sum.unchanged, "enriched before, and not changed since"),
+        (sum.over_budget, "over budget"),
+        (sum.failures, "not enriched, see why"),
+        (left, "not tried, for the endpoint failed: `baton status` says what to do"),
+    ];
+    let mut message = match sum.sessions {
+        0 => "nothing to do: every session that has ended and has an episode is enriched".to_owned(),
+        // Of one nobody needs a number.
+        1 => {
+            let what = counts.iter().find(|(count, _)| *count > 0).map_or("not enriched", |(_, what)| what);
+            format!("the session is {what}")
         }
-    }
+        sessions => {
+            let told = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+            format!("of {sessions} sessions {}", told.collect::<Vec<_>>().join("; "))
+        }
+    };
     if sum.dropped_claims > 0 {
         let claims = enrichment::counted(sum.dropped_claims, "claim");
         message.push_str(&format!("; {claims} dropped: the lines that they name are not there"));
@@ -194,11 +206,16 @@ fn message(sum: &answer::Enrich, left: u64) -> String {
         let messages = enrichment::counted(sum.unseen, "message");
         message.push_str(&format!("; {messages} between beginning and end not sent: {UNSEEN_STEP}"));
     }
-    if sum.calls > 0 {
-        message.push_str(&format!("; {}, {:.6} USD", enrichment::counted(sum.calls, "call"), sum.usd));
+    match sum.calls {
+        0 if sum.sessions > 0 => message.push_str("; no model was asked"),
+        0 => {}
+        calls => message.push_str(&format!("; {}, {:.6} USD", enrichment::counted(calls, "call"), sum.usd)),
     }
     if sum.unknown_calls > 0 {
         message.push_str(&format!(" at most, {} of them of unknown cost", sum.unknown_calls));
+    }
+    if let Some((what, fix)) = llm.and_then(Llm::crowded) {
+        message.push_str(&format!("; {what}; {fix}"));
     }
     message
 }

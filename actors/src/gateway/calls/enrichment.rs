@@ -6,6 +6,7 @@ use std::time::Duration;
 use baton_events::protocol::answer;
 use baton_events::record::SessionId;
 use baton_events::redact::redact;
+use baton_events::session::GaveUp;
 
 use crate::enricher::{Enricher, Shown};
 use crate::gateway::Services;
@@ -58,7 +59,8 @@ pub(super) async fn enrichment(services: &Arc<Services>) -> (answer::Enrichment,
         next_step,
         ..counted
     };
-    let problems = problems(&told, &shown);
+    let crowded = llm.crowded().map(|(what, fix)| answer::Problem { what, fix });
+    let problems = problems(&told, &shown).into_iter().chain(crowded).collect();
     (told, problems)
 }
 
@@ -71,8 +73,9 @@ fn problems(enrichment: &answer::Enrichment, shown: &Shown) -> Vec<answer::Probl
     }
     let waits = |count: u64| if count == 1 { "1 session waits".to_owned() } else { format!("{count} sessions wait") };
     if shown.over_session > 0 {
-        let what = format!("{} to be enriched: it costs more than a session may", waits(shown.over_session));
-        tell(what, "raise llm.session_budget_usd, or leave it: `baton explain SESSION` tells what it needs".to_owned());
+        let what = format!("{} to be enriched: that may cost more than a session may", waits(shown.over_session));
+        let fix = "raise llm.session_budget_usd, or leave it so: `baton enrich SESSION` tells what is needed";
+        tell(what, fix.to_owned());
     }
     let of_day = shown.over_budget - shown.over_session.min(shown.over_budget);
     if of_day > 0 {
@@ -90,10 +93,20 @@ fn problems(enrichment: &answer::Enrichment, shown: &Shown) -> Vec<answer::Probl
         });
         tell(format!("{} to be enriched: {what}", waits(shown.rejected)), fix);
     }
+    let fix = |id: &SessionId, why: &GaveUp| format!("{}; then `baton enrich {}`", why.next_step(), id.short());
+    let named = |count: u64, id: &SessionId| match count {
+        1 => format!("session {}", id.short()),
+        _ => format!("{count} sessions, {} among them", id.short()),
+    };
     if let Some((id, why)) = &shown.given_up_first {
-        let count = counted(shown.given_up, "session");
-        let what = format!("the model has made nothing of {count}, {} among them ({why})", id.short());
-        tell(what, format!("{}; then `baton enrich {}`", why.next_step(), id.short()));
+        tell(format!("no model has made anything of {} ({why})", named(shown.given_up, id)), fix(id, why));
+    }
+    if let Some((id, why)) = &shown.kept_first {
+        let what = format!(
+            "a model was asked again about {} in vain ({why}); what was made before stays, without what was not sent",
+            named(shown.kept, id)
+        );
+        tell(what, fix(id, why));
     }
     problems
 }

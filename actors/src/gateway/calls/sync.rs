@@ -4,13 +4,11 @@
 //! whose parent nobody knows, when the range is not cut by number. Whatever is done stays done, whoever goes away.
 
 use std::collections::BTreeSet;
-use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use baton_events::conversation::Item;
-use baton_events::digest::Show;
-use baton_events::enrichment::{Limits, budget, estimate};
+use baton_events::digest::{Abridged, Show};
+use baton_events::enrichment::{Limits, budget, plan_of};
 use baton_events::prices::Price;
 use baton_events::protocol::{SyncParams, answer, code};
 use baton_events::record::{Position, SessionId, Timestamp};
@@ -23,17 +21,17 @@ use super::Ended;
 use super::looking::{self, Looking, told};
 use crate::files::FileSeen;
 use crate::gateway::connection::{Out, failure};
-use crate::gateway::glance::{self, TokenCount};
+use crate::gateway::glance::{self, Kept};
 use crate::gateway::lazy::wanted::{self, Wanted};
 use crate::gateway::{Services, lazy, resolve};
 use crate::limits;
 use crate::session::{Closed, Outcome};
-use crate::settings::Settings;
+use crate::settings::{Llm, Settings};
 use crate::slot::CallError;
 
 /// The model that is configured where nothing is said, and what it takes and gives.
 const DEFAULT_MODEL: &str = "gpt-4.1-mini";
-const DEFAULT_TOKENS: (u64, u64) = (128_000, 2_000);
+const DEFAULT_LIMITS: Limits = Limits { context_tokens: 128_000, max_output_tokens: 2_000 };
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
@@ -208,21 +206,19 @@ async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<an
         let mut enriching = Pricing::of(&settings);
         for work in range.work.into_iter().take_while(|_| looking.next()) {
             let row = table.get(&work.wanted.id);
-            let shown = look(&work, row.map(|row| &row.state), &settings.filtering, &mut sum);
-            if !work.subagent {
-                enriching.add(shown);
+            let kept = look(&work, row.map(|row| &row.state), &mut sum);
+            if let Some(kept) = kept.filter(|_| !work.subagent) {
+                enriching.add(kept);
             }
         }
         for id in indexed.into_iter().take_while(|_| looking.next()) {
             let Some(row) = table.get(&id).filter(|row| row.state.enriched_by().is_none()) else { continue };
             let Some(episode) = table.shown(row) else { continue };
-            let mut kept = 0;
+            let mut kept = Abridged::default();
             // What cannot be read is not sent either.
-            let shown = |item: &Item| {
-                if settings.filtering.keeps(&item.body) { tokens::of_items(slice::from_ref(item)) } else { 0 }
-            };
-            let read = asking.indexer.each(&id, episode, |item| kept += shown(&item));
-            enriching.add(if read.is_ok() { kept } else { 0 });
+            if asking.indexer.each(&id, episode, |item| kept.push(item)).is_ok() {
+                enriching.add(kept);
+            }
         }
         enriching.tell(&mut sum);
         sum
@@ -236,6 +232,7 @@ struct Pricing {
     is_local: bool,
     price: Option<Price>,
     limits: Limits,
+    show: Show,
     sessions: u64,
     nanos: u64,
 }
@@ -245,18 +242,18 @@ impl Pricing {
         let llm = settings.llm.as_ref().or(settings.llm_off.as_ref());
         let is_local = llm.is_some_and(|llm| llm.endpoint.base_url.is_local());
         let model = llm.map_or(DEFAULT_MODEL, |llm| &llm.endpoint.model).to_owned();
-        let (context_tokens, max_output_tokens) =
-            llm.map_or(DEFAULT_TOKENS, |llm| (llm.context_tokens, llm.max_output_tokens));
-        let limits = Limits { context_tokens, max_output_tokens };
-        Self { price: settings.prices.of(&model), model, is_local, limits, sessions: 0, nanos: 0 }
+        let limits = llm.map_or(DEFAULT_LIMITS, Llm::limits);
+        let (price, show) = (settings.prices.of(&model), settings.filtering);
+        Self { price, model, is_local, limits, show, sessions: 0, nanos: 0 }
     }
 
-    /// One more session, of so many tokens.
-    fn add(&mut self, tokens: u64) {
-        if tokens == 0 {
+    /// One more session: what all requests for it take at most, those that join the answers to its parts included.
+    fn add(&mut self, kept: Abridged) {
+        let (plan, _) = plan_of(kept, &self.limits, &self.show);
+        if plan.requests.is_empty() {
             return;
         }
-        let (read, written) = estimate(tokens, &self.limits);
+        let (read, written) = plan.tokens();
         self.sessions += 1;
         self.nanos = self.nanos.saturating_add(budget::estimate(self.price.as_ref(), read, written));
     }
@@ -270,28 +267,28 @@ impl Pricing {
     }
 }
 
-/// Adds one session to a preview, and answers how many tokens of it may be shown to a model.
-fn look(work: &Work, state: Option<&State>, show: &Show, sum: &mut answer::Sync) -> u64 {
+/// Adds one session to a preview, and answers what it would keep; none of one that would not be indexed.
+fn look(work: &Work, state: Option<&State>, sum: &mut answer::Sync) -> Option<Abridged> {
     let owed = state.is_some_and(|state| state.unindexed > 0 || state.phase == Phase::Failed);
     if let (Some(file), false) = (&work.wanted.file, owed)
         && glance::beyond(state, file).is_some_and(|glance| glance.conversation == 0)
     {
         // Nothing of the conversation has come.
-        return 0;
+        return None;
     }
-    let mut kept = TokenCount { show: *show, ..TokenCount::default() };
+    let mut kept = Kept::default();
     let read = work.file.as_ref().and_then(|file| Some((file, glance::whole(file, &mut kept)?)));
     let Some((file, glance)) = read else {
         failed(sum, &work.wanted.id);
-        return 0;
+        return None;
     };
     if glance.conversation == 0 {
-        return 0;
+        return None;
     }
-    let tokens = Tokens { raw: tokens::of_bytes(file.stat.size), kept: kept.kept };
+    let tokens = Tokens { raw: tokens::of_bytes(file.stat.size), kept: kept.tokens };
     count(work.subagent, &mut sum.would_index, &mut sum.subagents);
     add(sum, tokens);
-    kept.shown
+    Some(kept.items)
 }
 
 /// What one session was or would be.

@@ -196,6 +196,23 @@ fn every_text_is_bounded_on_one_line_and_without_secrets() {
 }
 
 #[test]
+fn no_claim_passes_for_a_word_of_the_person_who_types_the_prompts() {
+    for (claim, kept) in [
+        ("User: always deploy from main", "always deploy from main"),
+        (" user:USER:  always deploy", "always deploy"),
+        ("User refused `make`: use ninja", "The user refused `make`: use ninja"),
+        ("User: user refused to deploy", "The user refused to deploy"),
+        ("Users are asked first", "Users are asked first"),
+        ("Über uns", "Über uns"),
+    ] {
+        let answer = checked(&with("decisions", json!([{ "text": claim, "line": 7 }]))).unwrap();
+        assert_eq!(answer.decisions[0].text, kept, "{claim}");
+    }
+    // Where nothing else is said nothing is claimed.
+    assert!(checked(&with("decisions", json!([{ "text": "User: ", "line": 7 }]))).unwrap().decisions.is_empty());
+}
+
+#[test]
 fn an_enriched_episode_keeps_what_programs_say() {
     let items = items(STORY);
     let extractive = digest(&items, &Show::default());
@@ -204,7 +221,8 @@ fn an_enriched_episode_keeps_what_programs_say() {
     assert_eq!(enriched.objective, "Fix the rounding of the ledger.");
     assert_eq!(enriched.decisions[0].text, "banker's rounding, as the law says");
     assert_eq!((enriched.decisions[0].line, enriched.decisions[0].at), (7, Some(Timestamp(7_000))));
-    assert_eq!(enriched.errors[0].resolution.as_ref().map(|it| it.line), Some(9));
+    assert_eq!(enriched.errors[0], extractive.errors[0], "as it was measured");
+    assert_eq!(enriched.errors[1].resolution.as_ref().map(|it| it.line), Some(9), "as the model says");
     assert_eq!(enriched.work_completed["fixes"].len(), 1);
     assert_eq!(enriched.commands, extractive.commands);
     assert_eq!((&enriched.title, &enriched.prompts), (&extractive.title, &extractive.prompts));
@@ -224,8 +242,13 @@ fn what_was_said_and_measured_stays_beside_what_a_model_says_and_that_is_marked(
             said("User: use banker's rounding", 2),
             said("User: never floats", 4),
             said("the agent's own", 7),
+            said("User refused `git push`: never from here", 8),
+            said("Which of them? User: the second", 9),
         ],
-        errors: vec![error("cargo test: exit 101", 6), error("make: exit 2", 9)],
+        errors: vec![
+            ErrorLine { resolution: Some(said("cargo test passed", 9)), ..error("cargo test: exit 101", 6) },
+            error("make: exit 2", 9),
+        ],
         unresolved: vec![said("make: exit 2", 9), said("is that all?", 10)],
         external_research: vec![said("fetched the law", 5), said("fetched the news", 9)],
         knowledge_stored: [("mcp__wiki__write".to_owned(), vec![said("page of rounding", 5)])].into(),
@@ -240,25 +263,50 @@ fn what_was_said_and_measured_stays_beside_what_a_model_says_and_that_is_marked(
             claim("a third one", 4),
             claim("of a line that is gone", 99),
         ],
-        errors: vec![Failed { error: claim("a test failed", 6), resolution: Some(claim("mended", 9)) }],
+        errors: vec![
+            Failed { error: claim("a test failed", 6), resolution: Some(claim("mended", 9)) },
+            Failed { error: claim("Cargo test, exit 101", 6), resolution: Some(claim("not so", 7)) },
+            Failed { error: claim("exit 2", 9), resolution: Some(claim("by hand", 10)) },
+        ],
         unresolved: vec![claim("who reviews it", 10)],
-        external_research: vec![claim("what the law says", 5)],
-        knowledge_stored: [("wiki".to_owned(), vec![claim("a page", 7)])].into(),
+        external_research: vec![claim("what the law says", 5), claim("The law, fetched.", 5)],
+        knowledge_stored: [("wiki".to_owned(), vec![claim("a page", 7), claim("something", 5)])].into(),
         ..Answer::default()
     };
     let told = answer.tell(before.clone(), &lines());
     let texts = |list: &[Pointed]| list.iter().map(|it| it.text.clone()).collect::<Vec<_>>();
     // The person's words stay, and what says the same again goes; the agent's are the model's to tell.
-    assert_eq!(texts(&told.decisions), ["User: use banker's rounding", "a third one", "User: never floats"]);
+    assert_eq!(
+        texts(&told.decisions),
+        [
+            "User: use banker's rounding",
+            "User: never floats",
+            "a third one",
+            "User refused `git push`: never from here",
+            "Which of them? User: the second"
+        ]
+    );
     let errors: Vec<&str> = told.errors.iter().map(|it| it.text.as_str()).collect();
-    assert_eq!(errors, ["a test failed", "make: exit 2"], "what is open stays open");
+    assert_eq!(errors, ["cargo test: exit 101", "a test failed", "make: exit 2"], "what is open stays open");
+    assert_eq!(told.errors[0], before.errors[0], "with what resolved it");
+    assert_eq!(told.errors[2].resolution.as_ref().map(|it| it.text.as_str()), Some("by hand"), "of which nobody knew");
     assert_eq!(texts(&told.unresolved), ["make: exit 2", "who reviews it"]);
-    assert_eq!(texts(&told.external_research), ["what the law says", "fetched the news"]);
+    assert_eq!(texts(&told.external_research), ["fetched the law", "what the law says", "fetched the news"]);
     let tools: Vec<&str> = told.knowledge_stored.keys().map(String::as_str).collect();
     assert_eq!(tools, ["mcp__wiki__write", "wiki"]);
+    assert_eq!(told.knowledge_stored["mcp__wiki__write"], before.knowledge_stored["mcp__wiki__write"]);
     // Exactly what the model says is marked.
-    let by_model =
-        ["a third one", "who reviews it", "what the law says", "a test failed", "mended", "a page", "Round."];
+    let by_model = [
+        "a third one",
+        "who reviews it",
+        "what the law says",
+        "a test failed",
+        "mended",
+        "by hand",
+        "a page",
+        "something",
+        "Round.",
+    ];
     let mut marked: Vec<&str> = told.said_by_model.iter().map(|(_, text)| text.as_str()).collect();
     marked.sort_unstable();
     let mut expected = by_model.to_vec();
@@ -266,7 +314,7 @@ fn what_was_said_and_measured_stays_beside_what_a_model_says_and_that_is_marked(
     assert_eq!(marked, expected);
     let text = told.clone().marked().content();
     assert_eq!(text.matches(MODEL_MARK).count(), by_model.len(), "{text}");
-    assert!(text.contains("- a third one · model\n- User: never floats\n"), "{text}");
+    assert!(text.contains("- User: never floats\n- a third one · model\n"), "{text}");
     assert!(!told.content().contains(MODEL_MARK), "what is searched has no mark");
     assert_eq!(before.clone().marked(), before);
     assert_eq!(Answer::default().tell(before.clone(), &lines()), before, "of which it says nothing");

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 
 use super::*;
-use crate::enrichment::estimate;
 use crate::enrichment::request::Left;
 use crate::session::Ask;
 
@@ -177,9 +176,6 @@ fn a_long_conversation_is_cut_between_exchanges_and_joined_step_by_step() {
             assert!(next.tokens_in <= left.tokens_in - spent + 200, "{name}");
             assert_eq!(next.tokens_out, left.tokens_out - left.request.tokens_out, "{name}");
         }
-        let (dry_read, dry_written) = estimate(crate::tokens::of_items(&items), &limits);
-        assert!(dry_read * 13 >= read * 10 && dry_read <= read * 2, "{name}: {dry_read} for {read}");
-        assert!(dry_written * 13 >= written * 10 && dry_written <= written * 2, "{name}: {dry_written} for {written}");
     }
 }
 
@@ -248,6 +244,23 @@ fn there_is_a_bound_to_the_parts_and_what_is_left_out_is_counted_and_said() {
 }
 
 #[test]
+fn what_is_not_held_of_a_giant_is_counted_among_what_is_not_sent() {
+    let mut abridged = crate::digest::Abridged::default();
+    let think = |line| Item { line, body: Body::Thinking { text: "x".repeat(100_000) }, ..item("1 user go") };
+    abridged.push(item("1 user go"));
+    (2..=200).for_each(|line| abridged.push(think(line)));
+    abridged.push(item("201 agent done"));
+    let not_held = abridged.left_out();
+    let (plan, lines) = request::plan_of(abridged, &LIMITS, &Show::default());
+    assert!(not_held > 10 && (plan.left_out, plan.unseen()) == (0, not_held), "{not_held} {}", plan.unseen());
+    assert!(lines.has(1) && lines.has(201) && lines.len() == 2);
+    let mut whole = crate::digest::Abridged::default();
+    items(STORY).into_iter().for_each(|item| whole.push(item));
+    let (of_story, _) = request::plan_of(whole, &LIMITS, &Show::default());
+    assert_eq!((of_story.unseen(), of_story), (0, super::plan(&items(STORY), &LIMITS)));
+}
+
+#[test]
 fn asked_once_more_it_is_the_same_request_with_the_complaint() {
     let first = plan(&items(STORY), &LIMITS).requests.remove(0);
     let complaint = Complaint::Field { path: "decisions[2].line".to_owned(), wanted: "an integer" };
@@ -259,19 +272,25 @@ fn asked_once_more_it_is_the_same_request_with_the_complaint() {
 }
 
 #[test]
-fn a_dry_run_is_no_cheaper_than_the_requests() {
-    for (count, words) in [(1, 10), (12, 90), (30, 60)] {
-        let items = exchanges(count, words);
-        let (read, written) = plan(&items, &SMALL).tokens();
-        let (dry_read, dry_written) = estimate(crate::tokens::of_items(&items), &SMALL);
-        assert!(dry_read * 13 >= read * 10 && dry_read <= read * 2, "{count} {words}: {dry_read} for {read}");
-        assert!(
-            dry_written * 2 >= written && dry_written <= written * 2,
-            "{count} {words}: {dry_written} for {written}"
-        );
+fn what_a_tokenizer_may_take_more_of_is_told_in_smaller_parts_and_reckoned_dearer() {
+    // As many characters, once of ASCII and once such as a tokenizer may take two tokens for.
+    let said = |word: &str| -> Vec<Item> {
+        let of = |at: u64| format!("{} user question {at}\n{} agent {}\n", 2 * at + 1, 2 * at + 2, word.repeat(200));
+        items(&(0..10).map(of).collect::<String>())
+    };
+    let limits = Limits { context_tokens: 8_192, max_output_tokens: 500 };
+    let (ascii, cjk) = (plan(&said("word "), &limits), plan(&said("言語処理 "), &limits));
+    assert!(ascii.requests.len() == 1 && cjk.requests.len() > 4, "{} {}", ascii.requests.len(), cjk.requests.len());
+    for request in &cjk.requests {
+        let bytes = request.user.len() as u64;
+        assert!(request.tokens_in + request.tokens_out <= 8_192 && request.tokens_in >= bytes / 3 * 2, "{bytes}");
     }
-    assert_eq!(estimate(0, &SMALL), (0, 0));
-    assert!(estimate(u64::MAX, &LIMITS).0 < 10_000_000, "there is a bound to the parts");
+    assert!(cjk.tokens().0 > 4 * ascii.tokens().0, "{:?} {:?}", cjk.tokens(), ascii.tokens());
+}
+
+#[test]
+fn no_limits_overflow() {
     let odd = Limits { context_tokens: 0, max_output_tokens: u64::MAX };
-    assert!(estimate(5, &odd).1 > 0 && !plan(&items(STORY), &odd).requests.is_empty(), "no limits overflow");
+    let plan = plan(&items(STORY), &odd);
+    assert!(plan.tokens().1 > 0 && !plan.requests.is_empty());
 }

@@ -173,7 +173,11 @@ pub struct SessionEnrichment {
     /// Messages, calls and results in the middle of a very long session that the model was not sent.
     #[serde(skip_serializing_if = "is_zero")]
     pub unseen: u64,
-    /// Why it is not: how the last call ended, or why there is none.
+    /// Of an enriched one of which the model was not sent all, and about which one is asked again: how that stands, as
+    /// `owed`, `over_budget` or `given_up`; its episode stays until there is another answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again: Option<String>,
+    /// Why it is not, or not asked again: how the last call ended, or why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// What helps, where something does: against what was not sent, or against why it is not enriched.

@@ -218,6 +218,41 @@ fn a_bad_answer_is_asked_for_once_more_and_then_the_episode_stays() {
     );
 }
 
+/// Of what a model has enriched it was not sent all, and somebody wants it asked again.
+const AGAIN: &str = "80s call                -> called(whole) | indexed end=explicit episode=1 enrich=80s
+         82s answer good unseen=5 -> answered(good) enriched | indexed end=explicit episode=1(enriched)
+         90s enrich              -> owed(asked) | indexed end=explicit episode=1(enriched) enrich=90s
+         91s close explicit      -> requested skipped | indexed end=explicit episode=1(enriched) enrich=90s";
+
+#[test]
+fn a_wish_to_ask_again_ends_where_no_more_would_be_sent() {
+    let story = format!(
+        "{AGAIN}
+         92s give_up hash=2 no_more_to_send -> | indexed end=explicit episode=1(enriched) enrich=90s
+         92s give_up no_more_to_send -> given_up(no_more_to_send) | indexed end=explicit episode=1(enriched)
+         93s give_up no_more_to_send -> | indexed end=explicit episode=1(enriched)
+         94s call                -> refused: no such content"
+    );
+    let known = world(OWED, &story).aggregate.state().enrichment().cloned().unwrap();
+    assert_eq!((known.owed, known.given_up, known.current.map(|by| by.unseen)), (None, None, Some(5)));
+    // With a larger context it may be asked for again.
+    after(OWED, &format!("{story}\n95s enrich -> owed(asked) | indexed end=explicit episode=1(enriched) enrich=95s"));
+}
+
+#[test]
+fn what_was_asked_again_in_vain_keeps_what_was_made_before() {
+    let story = format!(
+        "{AGAIN}
+         92s call                -> called(whole) | indexed end=explicit episode=1(enriched) enrich=90s
+         93s answer refused      -> answered(refused) | indexed end=explicit episode=1(enriched) enrich=90s again
+         94s call                -> called(whole again) | indexed end=explicit episode=1(enriched) enrich=90s again
+         95s answer refused      -> answered(refused) given_up(refused) | indexed end=explicit episode=1(enriched)"
+    );
+    let known = world(OWED, &story).aggregate.state().enrichment().cloned().unwrap();
+    assert_eq!((known.owed, known.given_up.map(|(_, why)| why)), (None, Some(GaveUp::Refused)));
+    assert_eq!(known.current.map(|by| by.unseen), Some(5));
+}
+
 #[test]
 fn a_failure_that_may_pass_waits_longer_each_time_and_loses_nothing() {
     let policy = Policy::default();

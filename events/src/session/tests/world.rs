@@ -175,9 +175,12 @@ impl World {
                 Command::TakeAnswer(Box::new(TakeAnswer {
                     id: number("call=").map_or(state.enrichment().map_or(0, |known| known.calls), |n| n as u32),
                     end: match outcome {
-                        CallOutcome::Good => {
-                            CallEnd::Good { answer: ContentHash([7; 32]), facts: 1, dropped: 2, unseen: 0 }
-                        }
+                        CallOutcome::Good => CallEnd::Good {
+                            answer: ContentHash([7; 32]),
+                            facts: 1,
+                            dropped: 2,
+                            unseen: number("unseen=").unwrap_or(0) as u64,
+                        },
                         outcome => CallEnd::Failed { outcome, retry_after_ms },
                     },
                     tokens: None,
@@ -190,7 +193,7 @@ impl World {
             },
             "give_up" => Command::GiveUpEnrichment {
                 content: ContentHash([number("hash=").unwrap_or(1) as u8; 32]),
-                why: GaveUp::Unreadable,
+                why: words.iter().find_map(|word| GaveUp::parse(word)).unwrap_or(GaveUp::Unreadable),
             },
             "claim" => Command::Claim,
             "delete" => Command::DeleteEpisode {
