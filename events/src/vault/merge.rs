@@ -33,8 +33,8 @@ pub fn merge(existing: Option<&str>, wanted: &Note) -> Merged {
     let before = written.clone();
 
     let mut body = section::Text::of(document.rest, eol);
-    for section in &wanted.sections {
-        body.bring_in(section, &mut written);
+    for at in 0..wanted.sections.len() {
+        body.bring_in(&wanted.sections, at, &mut written);
     }
     let touched = existing.is_none() || body.is_changed();
     let head = header::bring_in(&document.head, &wanted.header, &mut written, touched, eol);

@@ -139,6 +139,87 @@ fn a_section_stands_under_its_heading_wherever_a_person_has_put_it() {
     assert_eq!(text(Some(&without), &whole(&[])), without);
 }
 
+/// Asserts that sections stand in the order of the issue, each with an empty line above it.
+fn in_order(text: &str) {
+    let lines: Vec<&str> = text.lines().map(|line| line.trim_end()).collect();
+    let is_one = |line: &&str| session::SECTIONS.iter().any(|(_, heading)| **line == format!("## {heading}"));
+    let found: Vec<&str> = lines.iter().copied().filter(is_one).collect();
+    let expected: Vec<String> = session::SECTIONS.iter().map(|(_, heading)| format!("## {heading}")).collect();
+    assert_eq!(found, expected, "{text}");
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| is_one(line)) {
+        assert!(lines[at - 1].is_empty(), "above {line}: {text}");
+    }
+}
+
+#[test]
+fn a_section_that_comes_later_stands_where_it_belongs_whatever_a_person_has_put_between() {
+    let all = wanted(&told()).note;
+    // Without a heading, with one of their own, close to what stands there, and without an end of the last line.
+    let ways: [fn(usize) -> String; 4] = [
+        |_| String::new(),
+        |at| format!("remark {at}\n"),
+        |at| format!("## Part {at}\nremark {at}\n# Top {at}\nremark\n"),
+        |at| format!("\n\n## Part {at}\n```\n## Open\n```\nremark {at}\n\n\n"),
+    ];
+    for (which, way) in (0..1_u32 << session::SECTIONS.len()).flat_map(|which| ways.map(|way| (which, way))) {
+        let mut some = all.clone();
+        let mut at = 0;
+        some.sections.retain(|section| {
+            let number = session::SECTIONS.iter().position(|(key, _)| *key == section.key);
+            number.is_none_or(|number| which & (1 << number) != 0)
+        });
+        let first = text(None, &some);
+        let edited: String = first
+            .split_inclusive('\n')
+            .map(|line| {
+                let is_end = line.starts_with("<!-- /baton:");
+                at += usize::from(is_end);
+                format!("{line}{}", if is_end { way(at) } else { String::new() })
+            })
+            .collect();
+        for edited in [edited.trim_end().to_owned(), edited.replace('\n', "\r\n"), edited] {
+            let new = merged(Some(&edited), &all);
+            assert_eq!(new.conflicts, 0, "{}", new.text);
+            let mut there = new.text.lines();
+            let is_lost = |line: &&str| !there.any(|other| other == *line);
+            let mine = edited.lines().filter(|line| line.contains("remark") || line.contains("Part"));
+            assert_eq!(mine.clone().find(is_lost), None, "{edited}\n=>\n{}", new.text);
+            in_order(&new.text.replace("```\n## Open\n```", "").replace("```\r\n## Open\r\n```", ""));
+        }
+    }
+}
+
+#[test]
+fn a_section_that_a_person_calls_otherwise_is_known_by_what_stands_in_it() {
+    let mut some = wanted(&told()).note;
+    some.sections.retain(|section| !matches!(section.key, "decisions" | "next-steps"));
+    let theirs = text(None, &some)
+        .replace("## Work Log", "## Was geschah")
+        .replace("## Errors Resolved", "## Fehler")
+        .replace("## Open", "## Offen\n\n# Anhang");
+    let new = text(Some(&theirs), &wanted(&told()).note);
+    let headings: Vec<&str> = new.lines().filter(|line| line.starts_with('#')).collect();
+    assert_eq!(
+        headings[1..],
+        [
+            "## Goal",
+            "## Was geschah",
+            "### 2026-03-14T10:05:00Z - Session End",
+            "## Decisions Made",
+            "## Fehler",
+            "## Files",
+            "## Offen",
+            "# Anhang",
+            "## Next Steps",
+        ]
+    );
+    // All of them taken away but the last one.
+    some.sections.retain(|section| section.key == "open");
+    let alone = "Theirs.\n\n# Notes\ntext\n".to_owned()
+        + &text(None, &some).split("-->\n").skip(1).collect::<Vec<_>>().join("-->\n");
+    in_order(&text(Some(&alone), &wanted(&told()).note));
+}
+
 #[test]
 fn line_ends_marks_and_missing_ends_stay_as_they_are() {
     for (before, after) in [
