@@ -2,56 +2,60 @@
 //! supported, whatever led to a note that goes with that, and what waits to be delivered. What people wrote stays.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::PathBuf;
 
 use baton_events::projection::table::SessionTable;
 use baton_events::record::SessionId;
 use baton_events::vault::forget::{self, Left};
 use baton_events::vault::layout::Place as Lies;
+use baton_events::vault::verify::links;
 use baton_events::vault::{Day, name, session};
 
+use super::away::{self, Places};
 use super::desk::{Desk, Note, Open};
 use super::index::stem;
 use super::owed::to_remove;
-use super::place::{Error, Place, Refused};
-use super::register::{Entry, Register};
+use super::place::{Error, Refused};
+use super::register::{Entry, Register, name_print};
 use crate::settings;
 
 /// How often it is looked for what leads to notes that went: a line leads to an entity, its project's page to that, the page
 /// of all to that.
 const ROUNDS: u32 = 6;
 
-/// Whether a place is one where notes may be: the one that is set, one where a note was noted, or one that is not empty, for who
-/// is killed while he writes has noted nothing yet.
-fn counts(register: &Register, current: &settings::Vault, home: &Path) -> bool {
-    let is_current = register.path == current.path && register.root == current.root;
-    is_current || register.had_notes() || place_of(register, home).is_filled()
+/// What is still to be taken out of notes.
+pub(super) struct Owed {
+    /// Sessions that were forgotten and are in some vault that is known.
+    pub(super) sessions: Vec<SessionId>,
+    /// Folders of notes that are elsewhere now, as far as is known, and have such sessions should they come back.
+    pub(super) away: Vec<PathBuf>,
 }
 
-fn place_of(register: &Register, home: &Path) -> Place {
-    let (path, root) = (register.path.clone(), register.root.clone());
-    Place::of(&settings::Vault { path, root, ..settings::Vault::default() }, home)
-}
-
-/// Sessions that were forgotten and are still in some vault of a home. Blocks for reads.
-pub(super) fn owed(desk: &Desk, table: &SessionTable, current: &settings::Vault) -> Vec<SessionId> {
-    let (mut registers, _) = Register::all(desk.home());
-    registers.retain(|register| counts(register, current, desk.home()));
+/// What is owed in all vaults of a home. Blocks for reads.
+pub(super) fn owed(desk: &Desk, table: &SessionTable, current: &settings::Vault) -> Owed {
+    let places = Places::of(desk.home(), current);
     let waiting = desk
         .pending
         .sessions()
         .filter(|id| table.get(id).is_some_and(|row| row.state.phase == baton_events::session::Phase::Forgotten));
+    let unsealed = |register: &Register| {
+        let mut sessions = to_remove(table, register);
+        sessions.retain(|id| register.get(id).is_some_and(|entry| !entry.is_sealed()));
+        sessions
+    };
+    let there = places.there.iter().flat_map(|register| to_remove(table, register));
     let all: BTreeSet<SessionId> =
-        registers.iter().flat_map(|register| to_remove(table, register)).chain(waiting.cloned()).collect();
-    all.into_iter().collect()
+        there.chain(places.moved.iter().flat_map(unsealed)).chain(waiting.cloned()).collect();
+    Owed { sessions: all.into_iter().collect(), away: places.awaited(desk.home()) }
 }
 
 /// Takes sessions out of every vault that a home ever wrote to. The error says what is still there; to ask again goes on with
-/// it. Blocks for the disk.
+/// it. `away`: see [`Owed`]. Blocks for the disk.
 pub(super) fn everywhere(
     desk: &mut Desk,
     current: &settings::Vault,
     sessions: &[SessionId],
+    away: &mut Vec<PathBuf>,
 ) -> Result<Vec<String>, String> {
     let (mut problems, mut left) = (Vec::new(), Vec::new());
     let waited: BTreeSet<SessionId> = desk.pending.sessions().cloned().collect();
@@ -61,77 +65,55 @@ pub(super) fn everywhere(
         }
     }
     let home = desk.home().to_owned();
-    let is_current = |settings: &settings::Vault| settings.path == current.path && settings.root == current.root;
-    let (mut registers, unread) = Register::all(&home);
-    problems.extend(unread.into_iter().map(|why| format!("notes may still tell of it: {why}")));
-    // A place in which no note was ever written is none: somebody has mistyped one.
-    let (kept, never): (Vec<Register>, Vec<Register>) =
-        registers.into_iter().partition(|register| counts(register, current, &home));
-    registers = kept;
-    for register in never {
+    let mut places = Places::of(&home, current);
+    problems.extend(places.unread.drain(..).map(|why| format!("notes may still tell of it: {why}")));
+    for register in places.never.drain(..) {
         if let Err(error) = register.remove() {
             tracing::debug!(%error, "the register of a vault without notes stays");
         }
     }
-    if current.enabled
-        && let Ok((open, _)) = desk.at(current)
-        && open.look(false).is_ok()
-        && open.index().is_ok()
-    {
-        registers = without_moved(open, &home, registers);
-    }
-    let has_current = registers.iter().any(|known| known.path == current.path && known.root == current.root);
-    if current.enabled && !has_current {
+    if current.enabled && !places.there.iter().any(|known| away::is_of(known, current)) {
         match Register::open(&home, current) {
-            Ok(register) => registers.push(register),
+            Ok(register) => places.there.push(register),
             Err(error) => problems.push(format!("notes may still tell of it: {}: {error}", super::register::FOLDER)),
         }
     }
-    for register in registers {
+    let mut undone = BTreeSet::new();
+    for register in std::mem::take(&mut places.there) {
         let settings = settings::Vault { path: register.path.clone(), root: register.root.clone(), ..current.clone() };
-        let known =
-            desk.known().is_some_and(|open| open.settings.path == settings.path && open.settings.root == settings.root);
-        let removed = if is_current(&settings) || known {
-            desk.at(&settings).and_then(|(open, _)| out_of(open, sessions, &waited))
+        let is_current = away::is_of(&register, current);
+        let known = desk.known().is_some_and(|open| away::is_of(&open.register, &settings));
+        let (place, file) = (away::place_of(&register, &home), register.file().to_owned());
+        let out = |open: &mut Open| {
+            places.remember(open, sessions);
+            out_of(open, sessions, &waited)
+        };
+        let removed = if is_current || known {
+            desk.at(&settings).and_then(|(open, _)| out(open))
         } else {
-            Open::new(settings, &home, register).and_then(|mut open| out_of(&mut open, sessions, &waited))
+            Open::new(settings, &home, register).and_then(|mut open| out(&mut open))
         };
         match removed {
             Ok(theirs) => left.extend(theirs),
             Err(refused) => {
+                undone.extend(place.known_id());
                 let fix = refused.fix.clone();
-                problems.push(format!("{refused}, so notes there still tell of it; {fix}, and it is done by itself"));
+                let gone = match !is_current && place.is_gone() {
+                    true => format!("; if that folder is gone for good, remove {}", file.display()),
+                    false => String::new(),
+                };
+                problems
+                    .push(format!("{refused}, so notes there still tell of it; {fix}, and it is done by itself{gone}"));
             }
         }
     }
+    for register in places.moved.iter_mut().filter(|register| register.id().is_none_or(|id| !undone.contains(id))) {
+        if let Err(error) = register.seal(sessions) {
+            problems.push(format!("{} still names it: {error}", register.file().display()));
+        }
+    }
+    *away = places.awaited(&home);
     if problems.is_empty() { Ok(left) } else { Err(problems.join("; ")) }
-}
-
-/// The registers without those of places from which the folder of notes was moved to where the current one is: what was written
-/// there lies here now.
-fn without_moved(open: &mut Open, home: &Path, registers: Vec<Register>) -> Vec<Register> {
-    let Some(id) = open.register.id().map(str::to_owned) else { return registers };
-    let is_moved = |register: &Register| {
-        let is_other = register.path != open.register.path || register.root != open.register.root;
-        is_other && register.id() == Some(id.as_str()) && place_of(register, home).is_gone()
-    };
-    let (moved, mut rest): (Vec<Register>, Vec<Register>) = registers.into_iter().partition(is_moved);
-    for register in moved {
-        for (session, entry) in register.entries().filter(|(_, entry)| entry.note.is_some()) {
-            if open.register.get(session).is_none() {
-                open.register.put(session, Entry { stamp: String::new(), ..entry.clone() });
-            }
-        }
-        match open.register.save() {
-            Ok(()) => {
-                tracing::info!("a folder of notes was moved, and is known where it is now");
-                let _ = register.remove();
-            }
-            // Until it is remembered here it is remembered there.
-            Err(_) => rest.push(register),
-        }
-    }
-    rest
 }
 
 /// Takes sessions out of one vault; those that `waited` to be delivered may never have been in it. Which notes keep something
@@ -231,6 +213,7 @@ fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeSet<String
         let note = open.register.get(id).and_then(|entry| entry.note.as_deref());
         targets.extend(note.and_then(stem).map(str::to_owned));
     }
+    targets.extend(sealed_names(open, sessions)?);
     let names = targets.clone();
     let layout = open.layout.clone();
     let entries = sessions.iter().filter_map(|id| open.register.get(id));
@@ -258,12 +241,35 @@ fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeSet<String
             // What a person has called a note of their own is its name.
             let is_named =
                 is_of_them(&path, &text) || stem(&path).is_some_and(|name| is_dated(name) || names.contains(name));
-            if change(open, &path, &|text| forget::own(text))? == Changed::Written {
-                theirs.push(if is_named { rename(open, &path)? } else { path });
+            match change(open, &path, &|text| forget::own(text))? {
+                Changed::Written => theirs.push(if is_named { rename(open, &path)? } else { path }),
+                // Nothing in it is Baton's any more but its name: somebody was killed before he changed that, or a person has
+                // written it all anew.
+                Changed::No if stem(&path).is_some_and(|name| names.contains(name)) => {
+                    theirs.push(rename(open, &path)?)
+                }
+                Changed::No | Changed::Gone => {}
             }
         }
     }
     Ok((targets, theirs))
+}
+
+/// What notes were called whose names are not known any more, as far as a note or a link is called so.
+fn sealed_names(open: &Open, sessions: &[SessionId]) -> Result<BTreeSet<String>, Refused> {
+    let entries = sessions.iter().filter_map(|id| open.register.get(id));
+    let sought: BTreeSet<&String> = entries.filter_map(|entry| entry.called.as_ref()).collect();
+    let mut names = BTreeSet::new();
+    if sought.is_empty() {
+        return Ok(names);
+    }
+    for path in open.place.whole()?.0 {
+        let text = text_of(open, &path)?.unwrap_or_default();
+        let links = text.lines().flat_map(links).filter_map(|target| target.split('#').next());
+        let called = links.chain(stem(&path)).filter(|name| sought.contains(&name_print(name)));
+        names.extend(called.map(str::to_owned));
+    }
+    Ok(names)
 }
 
 /// Takes the lines out that lead to some notes. Which notes have nothing left and are gone, as links name them.

@@ -44,6 +44,8 @@ const LOCK_WAIT: Duration = Duration::from_secs(10);
 const LOCK_LOOK: Duration = Duration::from_millis(5);
 /// Written files of which each is made durable by itself; of more, the whole file system at once.
 const FEW: usize = 32;
+/// The folder of a vault into which Obsidian puts what a person deletes.
+const TRASH: &str = ".trash";
 /// The folder of a home that is its own vault.
 const OWN: &str = "vault";
 
@@ -60,6 +62,9 @@ pub(super) struct Place {
     /// Whether copies in the archive are read back otherwise than they were written.
     #[cfg(test)]
     pub(super) garbles: bool,
+    /// Whether the disk refuses to make anything durable.
+    #[cfg(test)]
+    pub(super) refuses_to_settle: bool,
 }
 
 /// Why nothing can be written anywhere in a vault.
@@ -116,6 +121,8 @@ impl Place {
             unsettled: RefCell::default(),
             #[cfg(test)]
             garbles: false,
+            #[cfg(test)]
+            refuses_to_settle: false,
         }
     }
 
@@ -143,9 +150,7 @@ impl Place {
             Ok(_) => return Err(self.no_folder()),
             Err(error) => return Err(refused(&self.vault, &error)),
         }
-        let is_note = |entry: fs::DirEntry| !entry.file_name().to_string_lossy().starts_with('.');
-        let is_empty = || fs::read_dir(self.notes()).map_or(true, |entries| !entries.flatten().any(is_note));
-        if has_notes && is_empty() {
+        if has_notes && !has_visible(&self.notes()) {
             let what = format!("{} is empty, and notes were written there", self.notes().display());
             let fix = "mount or put back what belongs there; if it is to begin anew, run `baton vault sync`".to_owned();
             return Err(Refused { what, fix });
@@ -192,24 +197,29 @@ impl Place {
     /// cannot be read or made.
     pub(super) fn id(&self) -> Option<String> {
         let path = self.notes().join(ID);
-        let made = match fs::symlink_metadata(&path) {
-            Ok(found) if !found.is_file() || found.len() > ID_BYTES => return None,
-            Ok(_) => fs::read_to_string(&path).ok()?,
+        match fs::symlink_metadata(&path) {
             Err(error) if is_missing(&error) => {
                 let id = fresh_id();
                 durable::write_file(&path, id.as_bytes()).ok()?;
-                id
+                Some(id)
             }
-            Err(_) => return None,
-        };
-        let id = made.trim();
+            _ => self.known_id(),
+        }
+    }
+
+    /// The same where it is there and can be read.
+    pub(super) fn known_id(&self) -> Option<String> {
+        let path = self.notes().join(ID);
+        fs::symlink_metadata(&path).ok().filter(|found| found.is_file() && found.len() <= ID_BYTES)?;
+        let text = fs::read_to_string(&path).ok()?;
+        let id = text.trim();
         (!id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| id.to_owned())
     }
 
-    /// Whether there are no notes any more: the folder is not there, or empty.
+    /// Whether there are no notes any more: the folder is not there, or has nothing but what is hidden.
     pub(super) fn is_gone(&self) -> bool {
         match fs::read_dir(self.notes()) {
-            Ok(mut entries) => entries.next().is_none(),
+            Ok(entries) => !entries.flatten().any(|entry| is_visible(&entry)),
             Err(error) => is_missing(&error),
         }
     }
@@ -303,6 +313,10 @@ impl Place {
 
     /// Has everything that was written since survive a power cut.
     pub(super) fn settle(&self) -> Result<(), Refused> {
+        #[cfg(test)]
+        if self.refuses_to_settle {
+            return Err(refused(&self.vault, &io::Error::from_raw_os_error(5)));
+        }
         let written = std::mem::take(&mut *self.unsettled.borrow_mut());
         if written.is_empty() || (written.len() > FEW && durable::sync_all(&self.vault)) {
             return Ok(());
@@ -335,23 +349,27 @@ impl Place {
     /// Every note there is, by its path below the vault, in order; and, apart, what writing has left behind. A folder that may
     /// not be looked into is passed over.
     pub(super) fn all(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
-        let walked = self.walk(&self.notes(), &self.root)?;
+        let walked = self.walk(&self.notes(), &self.root, false)?;
         Ok((walked.notes, walked.left))
     }
 
     /// The same, for whom it must be all of them.
     pub(super) fn whole(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
-        let walked = self.walk(&self.notes(), &self.root)?;
+        let walked = self.walk(&self.notes(), &self.root, false)?;
         match walked.closed.into_iter().next() {
             Some((folder, error)) => Err(refused(&folder, &error)),
+            None if walked.notes.len() >= NOTES_MAX => Err(Refused {
+                what: format!("{} has more than {NOTES_MAX} notes", self.notes().display()),
+                fix: "put some of them elsewhere".to_owned(),
+            }),
             None => Ok((walked.notes, walked.left)),
         }
     }
 
     /// Goes through a folder, once more where something was moved meanwhile.
-    fn walk(&self, top: &Path, below: &str) -> Result<Walked, Refused> {
+    fn walk(&self, top: &Path, below: &str, with_trash: bool) -> Result<Walked, Refused> {
         for again in (0..WALKS).rev() {
-            let mut walked = Walked::default();
+            let mut walked = Walked { with_trash, ..Walked::default() };
             match walked.gather(top, below, 0) {
                 Err(error) if !is_missing(&error) => return Err(refused(top, &error)),
                 _ if walked.is_moving && again > 0 => {}
@@ -370,9 +388,9 @@ impl Place {
         found.at.starts_with(notes) && found.at.extension().is_some_and(|it| it.eq_ignore_ascii_case("md"))
     }
 
-    /// Notes of the vault outside of the folder in which Baton writes, by their paths below it.
+    /// Notes of the vault outside of the folder in which Baton writes, those in Obsidian's trash too, by their paths below it.
     pub(super) fn outside(&self) -> Result<Vec<String>, Refused> {
-        let mut notes = self.walk(&self.vault, "")?.notes;
+        let mut notes = self.walk(&self.vault, "", true)?.notes;
         let own = format!("{}/", self.root);
         notes.retain(|path| !path.starts_with(&own));
         Ok(notes)
@@ -425,6 +443,15 @@ impl Place {
     }
 }
 
+/// Whether there is anything in a folder that is not hidden.
+pub(super) fn has_visible(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|entries| entries.flatten().any(|entry| is_visible(&entry)))
+}
+
+fn is_visible(entry: &fs::DirEntry) -> bool {
+    !entry.file_name().to_string_lossy().starts_with('.')
+}
+
 /// The entry of a folder with this name, however its letters are written; else the name as it is.
 fn named(folder: &Path, name: &std::ffi::OsStr) -> PathBuf {
     let exact = folder.join(name);
@@ -445,6 +472,8 @@ struct Walked {
     left: Vec<PathBuf>,
     /// Folders that may not be looked into, with why.
     closed: Vec<(PathBuf, io::Error)>,
+    /// Whether what Obsidian has in its trash is looked at too.
+    with_trash: bool,
     /// Something went while it was looked at: it may be elsewhere.
     is_moving: bool,
 }
@@ -466,7 +495,7 @@ impl Walked {
             let path = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
             if kind.is_file() && is_temporary(name) {
                 self.left.push(entry.path());
-            } else if name.starts_with('.') || self.notes.len() >= NOTES_MAX {
+            } else if (name.starts_with('.') && !(self.with_trash && name == TRASH)) || self.notes.len() >= NOTES_MAX {
                 continue;
             } else if kind.is_dir() && depth < DEPTH_MAX {
                 match self.gather(&entry.path(), &path, depth + 1) {

@@ -181,3 +181,23 @@ fn what_is_gone_or_may_not_be_written_holds_nothing_up() {
     let missing = of(&temp.path().join("no"));
     assert!(of(temp.path()).is_filled() && !missing.is_filled() && missing.is_gone());
 }
+
+#[test]
+fn what_the_disk_refuses_to_keep_is_tried_again_with_the_next() {
+    let temp = tempfile::tempdir().unwrap();
+    let place = place(temp.path());
+    let (one, two) = (temp.path().join("claude/one.md"), temp.path().join("claude/two.md"));
+    place.write(&place.read("claude/one.md").unwrap(), "first").unwrap();
+    place.write(&place.read("claude/two.md").unwrap(), "second").unwrap();
+    // What cannot be opened to be written cannot be made durable.
+    fs::rename(&one, temp.path().join("kept")).unwrap();
+    fs::create_dir(&one).unwrap();
+    let refused = place.settle().unwrap_err();
+    assert!(refused.what.contains(&temp.path().display().to_string()), "{refused:?}");
+    assert_eq!(*place.unsettled.borrow(), std::slice::from_ref(&one), "the other one is there");
+    assert!(place.settle().is_err(), "as long as it is refused");
+    fs::remove_dir(&one).unwrap();
+    fs::rename(temp.path().join("kept"), &one).unwrap();
+    place.settle().unwrap();
+    assert!(place.unsettled.borrow().is_empty() && two.is_file());
+}
