@@ -1,6 +1,8 @@
 //! Sessions out of every note that tells of them: their own notes and the copies in the archive, the lines that only they
 //! supported, whatever led to a note that goes with that, and what waits to be delivered. What people wrote stays.
 
+mod scan;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -8,7 +10,6 @@ use baton_events::projection::table::SessionTable;
 use baton_events::record::SessionId;
 use baton_events::vault::forget::{self, Left};
 use baton_events::vault::layout::Place as Lies;
-use baton_events::vault::verify::links;
 use baton_events::vault::{Day, name, session};
 
 use super::away::{self, Places};
@@ -18,6 +19,7 @@ use super::owed::to_remove;
 use super::place::{Error, Refused};
 use super::register::{Entry, Register, name_print};
 use crate::settings;
+use scan::{Scan, Words};
 
 /// How often it is looked for what leads to notes that went: a line leads to an entity, its project's page to that, the page
 /// of all to that.
@@ -121,10 +123,16 @@ pub(super) fn everywhere(
 fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>) -> Result<Vec<String>, Refused> {
     let (mut known, others): (Vec<SessionId>, Vec<SessionId>) =
         sessions.iter().cloned().partition(|id| open.register.get(id).is_some());
+    let mut scan = None;
     // Without a register the heads of notes tell, where they can be read.
     if !others.is_empty() {
         match open.look(false) {
             Ok(()) => {
+                if open.known_names().is_none() {
+                    let mut found = sought(open, sessions, &BTreeSet::new());
+                    open.index_seeing(&mut |path, seen| found.take(path, seen))?;
+                    scan = Some(found);
+                }
                 let index = open.index()?;
                 known.extend(others.into_iter().filter(|id| index.note(id).is_some()));
             }
@@ -149,15 +157,24 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
     })?;
     open.look(false)?;
     // Names as they are now: a person may have changed them.
-    open.look_again()?;
+    let mut scan = match scan {
+        Some(scan) => scan,
+        None => gone_through(open, &known, &BTreeSet::new())?,
+    };
     let _turn = open.place.turn()?;
+    // What a killed daemon was writing may be of them. And nothing is said of what nobody may look into.
+    let (_, left) = open.place.whole()?;
     // What leads to a note that was renamed is Baton's, whoever has changed the links.
+    let mut has_followed = false;
     for id in &known {
         if let Note::There(path) = open.note_as_known(id)? {
-            open.follow(id, &path)?;
+            has_followed |= open.follow(id, &path)?;
         }
     }
-    let (mut targets, mut theirs) = own_notes(open, &known)?;
+    if has_followed {
+        scan = gone_through(open, &known, &BTreeSet::new())?;
+    }
+    let (mut targets, mut theirs) = own_notes(open, &known, &mut scan)?;
     let names = targets.clone();
     let mut done = BTreeSet::new();
     for _ in 0..ROUNDS {
@@ -165,12 +182,10 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
         if targets.is_empty() {
             break;
         }
-        let gone = lines_to(open, &targets)?;
+        let gone = lines_to(open, &targets, &scan)?;
         done.append(&mut targets);
         targets = gone;
     }
-    // What a killed daemon was writing may be of them.
-    let (_, left) = open.place.whole()?;
     for file in left {
         std::fs::remove_file(&file)
             .map_err(|error| Refused { what: format!("{}: {error}", file.display()), fix: "remove it".to_owned() })?;
@@ -182,15 +197,17 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
         fix: "free space on the disk of BATON_HOME".to_owned(),
     })?;
     // What a person has taken over, put together otherwise, or copied or moved in the vault, may still name them.
-    let mut all = open.place.whole()?.0;
+    let mut all: BTreeSet<String> = match names.iter().all(|name| scan.covers(name)) {
+        true => scan.mentions.union(&scan.leading_to(&names)).cloned().collect(),
+        false => open.place.whole()?.0.into_iter().collect(),
+    };
     // What cannot be read may tell of it too.
-    theirs.extend(all.iter().filter(|path| matches!(open.text(path), Err(Error::Left(_)))).cloned());
+    theirs.extend(scan.unread.iter().cloned());
     all.extend(open.place.outside()?);
-    let mut words: Vec<&str> = names.iter().map(String::as_str).collect();
-    words.extend(known.iter().map(|id| id.as_str()));
+    let words = Words::of(names.iter().map(String::as_str).chain(known.iter().map(|id| id.as_str())));
     for path in all {
         let text = text_of(open, &path)?.unwrap_or_default();
-        if words.iter().any(|word| has_name(&text, word)) && !theirs.contains(&path) {
+        if words.are_in(&text) && !theirs.contains(&path) {
             theirs.push(path);
         }
     }
@@ -198,39 +215,67 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
     Ok(theirs.into_iter().map(|path| open.place.vault().join(path).display().to_string()).collect())
 }
 
-/// Whether a text has a name that is no part of a longer one: another session's may begin with it.
-fn has_name(text: &str, name: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-    text.match_indices(name)
-        .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part))
+/// What is looked for in notes of some sessions, and of the hashes of more that Baton wrote in them.
+fn sought(open: &Open, sessions: &[SessionId], prints: &BTreeSet<String>) -> Scan {
+    let entries = || sessions.iter().filter_map(|id| open.register.get(id));
+    let names = entries().filter_map(|entry| entry.note.as_deref().and_then(stem));
+    let known = entries().flat_map(|entry| &entry.prints).chain(prints).map(String::as_str);
+    let words = Words::of(sessions.iter().map(|id| id.as_str()).chain(names).chain(known));
+    Scan::of(words, entries().filter_map(|entry| entry.called.clone()).collect())
+}
+
+/// The vault gone through for some sessions.
+fn gone_through(open: &mut Open, sessions: &[SessionId], prints: &BTreeSet<String>) -> Result<Scan, Refused> {
+    let mut scan = sought(open, sessions, prints);
+    open.look_again_seeing(&mut |path, seen| scan.take(path, seen))?;
+    Ok(scan)
+}
+
+/// Whether a letter is part of a name.
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || c == '-' || c == '_'
 }
 
 /// Takes what is Baton's out of the notes that sessions have of their own. What led to these notes, and those of which
 /// something stays that a person wrote.
-fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeSet<String>, Vec<String>), Refused> {
+fn own_notes(
+    open: &mut Open,
+    sessions: &[SessionId],
+    scan: &mut Scan,
+) -> Result<(BTreeSet<String>, Vec<String>), Refused> {
     let (mut targets, mut theirs) = (BTreeSet::new(), Vec::new());
     for id in sessions {
         let note = open.register.get(id).and_then(|entry| entry.note.as_deref());
         targets.extend(note.and_then(stem).map(str::to_owned));
     }
-    targets.extend(sealed_names(open, sessions)?);
+    targets.extend(scan.names.iter().cloned());
     let names = targets.clone();
     let layout = open.layout.clone();
     let entries = sessions.iter().filter_map(|id| open.register.get(id));
     let mut prints: BTreeSet<String> = entries.flat_map(|entry| entry.prints.iter().cloned()).collect();
+    let is_called = |path: &str| match layout.place(path) {
+        Some(Lies::Session(_, name) | Lies::Archived(_, name)) => names.contains(&name),
+        _ => false,
+    };
     let is_of_them = |path: &str, text: &str| match session::identity(text) {
         Some(identity) => identity.session_ids.iter().any(|id| sessions.iter().any(|known| known.as_str() == id)),
         // A person has taken its head away: its name tells.
-        None => match layout.place(path) {
-            Some(Lies::Session(_, name) | Lies::Archived(_, name)) => names.contains(&name),
-            _ => false,
-        },
+        None => is_called(path),
     };
-    let (notes, _) = open.place.whole()?;
+    let candidates = |scan: &Scan| -> Vec<String> {
+        let may_be = |path: &&String| scan.mentions.contains(*path) || is_called(path);
+        scan.paths.iter().filter(may_be).cloned().collect()
+    };
+    let mut notes = candidates(scan);
     for path in &notes {
         if let Some(text) = text_of(open, path)?.filter(|text| is_of_them(path, text)) {
             prints.extend(forget::prints(&text));
         }
+    }
+    // What nobody has noted was not looked for.
+    if !prints.iter().all(|print| scan.covers(print)) {
+        *scan = gone_through(open, sessions, &prints)?;
+        notes = candidates(scan);
     }
     // Nobody's by its head: what Baton wrote in it tells.
     let is_headless = |text: &str| session::identity(text).is_none() && !forget::prints(text).is_disjoint(&prints);
@@ -255,28 +300,10 @@ fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeSet<String
     Ok((targets, theirs))
 }
 
-/// What notes were called whose names are not known any more, as far as a note or a link is called so.
-fn sealed_names(open: &Open, sessions: &[SessionId]) -> Result<BTreeSet<String>, Refused> {
-    let entries = sessions.iter().filter_map(|id| open.register.get(id));
-    let sought: BTreeSet<&String> = entries.filter_map(|entry| entry.called.as_ref()).collect();
-    let mut names = BTreeSet::new();
-    if sought.is_empty() {
-        return Ok(names);
-    }
-    for path in open.place.whole()?.0 {
-        let text = text_of(open, &path)?.unwrap_or_default();
-        let links = text.lines().flat_map(links).filter_map(|target| target.split('#').next());
-        let called = links.chain(stem(&path)).filter(|name| sought.contains(&name_print(name)));
-        names.extend(called.map(str::to_owned));
-    }
-    Ok(names)
-}
-
 /// Takes the lines out that lead to some notes. Which notes have nothing left and are gone, as links name them.
-fn lines_to(open: &mut Open, targets: &BTreeSet<String>) -> Result<BTreeSet<String>, Refused> {
+fn lines_to(open: &mut Open, targets: &BTreeSet<String>, scan: &Scan) -> Result<BTreeSet<String>, Refused> {
     let mut gone = BTreeSet::new();
-    let (notes, _) = open.place.whole()?;
-    for path in notes {
+    for path in scan.leading_to(targets) {
         let Some(text) = text_of(open, &path)? else { continue };
         let concerned: Vec<&String> = targets.iter().filter(|target| text.contains(target.as_str())).collect();
         if concerned.is_empty() {

@@ -309,6 +309,26 @@ fn keys_of_a_person_and_their_order_and_remarks_stay() {
 }
 
 #[test]
+fn a_key_in_quotes_is_the_key_and_is_not_written_twice() {
+    let title = |title: &str| Note {
+        header: vec![Field::text("title", title, When::Always), Field::text("status", "active", When::Always)],
+        sections: Vec::new(),
+    };
+    let first = text(None, &title("One"));
+    for (quoted, is_theirs) in [("\"title\": One", false), ("'title': One", false), ("\"title\" : One # mine", true)] {
+        let theirs = first.replace("title: One", quoted);
+        assert_ne!(theirs, first);
+        let new = merged(Some(&theirs), &title("Two"));
+        assert_eq!((new.text.contains(quoted), new.conflicts), (is_theirs, usize::from(is_theirs)), "{}", new.text);
+        assert_eq!(new.text.contains("\ntitle: Two\n"), !is_theirs, "{}", new.text);
+        assert_eq!(crate::vault::verify::head(&new.text), None, "{}", new.text);
+    }
+    let theirs = "---\n\"status\": reading\n---\n";
+    let new = text(Some(theirs), &title("One"));
+    assert_eq!(new.matches("status").count(), 1 + new.matches("status=").count(), "{new}");
+}
+
+#[test]
 fn a_frontmatter_that_is_not_understood_is_left() {
     let odd = "---\n: : [\nkey without end\n---\n\n## Open\n";
     let mut wanted = whole(&["- a"]);
