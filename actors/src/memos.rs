@@ -238,7 +238,7 @@ impl Memos {
 
     /// Remembers that an entity was recalled in a project that is not its own; the first time is an event.
     pub async fn recalled(&self, entity: Uuid, project: &str) -> Result<Position, Error> {
-        self.home(None, |state, _| home::recall(state, entity, project)).await
+        self.home(None, |state, _| Ok(home::recall(state, entity, project))).await
     }
 
     async fn home(

@@ -73,6 +73,8 @@ const DAY_MS: i64 = 24 * 3_600_000;
 const HOUR_MS: i64 = 3_600_000;
 /// Until notes that could not be written are tried again; each time twice as long, up to the second one.
 const LEFT: Duration = Duration::from_secs(20);
+/// Longest time until a vault that was away is asked again to give up what was forgotten: the others are gone through as well.
+const REMOVAL_MOST: Duration = Duration::from_secs(600);
 /// See [`LEFT`].
 const LEFT_MOST: Duration = Duration::from_secs(3_600);
 /// Notes that are read at once for answers.
@@ -157,10 +159,20 @@ impl Scribe {
         let (mut table, mut settings) = (services.table.clone(), services.settings.clone());
         let mut not_before = Timestamp(i64::MIN);
         let (mut pause, mut left_at) = (LEFT, None);
+        let (mut removal_pause, mut removal_at) = (RETRY, None);
         loop {
             table.mark_seen();
             // Whether or not notes are written now.
-            self.remove_forgotten(services).await;
+            if removal_at.is_none_or(|at| at <= Instant::now()) {
+                self.remove_forgotten(services).await;
+                match self.removal_owed.load(Ordering::Relaxed) {
+                    true => {
+                        removal_at = Some(Instant::now() + removal_pause);
+                        removal_pause = (2 * removal_pause).min(REMOVAL_MOST);
+                    }
+                    false => (removal_pause, removal_at) = (RETRY, None),
+                }
+            }
             let vault = settings.newest().vault.clone();
             let mut refused = match vault.enabled {
                 true => self.round(services, &Asked::default()).await.refused,
@@ -193,9 +205,10 @@ impl Scribe {
             // Whatever else happens until then.
             let until = *left_at.get_or_insert_with(|| Instant::now() + pause);
             let again = async {
-                match refused.is_some() || self.removal_owed.load(Ordering::Relaxed) {
-                    true => sleep(RETRY).await,
-                    false => std::future::pending().await,
+                match (refused.is_some(), removal_at) {
+                    (true, _) => sleep(RETRY).await,
+                    (false, Some(at)) => sleep_until(at).await,
+                    (false, None) => std::future::pending().await,
                 }
             };
             let left = async {
@@ -215,8 +228,10 @@ impl Scribe {
                     Ok(()) => sleep(GATHER).await,
                     Err(_) => return,
                 },
-                changed = settings.changed() => if changed.is_err() {
-                    return;
+                changed = settings.changed() => match changed {
+                    // Another vault, maybe.
+                    Ok(()) => (removal_pause, removal_at) = (RETRY, None),
+                    Err(_) => return,
                 },
                 () = self.wake.notified() => {}
                 () = again => {}

@@ -222,6 +222,13 @@ pub fn digest(items: &[Item], show: &Show) -> Episode {
     abridged::of_giant(items, show).unwrap_or_else(|| of_held(items, show))
 }
 
+/// What a person typed in a conversation, one line each, in its order; the last `most` of more. Unlike an episode, which has
+/// the last [`MAX_ENTRIES`], and of the same words in a row one.
+pub fn typed(items: &[Item], show: &Show, most: usize) -> Vec<Pointed> {
+    let items = standing(items);
+    work::typed(&Timeline::of(&items, show), most)
+}
+
 fn of_held(items: &[Item], show: &Show) -> Episode {
     let mut times = metadata::Times::default();
     items.iter().for_each(|item| times.note(item));

@@ -3,14 +3,14 @@
 //!
 //! Decided and folded like a session, only smaller. Whether a directory may be read is for the shell to find out first;
 //! here it is only told once, and counted. Nothing that was deleted is ever dropped to make room: at a bound the next
-//! wish is refused.
+//! wish is refused. Recalls are: the oldest give way, or nothing new would ever be shared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+use crate::hash::Mark;
 use crate::record::{Position, Timestamp};
 
 /// Roots that clients may name: their agents' settings are not ours to trust without a bound.
@@ -21,7 +21,8 @@ pub const CLEARED_MAX: usize = 256;
 pub const CLEARED_MAX_BYTES: usize = 16 * 1024;
 /// Facts that may be deleted one by one.
 pub const DELETED_FACTS_MAX: usize = 2_000;
-/// Recalls of entities in other projects than their own that are remembered, each pair once.
+/// Recalls of entities in other projects than their own that are remembered, each pair once: beyond them the entity goes that
+/// has been in no new project for longest.
 pub const RECALLS_MAX: usize = 1_000;
 /// Projects of which one entity remembers that it was recalled there: more change nothing.
 pub const RECALLED_IN_MAX: usize = 8;
@@ -113,10 +114,51 @@ pub struct State {
     pub cleared: BTreeMap<String, Position>,
     /// Facts that are found no more.
     pub deleted_facts: BTreeSet<Uuid>,
-    /// In which other projects than their own entities were recalled, by [`project_print`].
-    pub recalled: BTreeMap<Uuid, BTreeSet<u64>>,
+    /// In which other projects than their own entities were recalled.
+    pub recalled: Recalls,
     /// Since when a model is enabled, if one is.
     pub model_since: Option<Timestamp>,
+}
+
+/// Entities that were recalled in other projects than their own, with these by [`project_print`]; the one that came last into
+/// a new project is the last. At most [`RECALLS_MAX`] pairs, of one entity at most [`RECALLED_IN_MAX`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recalls(Vec<(Uuid, BTreeSet<u64>)>);
+
+impl Recalls {
+    /// The projects of one entity.
+    pub fn of(&self, entity: Uuid) -> Option<&BTreeSet<u64>> {
+        self.0.iter().find(|(known, _)| *known == entity).map(|(_, projects)| projects)
+    }
+
+    /// All of them, the one first that gives way next.
+    pub fn iter(&self) -> impl Iterator<Item = (Uuid, &BTreeSet<u64>)> {
+        self.0.iter().map(|(entity, projects)| (*entity, projects))
+    }
+
+    /// Takes in one more; the oldest entities go as soon as there are too many.
+    fn insert(&mut self, entity: Uuid, project: u64) {
+        let at = self.0.iter().position(|(known, _)| *known == entity);
+        let (_, mut projects) = at.map(|at| self.0.remove(at)).unwrap_or((entity, BTreeSet::new()));
+        if projects.len() < RECALLED_IN_MAX {
+            projects.insert(project);
+        }
+        self.0.push((entity, projects));
+        let mut over = self.0.iter().map(|(_, projects)| projects.len()).sum::<usize>().saturating_sub(RECALLS_MAX);
+        let gone = self.0.iter().take_while(|(_, projects)| {
+            let goes = over > 0;
+            over = over.saturating_sub(projects.len());
+            goes
+        });
+        let gone = gone.count();
+        self.0.drain(..gone);
+    }
+}
+
+impl FromIterator<(Uuid, BTreeSet<u64>)> for Recalls {
+    fn from_iter<I: IntoIterator<Item = (Uuid, BTreeSet<u64>)>>(entities: I) -> Self {
+        Self(entities.into_iter().collect())
+    }
 }
 
 /// Why something was not recorded.
@@ -136,9 +178,6 @@ pub enum Rejection {
         "{DELETED_FACTS_MAX} facts are the most that can be deleted one by one; delete the episodes that support them"
     )]
     TooManyFacts,
-    /// There are [`RECALLS_MAX`] already.
-    #[error("{RECALLS_MAX} recalls in other projects are the most that are remembered; no more entities are promoted")]
-    TooManyRecalls,
 }
 
 /// What follows when a client names a directory; nothing when it is known.
@@ -190,22 +229,19 @@ pub fn restore_fact(state: &State, fact: Uuid) -> Vec<Event> {
     state.deleted_facts.contains(&fact).then_some(Event::FactRestored { fact }).into_iter().collect()
 }
 
-/// What follows when an entity is recalled in a project that is not its own; nothing unless it is the first time.
-pub fn recall(state: &State, entity: Uuid, project: &str) -> Result<Vec<Event>, Rejection> {
-    let known = state.recalled.get(&entity);
-    let is_known = known.is_some_and(|known| known.contains(&project_print(project)) || known.len() >= RECALLED_IN_MAX);
-    match (is_known, state.recalled.values().map(BTreeSet::len).sum::<usize>() < RECALLS_MAX) {
-        (true, _) => Ok(Vec::new()),
-        (false, true) => Ok(vec![Event::EntityRecalled { entity, project: project.to_owned() }]),
-        (false, false) => Err(Rejection::TooManyRecalls),
-    }
+/// What follows when an entity is recalled in a project that is not its own; nothing unless it is the first time, as far as
+/// that is remembered.
+pub fn recall(state: &State, entity: Uuid, project: &str) -> Vec<Event> {
+    let is_known = state
+        .recalled
+        .of(entity)
+        .is_some_and(|known| known.contains(&project_print(project)) || known.len() >= RECALLED_IN_MAX);
+    (!is_known).then(|| Event::EntityRecalled { entity, project: project.to_owned() }).into_iter().collect()
 }
 
 /// By what a project is told from others where its directory would take too much room.
 pub fn project_print(project: &str) -> u64 {
-    let mut print = [0; 8];
-    print.iter_mut().zip(Sha256::digest(project.as_bytes())).for_each(|(to, from)| *to = from);
-    u64::from_be_bytes(print)
+    Mark::of(project.as_bytes()).0
 }
 
 /// What follows when a model is found to be enabled, or not to be; nothing where that is known.
@@ -220,7 +256,7 @@ pub fn switch_model(state: &State, is_enabled: bool, now: Timestamp) -> Vec<Even
 impl State {
     /// In how many projects besides its own an entity was recalled.
     pub fn recalled_in(&self, entity: Uuid) -> usize {
-        self.recalled.get(&entity).map_or(0, BTreeSet::len)
+        self.recalled.of(entity).map_or(0, BTreeSet::len)
     }
 
     /// Whether what came into a group at a position was cleared since. Something of no group is of all.
@@ -261,10 +297,7 @@ pub fn evolve(mut state: State, event: Event) -> State {
         Event::FactDeleted { fact } => drop(state.deleted_facts.insert(fact)),
         Event::FactRestored { fact } => drop(state.deleted_facts.remove(&fact)),
         Event::EntityRecalled { entity, project } => {
-            let known = state.recalled.entry(entity).or_default();
-            if known.len() < RECALLED_IN_MAX {
-                known.insert(project_print(&project));
-            }
+            state.recalled.insert(entity, project_print(&project));
         }
         Event::ModelEnabled { at } => state.model_since = Some(at),
         Event::ModelDisabled => state.model_since = None,
@@ -379,22 +412,42 @@ mod tests {
     fn only_the_first_recall_in_another_project_is_an_event() {
         let (entity, mut state) = (Uuid::from_u128(7), State::default());
         for project in ["/a", "/b", "/a", "/c", "/b"] {
-            state = told(state.clone(), recall(&state, entity, project));
+            state = told(state.clone(), Ok(recall(&state, entity, project)));
         }
         assert_eq!((state.recalled_in(entity), state.recalled_in(Uuid::max())), (3, 0));
-        assert_eq!(recall(&state, entity, "/c"), Ok(Vec::new()));
+        assert_eq!(recall(&state, entity, "/c"), []);
         for number in 0..2 * RECALLED_IN_MAX {
-            state = told(state.clone(), recall(&state, entity, &format!("/more/{number}")));
+            state = told(state.clone(), Ok(recall(&state, entity, &format!("/more/{number}"))));
         }
         assert_eq!(state.recalled_in(entity), RECALLED_IN_MAX, "more change nothing");
         assert!(!state.deletes(), "nothing is deleted");
     }
 
     #[test]
-    fn recalls_are_remembered_up_to_a_bound() {
-        let recalled = (0..RECALLS_MAX as u128).map(|at| (Uuid::from_u128(at), [1].into())).collect();
-        let state = State { recalled, ..State::default() };
-        assert_eq!(recall(&state, Uuid::max(), "/a"), Err(Rejection::TooManyRecalls));
-        assert_eq!(recall(&state, Uuid::from_u128(3), "/a"), Err(Rejection::TooManyRecalls));
+    fn recalls_are_remembered_up_to_a_bound_and_the_oldest_give_way() {
+        let mut state = State::default();
+        let mut recalled = |entity: u128, project: &str| {
+            let events = recall(&state, Uuid::from_u128(entity), project);
+            state = events.into_iter().fold(std::mem::take(&mut state), evolve);
+            let known: Vec<u128> = state.recalled.iter().map(|(entity, _)| entity.as_u128()).collect();
+            let pairs: usize = state.recalled.iter().map(|(_, projects)| projects.len()).sum();
+            assert!(pairs <= RECALLS_MAX, "{pairs}");
+            (known, state.recalled_in(Uuid::from_u128(entity)))
+        };
+        for entity in 0..RECALLS_MAX as u128 {
+            recalled(entity, "/a");
+        }
+        // The second one is in a new project: it is the youngest now, and the first one goes for it.
+        let (known, of_it) = recalled(1, "/b");
+        assert_eq!((known.len(), known[0], *known.last().unwrap(), of_it), (RECALLS_MAX - 1, 2, 1, 2));
+        // What is new gets as far as being shared, however much was before it.
+        let new = u128::MAX;
+        let shared = ["/a", "/b", "/c"].map(|project| recalled(new, project).1);
+        assert_eq!(shared, [1, 2, 3]);
+        // One of several projects goes whole, and is not put in pieces.
+        let (known, _) = (6..RECALLS_MAX as u128).map(|entity| recalled(entity, "/z")).last().unwrap();
+        assert!(!known.contains(&2) && known.contains(&new), "{known:?}");
+        // What has gone is news again.
+        assert_eq!(recalled(0, "/a").1, 1);
     }
 }

@@ -63,7 +63,7 @@ impl Places {
         let Some(id) = open.place.known_id().filter(|_| !self.moved.is_empty()) else { return };
         for register in self.moved.iter().filter(|register| register.id() == Some(id.as_str())) {
             for session in sessions {
-                let known = register.get(session).filter(|entry| entry.note.is_some());
+                let known = register.get(session).filter(|entry| entry.named().is_some());
                 if let (Some(entry), None) = (known, open.register.get(session)) {
                     open.register.put(session, Entry { stamp: String::new(), ..entry.clone() });
                 }

@@ -1,7 +1,7 @@
 //! A session brought into its notes: what it says is read, names are chosen once, and every note is merged into what lies
 //! there.
 
-use baton_events::digest::Abridged;
+use baton_events::digest::{self, Abridged};
 use baton_events::graph::{self, Surroundings};
 use baton_events::projection::table::Row;
 use baton_events::record::SessionId;
@@ -10,11 +10,11 @@ use baton_events::vault::layout::Place as Lies;
 use baton_events::vault::note::{Body, Line, Wanted};
 use baton_events::vault::session::Status;
 use baton_events::vault::threshold::{self, Limits};
-use baton_events::vault::told::{self, About, Entity, Told};
+use baton_events::vault::told::{self, About, Entity, MAX_PROMPTS, Told};
 use baton_events::vault::{Day, forget, knowledge, merge, name, session, start};
 
 use super::compaction::{self, Compacted};
-use super::desk::{Note, Open, TRIES, Written};
+use super::desk::{Note, Open, TRIES, Written, not_remembered};
 use super::pending::Pending;
 use super::place::{Error, Refused};
 use super::register::Entry;
@@ -73,7 +73,9 @@ impl Bringing<'_> {
         let mut told = self.told(folder)?;
         let show = self.services.settings.now().filtering;
         if !told.is_worth_a_note() && !owed::is_unshown(self.row, &show) {
-            open.register.put(self.id, Entry { stamp: self.stamp.clone(), ..Entry::default() });
+            // Of what was begun lines may stand somewhere.
+            let begun = open.register.get(self.id).and_then(|entry| entry.begun.clone());
+            open.register.put(self.id, Entry { stamp: self.stamp.clone(), begun, ..Entry::default() });
             let _ = pending.remove(self.id);
             return Ok(Brought { is_without_note: true, ..Brought::default() });
         }
@@ -163,6 +165,7 @@ impl Bringing<'_> {
             Ok(abridged.into_items())
         });
         let (current, items) = items.map_err(|error| unreadable(&error))?;
+        let typed = digest::typed(&items, &show, MAX_PROMPTS);
         let project = state.place.as_ref().map(|place| place.project.as_str());
         let surroundings = Surroundings {
             session: self.id,
@@ -186,6 +189,8 @@ impl Bringing<'_> {
             }),
         };
         let mut told = Told::of(about, project, &episode.marked(), &graph);
+        // The episode has the last of them only.
+        told.log(&typed);
         if !show.keep_user_messages {
             // They are a person's words, and the graph has them whatever is to be shown.
             told.preferences.clear();
@@ -193,12 +198,9 @@ impl Bringing<'_> {
         Ok(told)
     }
 
-    /// Chooses names for what has none yet.
-    pub(super) fn name(&self, open: &mut Open, told: &mut Told, note: &Note) {
-        told.about.note = match note {
-            Note::There(path) | Note::Removed(path) => index::stem(path).unwrap_or_default().to_owned(),
-            Note::None => String::new(),
-        };
+    /// Chooses names for what has none yet. `known`: the path of its note.
+    pub(super) fn name(&self, open: &mut Open, told: &mut Told, known: Option<&str>) {
+        told.about.note = known.and_then(index::stem).unwrap_or_default().to_owned();
         if told.about.note.is_empty() {
             let (register, names) = open.names_and_register();
             told.about.note = told.note_name(|key| names.is_session(key) || register.is_named(key, self.id));
@@ -215,23 +217,37 @@ impl Bringing<'_> {
         told.name_entities(|entity| names.entity(&project, entity), |key| names.is_entity(&project, key));
     }
 
-    /// Chooses another name while a note of somebody else lies there: another home may have written it since the names were
-    /// looked at.
+    /// Chooses another name while a note of somebody else is called so, in whichever project: links name it alone, and another
+    /// home may have written it since the names were looked at.
     fn make_way(&self, open: &mut Open, told: &mut Told) -> Result<(), Refused> {
+        let mut closed = None;
         for _ in 0..TRIES {
             let place = Lies::Session(told.about.project.clone(), told.about.note.clone());
-            let text = match open.text(&open.layout.path(&place)) {
-                Ok(None) => return Ok(()),
-                Ok(Some(text)) => text,
+            match open.text(&open.layout.path(&place)) {
+                Ok(text) => {
+                    let identity = text.as_deref().and_then(session::identity);
+                    let is_own = |id: &String| id == self.id.as_str();
+                    if identity.is_some_and(|identity| identity.session_ids.iter().any(is_own)) {
+                        return Ok(());
+                    }
+                    if text.is_none() && !open.is_called(&name::key(&told.about.note)) {
+                        return Ok(());
+                    }
+                }
                 Err(Error::Vault(refused)) => return Err(refused),
-                Err(Error::Left(_) | Error::Changed) => String::new(),
-            };
-            let identity = session::identity(&text);
-            if identity.is_some_and(|identity| identity.session_ids.iter().any(|id| id == self.id.as_str())) {
-                return Ok(());
+                // Where a second name is no better it is the folder: writing says why.
+                Err(Error::Left(_)) => match closed.take() {
+                    Some(first) => {
+                        told.about.note = first;
+                        return Ok(());
+                    }
+                    None => closed = Some(told.about.note.clone()),
+                },
+                Err(Error::Changed) => {}
             }
             open.look_again()?;
-            self.name(open, told, &Note::None);
+            open.names().name_session(&told.about.note);
+            self.name(open, told, None);
         }
         // Not over somebody else's.
         Err(Refused {
@@ -241,7 +257,7 @@ impl Bringing<'_> {
     }
 
     /// Names entities anew while a note that is not known lies where one is to be made: another home's.
-    fn make_way_for_entities(&self, open: &mut Open, told: &mut Told, note: &Note) -> Result<(), Refused> {
+    fn make_way_for_entities(&self, open: &mut Open, told: &mut Told) -> Result<(), Refused> {
         for _ in 0..TRIES {
             let project = told.about.project.clone();
             let mut is_in_the_way = false;
@@ -254,7 +270,8 @@ impl Bringing<'_> {
                 return Ok(());
             }
             open.look_again()?;
-            self.name(open, told, note);
+            let note = open.layout.path(&Lies::Session(project, told.about.note.clone()));
+            self.name(open, told, Some(&note));
         }
         Ok(())
     }
@@ -276,16 +293,24 @@ impl Bringing<'_> {
         if let Note::There(path) = &note {
             open.follow(self.id, path)?;
         }
-        self.name(open, told, &note);
+        let known = match &note {
+            Note::There(path) | Note::Removed(path) => Some(path.clone()),
+            // What names it already goes on to do so.
+            Note::None => open.register.get(self.id).and_then(|entry| entry.begun.clone()),
+        };
+        self.name(open, told, known.as_deref());
         if note == Note::None {
             self.make_way(open, told)?;
         }
-        self.make_way_for_entities(open, told, &note)?;
+        self.make_way_for_entities(open, told)?;
         let path = match &note {
             Note::There(path) => Some(path.as_str()),
             Note::None | Note::Removed(_) => None,
         };
         let (entities, own, pages) = self.wanted(open, told, path);
+        // Bringing it in calls the note active.
+        let was_failed = open.text(&own.path).ok().flatten().is_some_and(|text| has_failed(&text));
+        open.register.begin(self.id, &own.path).map_err(|error| not_remembered(&error))?;
         let mut brought = Brought::default();
         let written = &mut brought.written;
         open.put(&entities, written)?;
@@ -309,7 +334,7 @@ impl Bringing<'_> {
                 .collect(),
             ..Entry::default()
         };
-        brought.compacted = self.finish(open, told, &own.path, &mut entry)?;
+        brought.compacted = self.finish(open, told, &own.path, was_failed, &mut entry)?;
         open.register.put(self.id, entry.clone());
         if open.held_back.is_none()
             && let Err(refused) = open.settle()
@@ -321,12 +346,14 @@ impl Bringing<'_> {
         Ok(brought)
     }
 
-    /// Whether the note is to be compacted now, and what came of it; `entry` says then how the note stands.
+    /// Whether the note is to be compacted now, and what came of it; `entry` says then how the note stands. `was_failed`: that did
+    /// not come about before.
     pub(super) fn finish(
         &self,
         open: &mut Open,
         told: &Told,
         path: &str,
+        was_failed: bool,
         entry: &mut Entry,
     ) -> Result<Option<Compacted>, Refused> {
         let text = match open.text(path) {
@@ -336,11 +363,16 @@ impl Bringing<'_> {
         };
         let measure = threshold::measure(&text, &limits(&open.settings), self.today);
         let status = session::identity(&text).map(|identity| identity.status);
+        let reason = compaction::reason(&measure);
+        let compact = |open: &mut Open| compaction::carry_out(open, told, path, &measure, reason, self.today);
         let compacted = match status {
             // What failed is tried again, also where only a person wanted it.
-            Some(status) if status == Status::CompactionFailed || (status == Status::Active && measure.is_over()) => {
-                let reason = compaction::reason(&measure);
-                Some(compaction::carry_out(open, told, path, &measure, reason, self.today)?)
+            Some(Status::CompactionFailed) => Some(compact(open)?),
+            Some(Status::Active) if was_failed || measure.is_over() => Some(compact(open)?),
+            // Whatever went wrong, nothing is to be done any more.
+            Some(Status::Active) => {
+                compaction::clear(open, path)?;
+                None
             }
             Some(Status::Archived) => {
                 compaction::missing(open, told, path, self.today)?;
@@ -357,21 +389,24 @@ impl Bringing<'_> {
         let text = open.text(path).ok().flatten().unwrap_or_default();
         let identity = session::identity(&text);
         entry.prints = forget::prints(&text);
+        entry.copy = open.register.get(self.id).and_then(|known| known.copy.clone());
         entry.status = identity.as_ref().map(|identity| written(&identity.status)).unwrap_or_default();
         entry.error = identity.and_then(|identity| identity.error.or(identity.archive_error));
     }
 
     /// The notes as they would be in an empty vault.
     fn finished(&self, open: &mut Open, told: &mut Told) -> Vec<(String, String)> {
-        let note = match open.register.get(self.id).and_then(|entry| entry.note.clone()) {
-            Some(path) => Note::There(path),
-            None => Note::None,
-        };
-        self.name(open, told, &note);
+        let known = open.register.get(self.id).and_then(|entry| entry.named().map(str::to_owned));
+        self.name(open, told, known.as_deref());
         let (entities, own, pages) = self.wanted(open, told, None);
         let text = |wanted: Wanted| (wanted.path, merge(None, &wanted.note).text);
         std::iter::once(own).chain(entities).chain(pages).map(text).collect()
     }
+}
+
+/// Whether a note says of itself that it could not be compacted.
+fn has_failed(text: &str) -> bool {
+    session::identity(text).is_some_and(|identity| identity.status == Status::CompactionFailed)
 }
 
 /// A status as notes say it.

@@ -3,7 +3,9 @@
 
 use std::time::Instant;
 
-use baton_events::vault::compaction::{archived, failed, is_same, marked, plan, unverified};
+use baton_events::hash::Mark;
+use baton_events::record::SessionId;
+use baton_events::vault::compaction::{active, archived, failed, is_same, marked, plan, unverified};
 use baton_events::vault::layout::Place as Lies;
 use baton_events::vault::note::{Body, Wanted};
 use baton_events::vault::session;
@@ -13,6 +15,7 @@ use baton_events::vault::{Day, Merged, forget};
 
 use super::desk::{Open, Written};
 use super::place::{Error, Refused};
+use super::register::Entry;
 
 /// Copies of one session's note, of which each is of another end.
 const COPIES: u32 = 1_000;
@@ -141,7 +144,7 @@ fn steps(open: &mut Open, told: &Told, path: &str, compacted: &mut Compacted, to
         .map_err(Stopped::at(path))?
         .ok_or_else(|| Stopped::Failed("the note is not there any more".to_owned()))?;
     let copy = archived(&text, today);
-    compacted.archive = keep(open, &plan.archive, &copy)?;
+    compacted.archive = keep(open, &told.about.session, &plan.archive, &copy)?;
     put(open, &plan.backlinks)?;
     // What it says must survive before the original says that it does. Of many this is made sure when they are looked at once
     // more, see `missing`.
@@ -151,6 +154,11 @@ fn steps(open: &mut Open, told: &Told, path: &str, compacted: &mut Compacted, to
     mark(open, path, &|text| marked(text, today)).map_err(Stopped::Refused)
 }
 
+/// Takes away what a note says of a compaction that failed, now that none is to be done.
+pub(super) fn clear(open: &mut Open, path: &str) -> Result<(), Refused> {
+    mark(open, path, &active)
+}
+
 /// Makes the copy of a note that says that it is archived, where a power cut has taken it. A note that a person has named
 /// otherwise is left as it is.
 pub(super) fn missing(open: &mut Open, told: &Told, path: &str, today: Day) -> Result<(), Refused> {
@@ -158,8 +166,9 @@ pub(super) fn missing(open: &mut Open, told: &Told, path: &str, today: Day) -> R
     let mut kept = || -> Result<(), Stopped> {
         if open.text(&archive).map_err(Stopped::at(&archive))?.is_none()
             && let Some(text) = open.text(path).map_err(Stopped::at(path))?
+            && session::identity(&text).is_some_and(|identity| identity.is_compacted)
         {
-            keep(open, &archive, &archived(&text, today))?;
+            keep(open, &told.about.session, &archive, &archived(&text, today))?;
         }
         Ok(())
     };
@@ -220,15 +229,17 @@ fn put(open: &mut Open, wanted: &[Wanted]) -> Result<(), Stopped> {
 
 /// Writes a copy, reads it back and compares it byte for byte. Where another note lies, or one in which somebody has written, it
 /// gets a name of its own. Where it is.
-fn keep(open: &mut Open, archive: &str, copy: &str) -> Result<String, Stopped> {
+fn keep(open: &mut Open, id: &SessionId, archive: &str, copy: &str) -> Result<String, Stopped> {
+    let known = open.register.get(id).and_then(|entry| entry.copy.clone());
+    let is_as_written = |text: &str| forget::is_own(text) || known == Some(print(text));
     let stem = archive.strip_suffix(".md").unwrap_or(archive);
     let names = std::iter::once(archive.to_owned()).chain((2..COPIES).map(|number| format!("{stem}-{number}.md")));
     for path in names {
         let found = open.place.read(&path).map_err(Stopped::at(&path))?;
         match &found.text {
             Some(there) if is_same(there, copy) => return Ok(path),
-            // An earlier copy of this very note, in which nobody has written.
-            Some(there) if is_of(there, copy) && forget::is_own(there) => {}
+            // An earlier copy of this very note, in which nobody has written since: what a person wrote in the note is in this one.
+            Some(there) if is_of(there, copy) && is_as_written(there) => {}
             Some(_) => continue,
             None => {}
         }
@@ -242,9 +253,16 @@ fn keep(open: &mut Open, archive: &str, copy: &str) -> Result<String, Stopped> {
         }
         let layout = open.layout.clone();
         open.names().take(&path, copy, &layout);
+        let entry = open.register.get(id).cloned().unwrap_or_default();
+        open.register.put(id, Entry { copy: Some(print(copy)), ..entry });
         return Ok(path);
     }
     Err(Stopped::Failed(format!("{archive} has {COPIES} copies already")))
+}
+
+/// By what the copy that was written last is known.
+fn print(text: &str) -> String {
+    Mark::of(text.as_bytes()).to_string()
 }
 
 /// Whether two notes are of one session.
@@ -273,7 +291,7 @@ fn mark(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Merged) -> Result<()
 mod tests {
     use baton_events::digest::{Episode, Pointed};
     use baton_events::graph::Graph;
-    use baton_events::record::{SessionId, Timestamp};
+    use baton_events::record::Timestamp;
     use baton_events::vault::merge;
     use baton_events::vault::told::About;
 
@@ -333,5 +351,26 @@ mod tests {
         let (all, _) = open.place.all().unwrap();
         assert!(all.contains(&compacted.archive), "{all:?}");
         assert_eq!(compact(&mut open).archive, compacted.archive, "once is enough");
+
+        // A person writes in the note: its copies have that too, and only the newest is kept.
+        let append = |open: &mut Open, path: &str, words: &str| {
+            let found = open.place.read(path).unwrap();
+            let text = format!("{}\n{words}\n", found.text.as_deref().unwrap());
+            open.place.write(&found, &text).unwrap();
+        };
+        for words in ["My own line.", "And one more."] {
+            append(&mut open, &wanted.path, words);
+            let again = compact(&mut open);
+            assert_eq!(again.archive, compacted.archive, "{words}");
+            assert!(open.text(&again.archive).unwrap().unwrap().contains(words));
+        }
+        // What somebody has written in a copy stays.
+        append(&mut open, &compacted.archive, "In the copy.");
+        append(&mut open, &wanted.path, "The third.");
+        let beside = compact(&mut open).archive;
+        assert_ne!(beside, compacted.archive);
+        assert!(open.text(&compacted.archive).unwrap().unwrap().contains("In the copy."));
+        append(&mut open, &wanted.path, "The fourth.");
+        assert_eq!(compact(&mut open).archive, beside);
     }
 }

@@ -1,6 +1,7 @@
 //! Where notes are written: one vault, its register, what waits for it, and the names in it. One at a time works here, and
 //! blocks for the disk.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::record::{SessionId, Timestamp};
 use baton_events::vault::layout::Layout;
 use baton_events::vault::note::Wanted;
-use baton_events::vault::{Day, merge, renamed};
+use baton_events::vault::{Day, merge, name, renamed};
 use uuid::Uuid;
 
 use super::index::{Index, stem};
@@ -20,6 +21,9 @@ use crate::settings::{self, Settings};
 
 /// How often a note is read again that somebody writes at the same time.
 pub(super) const TRIES: u32 = 8;
+
+/// Where sessions' notes lie in a project's folder, and their copies.
+const SESSIONS: [&str; 2] = ["sessions", "archive/sessions"];
 
 /// See the module.
 pub(super) struct Desk {
@@ -41,7 +45,7 @@ pub(super) struct Open {
     /// Which ends are in no note yet.
     owing: Owing,
     /// Entities whose shared notes are written, as far as this process knows.
-    pub(super) promoted: Vec<Uuid>,
+    pub(super) promoted: BTreeSet<Uuid>,
     /// How often the vault was gone through since it was last told.
     looks: u64,
 }
@@ -121,7 +125,7 @@ impl Open {
             index: None,
             held_back: None,
             owing: Owing::default(),
-            promoted: Vec::new(),
+            promoted: BTreeSet::new(),
             looks: 0,
         })
     }
@@ -279,6 +283,24 @@ impl Open {
         }
     }
 
+    /// Whether a session's note, or its copy in the archive, is called so in any project's folder now: another home may have
+    /// written it since the names were looked at. `key` is the [`name::key`] of the name, which begins with a day.
+    pub(super) fn is_called(&self, key: &str) -> bool {
+        const DAY: usize = 10;
+        let projects = self.place.notes().join("projects");
+        let names = |folder: std::path::PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let is_it = |entry: std::fs::DirEntry| {
+            let file = entry.file_name();
+            let Some(name) = file.to_str().and_then(stem) else { return false };
+            name.as_bytes().get(..DAY) == key.as_bytes().get(..DAY) && name::key(name) == key
+        };
+        let mut folders = names(projects)
+            .flat_map(|entry| SESSIONS.map(|below| entry.path().join(below)))
+            .collect::<Vec<_>>()
+            .into_iter();
+        folders.any(|folder| names(folder).any(is_it))
+    }
+
     /// What a note says. `None`: it is not there.
     pub(super) fn text(&self, path: &str) -> Result<Option<String>, Error> {
         self.place.read(path).map(|found| found.text)
@@ -287,11 +309,7 @@ impl Open {
     /// Has everything survive a power cut that was written, and remembers then that it was.
     pub(super) fn settle(&mut self) -> Result<(), Refused> {
         self.place.settle()?;
-        self.register.save().map_err(|error| Refused {
-            what: format!("what was written cannot be remembered: {}: {error}", super::register::FOLDER),
-            fix: "free space on the disk of BATON_HOME; until then notes are looked at once more after a start"
-                .to_owned(),
-        })
+        self.register.save().map_err(|error| not_remembered(&error))
     }
 
     /// The note of a session, wherever a person has put it: the vault is gone through again for one that is not where it was.
@@ -360,6 +378,14 @@ pub(super) enum Note {
     There(String),
     /// Somebody has removed it from here.
     Removed(String),
+}
+
+/// The register takes nothing.
+pub(super) fn not_remembered(error: &std::io::Error) -> Refused {
+    Refused {
+        what: format!("what was written cannot be remembered: {}: {error}", super::register::FOLDER),
+        fix: "free space on the disk of BATON_HOME; until then notes are looked at once more after a start".to_owned(),
+    }
 }
 
 /// The day by which notes are dated.

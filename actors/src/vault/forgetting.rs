@@ -3,8 +3,8 @@
 
 mod scan;
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use baton_events::projection::table::SessionTable;
 use baton_events::record::SessionId;
@@ -155,6 +155,10 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
         what: format!("what is to be removed cannot be remembered: {error}"),
         fix: "free space on the disk of BATON_HOME".to_owned(),
     })?;
+    if open.place.is_gone() && open.place.is_there() {
+        // Somebody has taken all notes away from a vault that is there.
+        return nothing_left(open, &known);
+    }
     open.look(false)?;
     // Names as they are now: a person may have changed them.
     let mut scan = match scan {
@@ -178,14 +182,15 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
     let names = targets.clone();
     let mut done = BTreeSet::new();
     for _ in 0..ROUNDS {
-        targets.retain(|target| !done.contains(target));
+        targets.retain(|target, _| !done.contains(target));
         if targets.is_empty() {
             break;
         }
         let gone = lines_to(open, &targets, &scan)?;
-        done.append(&mut targets);
-        targets = gone;
+        done.extend(targets.into_keys());
+        targets = gone.into_iter().map(|target| (target, Scope::default())).collect();
     }
+    owe_namesakes(open, &names);
     for file in left {
         std::fs::remove_file(&file)
             .map_err(|error| Refused { what: format!("{}: {error}", file.display()), fix: "remove it".to_owned() })?;
@@ -197,17 +202,33 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
         fix: "free space on the disk of BATON_HOME".to_owned(),
     })?;
     // What a person has taken over, put together otherwise, or copied or moved in the vault, may still name them.
-    let mut all: BTreeSet<String> = match names.iter().all(|name| scan.covers(name)) {
-        true => scan.mentions.union(&scan.leading_to(&names)).cloned().collect(),
+    let mut all: BTreeSet<String> = match names.keys().all(|name| scan.covers(name)) {
+        true => scan.mentions.union(&scan.leading_to(names.keys())).cloned().collect(),
         false => open.place.whole()?.0.into_iter().collect(),
     };
     // What cannot be read may tell of it too.
     theirs.extend(scan.unread.iter().cloned());
-    all.extend(open.place.outside()?);
-    let words = Words::of(names.iter().map(String::as_str).chain(known.iter().map(|id| id.as_str())));
+    let (outside, closed) = open.place.outside()?;
+    theirs.extend(closed.iter().map(|folder| below(open, folder)));
+    all.extend(outside);
+    let (scoped, plain): (Vec<_>, Vec<_>) = names.iter().partition(|(_, scope)| scope.folders.is_some());
+    let words = Words::of(plain.iter().map(|(name, _)| name.as_str()).chain(known.iter().map(|id| id.as_str())));
+    let scoped: Vec<(Words, &Scope)> =
+        scoped.into_iter().map(|(name, scope)| (Words::of([name.as_str()]), scope)).collect();
     for path in all {
-        let text = text_of(open, &path)?.unwrap_or_default();
-        if words.are_in(&text) && !theirs.contains(&path) {
+        let text = match open.text(&path) {
+            Ok(text) => text.unwrap_or_default(),
+            // What cannot be read may tell of it too.
+            Err(Error::Left(_)) => {
+                if !theirs.contains(&path) {
+                    theirs.push(path);
+                }
+                continue;
+            }
+            Err(_) => text_of(open, &path)?.unwrap_or_default(),
+        };
+        let tells = |(words, scope): &(Words, &Scope)| scope.may_mean(open, &path) && words.are_in(&text);
+        if (words.are_in(&text) || scoped.iter().any(tells)) && !theirs.contains(&path) {
             theirs.push(path);
         }
     }
@@ -215,10 +236,33 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
     Ok(theirs.into_iter().map(|path| open.place.vault().join(path).display().to_string()).collect())
 }
 
+/// Sessions of which no note is left. Which texts of people in the vault still name them.
+fn nothing_left(open: &mut Open, known: &[SessionId]) -> Result<Vec<String>, Refused> {
+    let words = sought(open, known, &BTreeSet::new());
+    let (outside, closed) = open.place.outside()?;
+    let mut theirs: Vec<String> = closed.iter().map(|folder| below(open, folder)).collect();
+    for path in outside {
+        if text_of(open, &path)?.is_some_and(|text| words.has(&text)) {
+            theirs.push(path);
+        }
+    }
+    open.forget_names();
+    open.register.forget(known).map_err(|error| Refused {
+        what: format!("the register of the vault still names them: {error}"),
+        fix: "free space on the disk of BATON_HOME".to_owned(),
+    })?;
+    Ok(theirs.into_iter().map(|path| open.place.vault().join(path).display().to_string()).collect())
+}
+
+/// A folder of the vault, by its path below it.
+fn below(open: &Open, folder: &Path) -> String {
+    folder.strip_prefix(open.place.vault()).unwrap_or(folder).display().to_string()
+}
+
 /// What is looked for in notes of some sessions, and of the hashes of more that Baton wrote in them.
 fn sought(open: &Open, sessions: &[SessionId], prints: &BTreeSet<String>) -> Scan {
     let entries = || sessions.iter().filter_map(|id| open.register.get(id));
-    let names = entries().filter_map(|entry| entry.note.as_deref().and_then(stem));
+    let names = entries().filter_map(|entry| entry.named().and_then(stem));
     let known = entries().flat_map(|entry| &entry.prints).chain(prints).map(String::as_str);
     let words = Words::of(sessions.iter().map(|id| id.as_str()).chain(names).chain(known));
     Scan::of(words, entries().filter_map(|entry| entry.called.clone()).collect())
@@ -236,16 +280,59 @@ fn is_part(c: char) -> bool {
     c.is_alphanumeric() || c == '-' || c == '_'
 }
 
-/// Takes what is Baton's out of the notes that sessions have of their own. What led to these notes, and those of which
-/// something stays that a person wrote.
+/// Where a name means the note of a session that is forgotten: everywhere, unless another session's note is called so too.
+#[derive(Clone, Debug, Default)]
+struct Scope {
+    /// The folders of projects in which it does, below the vault and with a slash; `None`: all.
+    folders: Option<BTreeSet<String>>,
+}
+
+impl Scope {
+    /// Whether it means that note in what lies at a path.
+    fn means(&self, path: &str) -> bool {
+        let is_in = |folders: &BTreeSet<String>| folders.iter().any(|folder| path.starts_with(folder));
+        self.folders.as_ref().is_none_or(is_in)
+    }
+
+    /// Whether it may mean it there: what is of no project may be of any.
+    fn may_mean(&self, open: &Open, path: &str) -> bool {
+        let is_of_a_project = open.layout.place(path).is_some_and(|place| {
+            matches!(
+                place,
+                Lies::Project(_) | Lies::Session(..) | Lies::Entity(..) | Lies::Topic(..) | Lies::Archived(..)
+            )
+        });
+        self.means(path) || !is_of_a_project
+    }
+}
+
+/// Has sessions brought in once more whose notes are called like one that was forgotten: a line of theirs may have gone with it.
+fn owe_namesakes(open: &mut Open, names: &BTreeMap<String, Scope>) {
+    let is_namesake = |entry: &Entry| {
+        let name = entry.named().and_then(stem);
+        name.and_then(|name| names.get(name)).is_some_and(|scope| scope.folders.is_some())
+    };
+    let namesakes: Vec<(SessionId, Entry)> = open
+        .register
+        .entries()
+        .filter(|(_, entry)| is_namesake(entry))
+        .map(|(id, entry)| (id.clone(), entry.clone()))
+        .collect();
+    for (id, entry) in namesakes {
+        open.register.put(&id, Entry { stamp: String::new(), ..entry });
+    }
+}
+
+/// Takes what is Baton's out of the notes that sessions have of their own. What led to these notes, and where it means them; and
+/// those of which something stays that a person wrote.
 fn own_notes(
     open: &mut Open,
     sessions: &[SessionId],
     scan: &mut Scan,
-) -> Result<(BTreeSet<String>, Vec<String>), Refused> {
+) -> Result<(BTreeMap<String, Scope>, Vec<String>), Refused> {
     let (mut targets, mut theirs) = (BTreeSet::new(), Vec::new());
     for id in sessions {
-        let note = open.register.get(id).and_then(|entry| entry.note.as_deref());
+        let note = open.register.get(id).and_then(Entry::named);
         targets.extend(note.and_then(stem).map(str::to_owned));
     }
     targets.extend(scan.names.iter().cloned());
@@ -266,10 +353,23 @@ fn own_notes(
         let may_be = |path: &&String| scan.mentions.contains(*path) || is_called(path);
         scan.paths.iter().filter(may_be).cloned().collect()
     };
+    let mut folders: BTreeSet<String> = BTreeSet::new();
+    let mut folder_of = |path: &str, text: &str| {
+        let named = session::identity(text).map(|identity| identity.project).filter(|project| !project.is_empty());
+        let lies = match layout.place(path) {
+            Some(Lies::Session(project, _) | Lies::Archived(project, _)) => Some(project),
+            _ => None,
+        };
+        folders.extend(named.into_iter().chain(lies).map(|project| format!("{}/", layout.project(&project))));
+    };
+    for path in sessions.iter().filter_map(|id| open.register.get(id)).filter_map(Entry::named) {
+        folder_of(path, "");
+    }
     let mut notes = candidates(scan);
     for path in &notes {
         if let Some(text) = text_of(open, path)?.filter(|text| is_of_them(path, text)) {
             prints.extend(forget::prints(&text));
+            folder_of(path, &text);
         }
     }
     // What nobody has noted was not looked for.
@@ -277,6 +377,7 @@ fn own_notes(
         *scan = gone_through(open, sessions, &prints)?;
         notes = candidates(scan);
     }
+    let is_in = |path: &str| folders.iter().any(|folder| path.starts_with(folder));
     // Nobody's by its head: what Baton wrote in it tells.
     let is_headless = |text: &str| session::identity(text).is_none() && !forget::prints(text).is_disjoint(&prints);
     for path in notes {
@@ -290,22 +391,35 @@ fn own_notes(
                 Changed::Written => theirs.push(if is_named { rename(open, &path)? } else { path }),
                 // Nothing in it is Baton's any more but its name: somebody was killed before he changed that, or a person has
                 // written it all anew.
-                Changed::No if stem(&path).is_some_and(|name| names.contains(name)) => {
-                    theirs.push(rename(open, &path)?)
+                Changed::No if is_in(&path) && stem(&path).is_some_and(|name| names.contains(name)) => {
+                    theirs.push(rename(open, &path)?);
                 }
                 Changed::No | Changed::Gone => {}
             }
         }
     }
-    Ok((targets, theirs))
+    // Names that notes of other sessions have.
+    let mut others = BTreeSet::new();
+    for path in &scan.paths {
+        let Some(name) = stem(path).filter(|name| targets.contains(*name)) else { continue };
+        if text_of(open, path)?.is_some_and(|text| session::identity(&text).is_some() && !is_of_them(path, &text)) {
+            others.insert(name.to_owned());
+        }
+    }
+    let scoped = |name: String| {
+        let folders = others.contains(&name).then(|| folders.clone());
+        (name, Scope { folders })
+    };
+    Ok((targets.into_iter().map(scoped).collect(), theirs))
 }
 
 /// Takes the lines out that lead to some notes. Which notes have nothing left and are gone, as links name them.
-fn lines_to(open: &mut Open, targets: &BTreeSet<String>, scan: &Scan) -> Result<BTreeSet<String>, Refused> {
+fn lines_to(open: &mut Open, targets: &BTreeMap<String, Scope>, scan: &Scan) -> Result<BTreeSet<String>, Refused> {
     let mut gone = BTreeSet::new();
-    for path in scan.leading_to(targets) {
+    for path in scan.leading_to(targets.keys()) {
         let Some(text) = text_of(open, &path)? else { continue };
-        let concerned: Vec<&String> = targets.iter().filter(|target| text.contains(target.as_str())).collect();
+        let is_concerned = |(target, scope): &(&String, &Scope)| scope.means(&path) && text.contains(target.as_str());
+        let concerned: Vec<&String> = targets.iter().filter(is_concerned).map(|(target, _)| target).collect();
         if concerned.is_empty() {
             continue;
         }

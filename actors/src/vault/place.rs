@@ -4,6 +4,8 @@
 //! Nothing outside of the vault is read or written: a link that leads out of it is left alone. A name that differs from one
 //! that is there only by capital letters means that one, so that the vault can be carried to any system.
 
+mod walk;
+
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -19,13 +21,10 @@ use crate::durable;
 use crate::files::{FileStat, identity};
 use crate::obstacle::Obstacle;
 use crate::settings;
+use walk::{NOTES_MAX, Walked, is_note};
 
 /// Largest file that is taken for a note.
 const NOTE_MAX_BYTES: u64 = 8 * 1024 * 1024;
-/// Most files of a vault that are looked at.
-const NOTES_MAX: usize = 200_000;
-/// Deepest folder of notes that is looked into.
-const DEPTH_MAX: usize = 16;
 /// How often a vault is gone through in which something is being moved.
 const WALKS: u32 = 3;
 /// How long a file that is empty may be one that somebody is just saving.
@@ -44,8 +43,6 @@ const LOCK_WAIT: Duration = Duration::from_secs(10);
 const LOCK_LOOK: Duration = Duration::from_millis(5);
 /// Written files of which each is made durable by itself; of more, the whole file system at once.
 const FEW: usize = 32;
-/// The folder of a vault into which Obsidian puts what a person deletes.
-const TRASH: &str = ".trash";
 /// The folder of a home that is its own vault.
 const OWN: &str = "vault";
 
@@ -150,6 +147,10 @@ impl Place {
             Ok(_) => return Err(self.no_folder()),
             Err(error) => return Err(refused(&self.vault, &error)),
         }
+        if fs::canonicalize(self.notes()).is_ok_and(|notes| !notes.starts_with(&self.vault)) {
+            let what = format!("{} is a link that leads out of the vault", self.notes().display());
+            return Err(Refused { what, fix: "name what it leads to in vault.path, or put a folder there".to_owned() });
+        }
         if has_notes && !has_visible(&self.notes()) {
             let what = format!("{} is empty, and notes were written there", self.notes().display());
             let fix = "mount or put back what belongs there; if it is to begin anew, run `baton vault sync`".to_owned();
@@ -222,6 +223,14 @@ impl Place {
             Ok(entries) => !entries.flatten().any(|entry| is_visible(&entry)),
             Err(error) => is_missing(&error),
         }
+    }
+
+    /// Whether the vault itself is there beyond doubt, whatever has become of the notes: it is the home's own, or holds something
+    /// else.
+    pub(super) fn is_there(&self) -> bool {
+        let top = self.root.split('/').next().unwrap_or_default();
+        let is_other = |entry: fs::DirEntry| entry.file_name() != top;
+        self.is_own || fs::read_dir(&self.vault).is_ok_and(|entries| entries.flatten().any(is_other))
     }
 
     /// Whether anything is there that can be seen.
@@ -367,10 +376,10 @@ impl Place {
     }
 
     /// Goes through a folder, once more where something was moved meanwhile.
-    fn walk(&self, top: &Path, below: &str, with_trash: bool) -> Result<Walked, Refused> {
+    fn walk(&self, top: &Path, below: &str, with_copies: bool) -> Result<Walked, Refused> {
         for again in (0..WALKS).rev() {
-            let mut walked = Walked { with_trash, ..Walked::default() };
-            match walked.gather(top, below, 0) {
+            let mut walked = Walked::begun(with_copies);
+            match walked.gather(top, below, 0).and_then(|()| walked.follow_links(&self.vault)) {
                 Err(error) if !is_missing(&error) => return Err(refused(top, &error)),
                 _ if walked.is_moving && again > 0 => {}
                 _ => {
@@ -388,12 +397,13 @@ impl Place {
         found.at.starts_with(notes) && found.at.extension().is_some_and(|it| it.eq_ignore_ascii_case("md"))
     }
 
-    /// Notes of the vault outside of the folder in which Baton writes, those in Obsidian's trash too, by their paths below it.
-    pub(super) fn outside(&self) -> Result<Vec<String>, Refused> {
-        let mut notes = self.walk(&self.vault, "", true)?.notes;
-        let own = format!("{}/", self.root);
-        notes.retain(|path| !path.starts_with(&own));
-        Ok(notes)
+    /// Texts of the vault that are no notes of the folder in which Baton writes, by their paths below it: those of people, what
+    /// programs keep of what was deleted or changed, and, apart, folders that may not be looked into.
+    pub(super) fn outside(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
+        let walked = self.walk(&self.vault, "", true)?;
+        let (mut texts, own) = (walked.notes, format!("{}/", self.root));
+        texts.retain(|path| !path.starts_with(&own) || !is_note(path) || path.contains("/."));
+        Ok((texts, walked.closed.into_iter().map(|(folder, _)| folder).collect()))
     }
 
     /// Makes a folder of the vault and those above it.
@@ -462,59 +472,6 @@ fn named(folder: &Path, name: &std::ffi::OsStr) -> PathBuf {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let like = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|known| known.to_lowercase() == wanted);
     entries.into_iter().find(like).map_or(exact, |entry| entry.path())
-}
-
-/// What there is below a folder.
-#[derive(Default)]
-struct Walked {
-    notes: Vec<String>,
-    /// What writing has left behind.
-    left: Vec<PathBuf>,
-    /// Folders that may not be looked into, with why.
-    closed: Vec<(PathBuf, io::Error)>,
-    /// Whether what Obsidian has in its trash is looked at too.
-    with_trash: bool,
-    /// Something went while it was looked at: it may be elsewhere.
-    is_moving: bool,
-}
-
-impl Walked {
-    fn gather(&mut self, folder: &Path, below: &str, depth: usize) -> io::Result<()> {
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            let Some(name) = name.to_str() else { continue };
-            let kind = match entry.file_type() {
-                Ok(kind) => kind,
-                Err(error) if is_missing(&error) => {
-                    self.is_moving = true;
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            let path = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
-            if kind.is_file() && is_temporary(name) {
-                self.left.push(entry.path());
-            } else if (name.starts_with('.') && !(self.with_trash && name == TRASH)) || self.notes.len() >= NOTES_MAX {
-                continue;
-            } else if kind.is_dir() && depth < DEPTH_MAX {
-                match self.gather(&entry.path(), &path, depth + 1) {
-                    Ok(()) => {}
-                    Err(error) if is_missing(&error) => self.is_moving = true,
-                    // Of a disk that fails nothing is believed.
-                    Err(error) if Obstacle::of(&error).is_of_the_disk() => return Err(error),
-                    Err(error) => self.closed.push((entry.path(), error)),
-                }
-            } else if kind.is_file() && name.to_lowercase().ends_with(".md") {
-                self.notes.push(path);
-            }
-        }
-        Ok(())
-    }
-}
-
-fn is_temporary(name: &str) -> bool {
-    name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1)
 }
 
 /// An id that no other folder has.

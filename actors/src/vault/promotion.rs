@@ -14,7 +14,6 @@ use super::Scribe;
 use super::desk::{Desk, Open, Written, day};
 use super::place::Refused;
 use crate::gateway::Services;
-use crate::memos;
 use crate::settings::Settings;
 
 /// What a project has of its own, or what is no knowledge of it.
@@ -28,10 +27,8 @@ impl Scribe {
             if NEVER.contains(&label) {
                 continue;
             }
-            match services.memos.recalled(entity, project).await {
-                Ok(_) => {}
-                Err(memos::Error::Home(why)) => tracing::debug!(%why, "recall in another project not remembered"),
-                Err(error) => tracing::warn!(%error, "recall in another project not recorded"),
+            if let Err(error) = services.memos.recalled(entity, project).await {
+                tracing::warn!(%error, "recall in another project not recorded");
             }
         }
         self.wake.notify_one();
@@ -65,9 +62,9 @@ pub(super) fn promote(
 ) -> Result<(), Refused> {
     let often = usize::try_from(settings.vault.promote_recalls).unwrap_or(usize::MAX);
     let recalled = &table.home().state.recalled;
-    let wanted: Vec<Uuid> =
-        recalled.iter().filter(|(_, projects)| projects.len() >= often).map(|(entity, _)| *entity).collect();
-    if wanted.is_empty() {
+    let wanted: BTreeSet<Uuid> =
+        recalled.iter().filter(|(_, projects)| projects.len() >= often).map(|(entity, _)| entity).collect();
+    if wanted.is_empty() && !is_news {
         return Ok(());
     }
     let today = day(services.clock.now());
@@ -76,6 +73,9 @@ pub(super) fn promote(
         return Ok(());
     }
     open.look(false)?;
+    if wanted.is_empty() && open.index()?.shared_count() == 0 {
+        return Ok(());
+    }
     let groups = groups(open, table);
     let is_wanted = |(folder, kind, name): (&str, &str, &str)| {
         let Some(label) = Label::parse(kind) else { return false };
@@ -85,10 +85,11 @@ pub(super) fn promote(
     let index = open.index()?;
     let meant: BTreeSet<(&str, &str)> =
         index.entities().filter(|(known, _)| is_wanted(*known)).map(|((_, kind, name), _)| (kind, name)).collect();
-    // Packages, commands and topics of one name are the same in every project; a file is one of its project.
+    // Packages, commands and topics of one name are the same in every project; a file is one of its project. What is shared
+    // stays so: of recalls only the latest are remembered.
     let is_meant = |known: (&str, &str, &str)| match known.1 == Label::File.as_str() {
         true => is_wanted(known),
-        false => meant.contains(&(known.1, known.2)),
+        false => meant.contains(&(known.1, known.2)) || index.shared(known.1, known.2).is_some(),
     };
     let found: Vec<(String, EntityIdentity, String)> = index
         .entities()

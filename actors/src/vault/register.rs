@@ -34,6 +34,10 @@ pub(super) struct Entry {
     /// Its note, below the vault; `None`: it has none, for nobody typed anything in it, or because it is not known any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) note: Option<String>,
+    /// The note that it is to have, since the first of its lines may stand somewhere: whoever writes may be killed, or find the
+    /// disk full, before the note itself is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) begun: Option<String>,
     /// What was brought in: [`super::owed::stamp`].
     pub(super) stamp: String,
     /// `active`, `archived`, `compaction_failed`, as the note says.
@@ -54,15 +58,23 @@ pub(super) struct Entry {
     /// The [`name_print`] of what its note was called, where it was forgotten while the place was away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) called: Option<String>,
+    /// By what the copy of its note that was last put into the archive is known: in that one nobody has written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) copy: Option<String>,
     /// Entities of it that have no note, with the line that it would have there: another session makes one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) without_note: BTreeMap<Uuid, String>,
 }
 
 impl Entry {
+    /// The note by which lines name the session: the one that it has, or is to have.
+    pub(super) fn named(&self) -> Option<&str> {
+        self.note.as_deref().or(self.begun.as_deref())
+    }
+
     /// Whether it says of a forgotten session only what it takes to find its notes once their place is back.
     pub(super) fn is_sealed(&self) -> bool {
-        self.called.is_some() && self.note.is_none()
+        self.called.is_some() && self.named().is_none()
     }
 }
 
@@ -219,8 +231,7 @@ impl Register {
     pub(super) fn is_named(&self, key: &str, than: &SessionId) -> bool {
         const DAY: usize = 10;
         let is_it = |name: &str| name.as_bytes().get(..DAY) == key.as_bytes().get(..DAY) && name::key(name) == key;
-        let mut others =
-            self.entries.iter().filter(|(id, _)| *id != than).filter_map(|(_, entry)| entry.note.as_deref());
+        let mut others = self.entries.iter().filter(|(id, _)| *id != than).filter_map(|(_, entry)| entry.named());
         others.any(|note| stem(note).is_some_and(is_it))
     }
 
@@ -248,9 +259,9 @@ impl Register {
         self.rewrite()
     }
 
-    /// Whether a note was ever written in the vault, as far as is known.
+    /// Whether anything was ever written in the vault, as far as is known.
     pub(super) fn had_notes(&self) -> bool {
-        self.entries.values().any(|entry| entry.note.is_some() || entry.is_sealed())
+        self.entries.values().any(|entry| entry.named().is_some() || entry.is_sealed())
     }
 
     /// Whether forgotten sessions are remembered until the place is back.
@@ -268,7 +279,7 @@ impl Register {
             self.drop_without_note(id);
             self.left.remove(id);
             self.touched.insert(id.clone());
-            match entry.note.as_deref().and_then(stem).map(name_print).or(entry.called) {
+            match entry.named().and_then(stem).map(name_print).or(entry.called) {
                 Some(called) => {
                     let sealed = Entry { called: Some(called), prints: entry.prints, ..Entry::default() };
                     self.entries.insert(id.clone(), sealed);
@@ -292,11 +303,35 @@ impl Register {
         self.entries.values().any(|entry| entry.note.is_some() && !entry.removed)
     }
 
+    /// Remembers which note a session is to have, before any line names it. It outlives whoever is killed; what was put before
+    /// is not written yet, for that may not have survived a power cut itself.
+    pub(super) fn begin(&mut self, id: &SessionId, note: &str) -> io::Result<()> {
+        let known = self.entries.get(id).cloned().unwrap_or_default();
+        if known.named() == Some(note) {
+            return Ok(());
+        }
+        let entry = Entry { begun: Some(note.to_owned()), stamp: String::new(), ..known };
+        let line = Line::Session { id: id.to_string(), entry: Some(entry.clone()) };
+        self.take(id, entry);
+        if self.lines == 0 {
+            return self.rewrite();
+        }
+        let torn = if self.unwritten.first().is_some_and(String::is_empty) { "\n" } else { "" };
+        let text = format!("{torn}{}\n", serde_json::to_string(&line)?);
+        OpenOptions::new().append(true).open(&self.file)?.write_all(text.as_bytes())?;
+        self.lines += 1;
+        Ok(())
+    }
+
     pub(super) fn put(&mut self, id: &SessionId, entry: Entry) {
         if self.entries.get(id) == Some(&entry) {
             return;
         }
         self.note(&Line::Session { id: id.to_string(), entry: Some(entry.clone()) });
+        self.take(id, entry);
+    }
+
+    fn take(&mut self, id: &SessionId, entry: Entry) {
         match entry.left {
             Some(_) => self.left.insert(id.clone()),
             None => self.left.remove(id),
@@ -465,6 +500,34 @@ mod tests {
         let key = name::key("2026-03-14-mend");
         assert!(register.is_named(&key, &id("b")) && !register.is_named(&key, &id("a")));
         assert!(!register.is_named(&name::key("2026-03-15-mend"), &id("b")) && !register.is_named("x", &id("b")));
+    }
+
+    #[test]
+    fn what_was_begun_outlives_a_kill_and_nothing_else_does_before_it_is_saved() {
+        let home = tempfile::tempdir().unwrap();
+        let settings = settings::Vault::default();
+        let open = || Register::open(home.path(), &settings).unwrap();
+        let mut register = open();
+        register.begin(&id("a"), "one.md").unwrap();
+        register.put(&id("a"), entry("one.md", "1"));
+        register.begin(&id("b"), "two.md").unwrap();
+        let killed = open();
+        let known = |id: &SessionId| killed.get(id).map(|entry| (entry.note.clone(), entry.named(), &*entry.stamp));
+        assert_eq!(known(&id("a")), Some((None, Some("one.md"), "")));
+        assert_eq!(known(&id("b")), Some((None, Some("two.md"), "")));
+        assert!(killed.had_notes() && !killed.has_notes());
+        assert!(killed.is_named(&name::key("two"), &id("a")), "nobody else is called so");
+        register.save().unwrap();
+        assert_eq!(open().get(&id("a")), Some(&entry("one.md", "1")));
+        // Behind a torn line, too, and not once more for what is known.
+        let torn = fs::read_to_string(&register.file).unwrap() + "{\"session\":";
+        fs::write(&register.file, torn).unwrap();
+        let mut register = open();
+        register.begin(&id("a"), "one.md").unwrap();
+        register.begin(&id("c"), "three.md").unwrap();
+        let after = open();
+        assert_eq!(after.get(&id("a")), Some(&entry("one.md", "1")));
+        assert_eq!(after.get(&id("c")).and_then(Entry::named), Some("three.md"));
     }
 
     #[test]

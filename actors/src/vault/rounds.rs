@@ -29,6 +29,8 @@ pub(super) use sweep::Unswept;
 const GROUP: usize = 32;
 /// How long a round stands back while questions are answered.
 const STAND_BACK: Duration = Duration::from_secs(5);
+/// Refusals of a vault after which what waits already is not tried in the same round.
+const REFUSALS: u32 = 3;
 /// Sessions that an answer names.
 const NAMED: usize = 8;
 
@@ -54,6 +56,10 @@ pub(super) struct Round {
     pub(super) compacted: u64,
     pub(super) failed: Vec<String>,
     pub(super) refused: Option<Refused>,
+    /// Why something was refused that is still owed, also where others were taken since.
+    unserved: Option<Refused>,
+    /// How often the vault has refused something since it last took something.
+    refusals: u32,
     /// Whether no more finished notes are kept.
     is_full: bool,
 }
@@ -64,6 +70,8 @@ impl Scribe {
         let mut round = Round::default();
         let owed = match self.owed(services, asked).await {
             Ok((owed, refused)) => {
+                // A vault that is away is not asked for each of them.
+                round.refusals = if refused.is_some() { REFUSALS } else { 0 };
                 round.refused = refused;
                 owed
             }
@@ -82,7 +90,7 @@ impl Scribe {
             }
             let begun = Instant::now();
             self.stand_back(services, asked.by_somebody).await;
-            let done = self.group(services, asked, group, round.refused.clone()).await;
+            let done = self.group(services, asked, group, (round.refused.clone(), round.refusals)).await;
             asked.progress.step(group.len());
             let mut shown = self.shown();
             shown.owed = shown.owed.saturating_sub(group.len() as u64);
@@ -99,6 +107,8 @@ impl Scribe {
         if round.refused.is_none() {
             round.refused = self.promote(services, round.files > 0).await.err();
         }
+        // What it took of others is no comfort to whom it refused: they are tried again.
+        round.refused = round.refused.or(round.unserved.take());
         self.shown().refused(round.refused.clone());
         if round.written > 0 {
             tracing::info!(
@@ -186,13 +196,13 @@ impl Scribe {
         answered(looking).await?
     }
 
-    /// `before`: why the vault took nothing of the group before.
+    /// `before`: why the vault took nothing of the group before, and how often.
     async fn group(
         &self,
         services: &Arc<Services>,
         asked: &Asked,
         group: &[SessionId],
-        before: Option<Refused>,
+        before: (Option<Refused>, u32),
     ) -> Round {
         let mut desk = match self.desk().await {
             Ok(desk) => desk,
@@ -219,7 +229,8 @@ impl Scribe {
         let is_done = round.refused.is_none() && round.failed.is_empty();
         let message = match (&round.refused, round.failed.len()) {
             (Some(Refused { what, fix }), _) => format!(
-                "the vault takes nothing now: {what}; {fix}. {} in vault-pending, and it is tried again by itself",
+                "the vault takes {} now: {what}; {fix}. {} in vault-pending, and it is tried again by itself",
+                if round.written > 0 { "not everything" } else { "nothing" },
                 waiting(pending),
             ),
             (None, 0) if round.written == 0 => "Every session that is over is in its note.".to_owned(),
@@ -317,9 +328,9 @@ fn bring(
     services: &Services,
     group: &[SessionId],
     by_somebody: bool,
-    before: Option<Refused>,
+    (refused, refusals): (Option<Refused>, u32),
 ) -> Round {
-    let mut round = Round { refused: before, ..Round::default() };
+    let mut round = Round { refused, refusals, ..Round::default() };
     let (table, settings, today) = (services.table.now(), services.settings.now(), day(services.clock.now()));
     let (open, pending) = match desk.at(&settings.vault) {
         Ok(open) => open,
@@ -337,7 +348,8 @@ fn bring(
             continue;
         }
         // It is owed as it is; what is not kept is not made either.
-        if round.refused.is_some() && (pending.is_full() || pending.has(id, &stamp)) {
+        if round.refusals >= REFUSALS && (pending.is_full() || pending.has(id, &stamp)) {
+            round.unserved.clone_from(&round.refused);
             continue;
         }
         round.sessions += 1;
@@ -345,7 +357,7 @@ fn bring(
         match bringing.carry_out(open, pending) {
             Ok(brought) => {
                 if !brought.is_without_note {
-                    round.refused = None;
+                    (round.refused, round.refusals) = (None, 0);
                 }
                 round.without_note += u64::from(brought.is_without_note);
                 round.written += u64::from(brought.written.files > 0);
@@ -354,7 +366,10 @@ fn bring(
                 round.compacted += u64::from(brought.compacted.is_some_and(|compacted| compacted.error.is_none()));
                 round.failed.extend(brought.written.left.first().map(|_| id.to_string()));
             }
-            Err(Failed::Refused(refused)) => round.refused = Some(refused),
+            Err(Failed::Refused(refused)) => {
+                round.unserved = Some(refused.clone());
+                (round.refused, round.refusals) = (Some(refused), round.refusals.saturating_add(1));
+            }
             Err(Failed::Unreadable(why)) => {
                 tracing::warn!(session = %id, %why, "session not brought into its note");
                 let before = open.register.get(id).cloned().unwrap_or_default();
@@ -402,7 +417,8 @@ impl Round {
         self.compacted += other.compacted;
         self.failed.extend(other.failed);
         // Whether the vault takes something is what was tried last.
-        self.refused = other.refused;
+        (self.refused, self.refusals) = (other.refused, other.refusals);
+        self.unserved = other.unserved.or(self.unserved.take());
         self.is_full = other.is_full;
     }
 }

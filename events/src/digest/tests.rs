@@ -388,6 +388,23 @@ fn the_content_reads_as_text_and_is_bounded() {
 }
 
 #[test]
+fn all_that_was_typed_is_told_where_all_of_it_is_wanted() {
+    let many = (0..500).fold(Session::default(), |session, n| session.prompt(&format!("prompt {n}")).reply("done"));
+    let told = typed(&many.items, &Show::default(), 5_000);
+    assert_eq!((told.len(), told[0].text.as_str(), told[499].text.as_str()), (500, "prompt 0", "prompt 499"));
+    let told = typed(&many.items, &Show::default(), 3);
+    assert_eq!(
+        told.iter().map(|prompt| prompt.text.as_str()).collect::<Vec<_>>(),
+        ["prompt 497", "prompt 498", "prompt 499"]
+    );
+    // The same words in one minute are sent again; later they are typed again.
+    let again = (0..100).fold(Session::default(), |session, _| session.prompt("continue"));
+    assert_eq!((again.digest().prompts.len(), typed(&again.items, &Show::default(), 5_000).len()), (1, 2));
+    let unshown = Show { keep_user_messages: false, ..Show::default() };
+    assert_eq!(typed(&many.items, &unshown, 5_000), []);
+}
+
+#[test]
 fn a_list_over_its_bound_loses_the_least_worth_keeping() {
     let mut list = vec![1, 20, 3, 40, 5];
     keep(&mut list, 3, |entry| *entry >= 10);

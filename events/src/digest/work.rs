@@ -13,6 +13,23 @@ use crate::conversation::Outcome;
 /// What a person typed, as one line each, without what they typed for the harness. The same twice in a row counts once:
 /// an interrupted prompt is often sent again.
 pub(super) fn prompts(timeline: &Timeline<'_>) -> Vec<Pointed> {
+    let mut prompts = all_prompts(timeline);
+    prompts.dedup_by(|later, earlier| later.text == earlier.text);
+    super::keep(&mut prompts, MAX_ENTRIES, |_| true);
+    prompts
+}
+
+/// The same, the last `most` of them. The same twice in a row counts once where it was typed in one minute.
+pub(super) fn typed(timeline: &Timeline<'_>, most: usize) -> Vec<Pointed> {
+    const MINUTE_MS: i64 = 60_000;
+    let minute = |prompt: &Pointed| prompt.at.map(|at| at.0.div_euclid(MINUTE_MS));
+    let mut prompts = all_prompts(timeline);
+    prompts.dedup_by(|later, earlier| later.text == earlier.text && minute(later) == minute(earlier));
+    super::keep(&mut prompts, most, |_| true);
+    prompts
+}
+
+fn all_prompts(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let pointed =
         |text: &str, said: &Said<'_>| Pointed { text: one_line(text, PROMPT_CHARS), line: said.line, at: said.at };
     let mut prompts: Vec<Pointed> = requests(timeline).map(|said| pointed(said.text, said)).collect();
@@ -22,8 +39,6 @@ pub(super) fn prompts(timeline: &Timeline<'_>) -> Vec<Pointed> {
     }));
     prompts.sort_by_key(|prompt| prompt.line);
     prompts.retain(|prompt| !prompt.text.is_empty());
-    prompts.dedup_by(|later, earlier| later.text == earlier.text);
-    super::keep(&mut prompts, MAX_ENTRIES, |_| true);
     prompts
 }
 

@@ -16,7 +16,7 @@ use crate::projection::table::{HomeRow, MemoRow, Row};
 use crate::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
 
 /// The form of the rows; see the module.
-pub const FORM: u32 = 5;
+pub const FORM: u32 = 6;
 
 /// A row with whose it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,8 +105,9 @@ struct HomeRowV1 {
     cleared: BTreeMap<String, u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     deleted_facts: Vec<String>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    recalled: BTreeMap<String, Vec<String>>,
+    /// In their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    recalled: Vec<(String, Vec<String>)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     model_since: Option<i64>,
 }
@@ -131,7 +132,7 @@ impl HomeRowV1 {
     fn read(self) -> Option<HomeRow> {
         let roots = self.roots.into_iter().map(|(config_dir, named_by)| NamedRoot { config_dir, named_by }).collect();
         let facts: Option<_> = self.deleted_facts.iter().map(|fact| Uuid::try_parse(fact).ok()).collect();
-        let recalled = |(entity, prints): (&String, &Vec<String>)| {
+        let recalled = |(entity, prints): &(String, Vec<String>)| {
             let prints: Option<_> = prints.iter().map(|print| u64::from_str_radix(print, 16).ok()).collect();
             Some((Uuid::try_parse(entity).ok()?, prints?))
         };
@@ -186,7 +187,7 @@ mod tests {
             cleared_all: Position(4),
             cleared: [("g".to_owned(), Position(6))].into(),
             deleted_facts: [uuid].into(),
-            recalled: [(uuid, [0, u64::MAX].into())].into(),
+            recalled: [(Uuid::max(), [3].into()), (uuid, [0, u64::MAX].into())].into_iter().collect(),
             model_since: Some(Timestamp(7)),
         };
         for state in [state, home::State::default()] {

@@ -165,6 +165,10 @@ pub(super) fn bring_in(
     eol: &str,
 ) -> Option<String> {
     let none = (eol_line("---", eol), Vec::new(), eol_line("---", eol));
+    // A person has taken it away as a whole, or it cannot be seen as one any more: some of its keys alone would be another note's.
+    if *head == Head::None && is_lost(written) && !wanted.iter().any(|field| field.when == When::Forced) {
+        return None;
+    }
     let (open, mut entries, close) = match head {
         Head::Odd(..) => return None,
         Head::None => none,
@@ -219,6 +223,11 @@ pub(super) fn bring_in(
         let lines: String = entries.iter().map(|(_, lines, _)| lines.as_str()).collect();
         format!("{open}{lines}{close}")
     })
+}
+
+/// Whether Baton has written a frontmatter, by what it wrote last.
+pub(super) fn is_lost(written: &BTreeMap<String, String>) -> bool {
+    written.keys().any(|key| !key.starts_with('#'))
 }
 
 /// Keys that follow other changes come last.

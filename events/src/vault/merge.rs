@@ -41,8 +41,13 @@ pub fn merge(existing: Option<&str>, wanted: &Note) -> Merged {
     if written != before || (!was_known && !written.is_empty()) {
         body.note(&written);
     }
-    let head = head.unwrap_or_else(|| document.head_text());
-    let merged = format!("{}{head}{}", document.bom, body.finished());
+    let mut head = head.unwrap_or_else(|| document.head_text());
+    let body_text = body.finished();
+    // A fence that something stands behind on its line is none.
+    if !head.is_empty() && !head.ends_with('\n') && !body_text.is_empty() {
+        head.push_str(eol);
+    }
+    let merged = format!("{}{head}{body_text}", document.bom);
     let conflicts = conflicts(&merged) + body.missed();
     Merged { changed: existing != Some(merged.as_str()), text: merged, conflicts }
 }

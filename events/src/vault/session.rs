@@ -1,8 +1,9 @@
 //! The note of one session.
 
+use super::compaction::REASON;
 use super::layout::{Layout, Place};
 use super::note::{Body, Field, Note, Section, Value, Wanted, When};
-use super::told::{File, MAX_ENTRIES, Said};
+use super::told::{File, MAX_PROMPTS, Said};
 use super::{Day, Told, header, markdown};
 use crate::record::Timestamp;
 
@@ -51,6 +52,8 @@ pub struct Identity {
     pub project: String,
     /// Its status.
     pub status: Status,
+    /// Whether Baton has compacted it: a person who calls it archived has not.
+    pub is_compacted: bool,
     /// The day on which it was created.
     pub created: Option<Day>,
     /// Its title.
@@ -70,7 +73,7 @@ pub fn wanted(told: &Told, layout: &Layout, today: Day) -> Wanted {
 fn note(told: &Told, layout: &Layout, today: Day) -> Note {
     let bodies = [
         Body::Whole(goal(told)),
-        if told.prompts.len() < MAX_ENTRIES { Body::Log(log(told)) } else { Body::LogEnd(log(told)) },
+        if told.prompts.len() < MAX_PROMPTS { Body::Log(log(told)) } else { Body::LogEnd(log(told)) },
         Body::Whole(told.decisions.iter().map(|said| decision(told, said, layout)).collect()),
         Body::Whole(told.errors.iter().map(|said| mended(told, said, layout)).collect()),
         Body::Whole(told.files.iter().map(|file| changed(told, file, layout)).collect()),
@@ -200,6 +203,7 @@ pub fn identity(text: &str) -> Option<Identity> {
         episode_uuid: field("episode_uuid"),
         project: field("project").unwrap_or_default(),
         status,
+        is_compacted: field("archived_reason").is_some_and(|reason| reason == REASON),
         created: field("created").as_deref().and_then(Day::parse),
         title: field("title").unwrap_or_default(),
         error: field("error"),

@@ -15,6 +15,8 @@ use crate::record::{SessionId, Timestamp};
 pub const MAX_ENTITIES: usize = 12;
 /// Most entries of any section of a session's note.
 pub const MAX_ENTRIES: usize = 200;
+/// Most prompts of a session in its Work Log; of more the last ones.
+pub const MAX_PROMPTS: usize = 5_000;
 /// How the digest marks what a person said.
 const PERSON: &str = "User: ";
 
@@ -198,6 +200,13 @@ impl Told {
             entities,
             about,
         }
+    }
+
+    /// Takes all that a person typed, of which the episode has the last only: see [`crate::digest::typed`].
+    pub fn log(&mut self, typed: &[Pointed]) {
+        let said =
+            |typed: &Pointed| Said { text: typed.text.clone(), resolution: None, at: typed.at, about: Vec::new() };
+        self.prompts = typed.iter().map(said).collect();
     }
 
     /// Whether it gets a note: somebody typed something in it.

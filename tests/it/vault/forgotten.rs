@@ -144,6 +144,76 @@ fn copies_are_named(named: bool) {
     assert!(copies.join("copy.md").exists(), "it is a person's");
 }
 
+/// Whatever of a project's notes tells of it.
+fn telling(folder: &Path, word: &str) -> Vec<(String, String)> {
+    let read = |path: String| (fs::read_to_string(folder.join(&path)).unwrap(), path);
+    notes(folder)
+        .into_iter()
+        .map(read)
+        .filter(|(text, _)| text.contains(word))
+        .map(|(text, path)| (path, text))
+        .collect()
+}
+
+#[test]
+fn a_note_of_another_session_that_is_called_the_same_keeps_what_it_has() {
+    let world = with_notes(&json!({}));
+    worked(&world, "-work-one", 1, "quokka");
+    worked(&world, "-work-two", 2, "platypus");
+    world.close(&id(1));
+    world.close(&id(2));
+    ready(&world, 2);
+    for path in notes(&own(&world)).iter().filter(|path| path.contains("/sessions/")) {
+        let path = own(&world).join(path);
+        fs::rename(&path, path.with_file_name("Plan.md")).unwrap();
+    }
+    world.ok(&["vault", "sync"]);
+    let before = telling(&own(&world), "platypus");
+    assert!(before.len() >= 4 && before.iter().any(|(path, _)| path.contains("/entities/")), "{before:?}");
+    world.ok(&["forget", &id(1), "--yes"]);
+    assert_eq!(with_word(&own(&world), "quokka"), [""; 0]);
+    world.ok(&["vault", "sync"]);
+    let after = telling(&own(&world), "platypus");
+    let paths = |notes: &[(String, String)]| notes.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>();
+    assert_eq!(paths(&after), paths(&before));
+    for ((path, before), (_, after)) in before.iter().zip(&after) {
+        assert_eq!(before.matches("platypus").count(), after.matches("platypus").count(), "{path}: {after}");
+    }
+}
+
+#[test]
+fn two_homes_that_share_a_vault_give_no_name_twice_and_forget_their_own() {
+    let (one, other) = (World::new(), World::new());
+    let vault = one.path("notes");
+    fs::create_dir_all(&vault).unwrap();
+    // Both have looked at the names before the first of these is written.
+    for (world, project) in [(&one, "-work-one"), (&other, "-work-two")] {
+        super::configure(world, &json!({"path": vault}));
+        worked(world, project, 7, "wallaby");
+        world.close(&id(7));
+        ready(world, 1);
+    }
+    worked(&one, "-work-one", 1, "quokka");
+    one.close(&id(1));
+    ready(&one, 2);
+    worked(&other, "-work-two", 2, "quokka");
+    other.close(&id(2));
+    ready(&other, 2);
+    let verified = one.json(&["vault", "verify"]);
+    assert_eq!(verified["clean"], true, "{verified}");
+    let of = |project: &str, word: &str| {
+        let is_of = |(path, _): &(String, String)| path.contains("projects/") && path.contains(project);
+        telling(&vault, word).into_iter().filter(is_of).collect::<Vec<_>>()
+    };
+    let [of_one, of_other] = ["one/", "two/"].map(|project| move |word: &str| of(project, word));
+    let before = of_other("quokka");
+    assert!(before.len() >= 3 && !of_one("quokka").is_empty(), "{before:?}");
+    one.ok(&["forget", &id(1), "--yes"]);
+    assert_eq!(of_other("quokka"), before);
+    assert_eq!(of_one("quokka"), []);
+    assert_eq!(other.json(&["vault", "verify"])["clean"], true);
+}
+
 #[test]
 fn a_session_whose_name_only_begins_alike_is_not_named() {
     let world = with_notes(&json!({}));
@@ -429,4 +499,50 @@ fn two_who_forget_at_once_are_each_told_what_came_of_it() {
         assert_eq!((with_word(&vault, word), with_word(world.home(), word)), (Vec::new(), Vec::new()), "{word}");
     }
     assert_eq!(world.json(&["vault", "verify"])["clean"], true);
+}
+
+#[test]
+fn who_deletes_the_notes_of_a_vault_that_is_there_has_nothing_to_forget_in() {
+    for named in [false, true] {
+        let world = World::new();
+        let vault = if named { world.path("notes") } else { world.home().join("vault") };
+        let mine = vault.join("Mine.md");
+        fs::create_dir_all(&vault).unwrap();
+        super::configure(&world, &if named { json!({"path": vault}) } else { json!({}) });
+        worked(&world, "-work-one", 1, "quokka");
+        world.close(&id(1));
+        ready(&world, 1);
+        if named {
+            fs::write(&mine, format!("session {}", id(1))).unwrap();
+        }
+        fs::write(world.home().join("config.json"), "{}").unwrap();
+        fs::remove_dir_all(vault.join(if named { "claude" } else { "." })).unwrap();
+        let forgotten = world.ok(&["forget", &id(1), "--yes"]);
+        assert_eq!(forgotten.out.contains("Mine.md"), named, "{}", forgotten.out);
+        assert_eq!(with_word(&world.home().join("vault-register"), "quokka"), [""; 0]);
+        assert_eq!(world.json(&["vault", "status"])["to_remove"], 0);
+        assert!(!vault.join("claude").exists(), "it is not made again");
+    }
+}
+
+#[test]
+fn notes_in_a_folder_that_is_linked_within_the_vault_are_forgotten_too() {
+    let world = World::new();
+    let vault = world.path("notes");
+    fs::create_dir_all(vault.join("claude")).unwrap();
+    fs::create_dir_all(vault.join("Elsewhere/projects")).unwrap();
+    std::os::unix::fs::symlink("../Elsewhere/projects", vault.join("claude/projects")).unwrap();
+    super::configure(&world, &json!({"path": vault, "compact_lines": 1}));
+    for (number, word) in [(1, "quokka"), (2, "platypus")] {
+        worked(&world, "-work-one", number, word);
+        world.close(&id(number));
+    }
+    ready(&world, 2);
+    assert!(!with_word(&vault.join("Elsewhere"), "quokka").is_empty());
+    let verified = world.json(&["vault", "verify"]);
+    assert_eq!(verified["clean"], true, "{verified}");
+    let forgotten = world.ok(&["forget", &id(1), "--yes"]);
+    assert!(forgotten.out.contains("no file of Baton's home"), "{}", forgotten.out);
+    assert_eq!(with_word(&vault, "quokka"), [""; 0]);
+    assert!(!with_word(&vault.join("Elsewhere"), "platypus").is_empty());
 }

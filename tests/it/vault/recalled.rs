@@ -8,6 +8,14 @@ use super::{notes, own, ready, until, with_notes, worked};
 use crate::sockets::Raw;
 use crate::world::{World, id, list};
 
+/// Has a session work in some projects; it knows nothing that is asked for.
+fn with_projects(world: &World, projects: &[&str]) {
+    for (number, project) in (90..).zip(projects) {
+        world.transcript(project, &id(number)).prompt("Something else").reply("done");
+        world.wait_for(&id(number), "the project", |_| true);
+    }
+}
+
 /// How often an entity was recorded as recalled elsewhere.
 fn recorded(world: &World) -> usize {
     world.ok(&["log", "tail", "-n", "1000", "--json"]).out.matches("entity_recalled").count()
@@ -20,17 +28,17 @@ fn an_entity_that_three_other_projects_recall_is_shared() {
     world.close(&id(1));
     ready(&world, 1);
     let mut raw = Raw::greeted(&world);
+    with_projects(&world, &["alpha", "beta", "gamma"]);
     let mut ask = |project: &str| {
-        let directory = world.path(project);
-        fs::create_dir_all(&directory).unwrap();
-        let caller = json!({"directory": directory});
+        let caller = json!({"directory": format!("/srv/{project}")});
         let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "nodes",
             "params": {"query": "wombat_cache.rs", "limit": 5, "caller": caller, "labels": ["File"]}});
         let found = raw.call(&asked)["result"]["nodes"].clone();
         assert!(!list(&found).is_empty(), "{found}");
     };
     let shared = || notes(&own(&world)).into_iter().filter(|path| path.starts_with("shared/")).collect::<Vec<_>>();
-    for project in ["alpha", "beta", "alpha", "alpha"] {
+    // Folders of a project are of it, and a directory in which nobody has worked is no project.
+    for project in ["alpha", "beta", "alpha", "beta/src", "beta/docs/api", "nowhere", "else/where", "-work-one/src"] {
         ask(project);
     }
     assert!(crate::world::wait(|| recorded(&world) == 2), "{}", recorded(&world));
@@ -88,10 +96,9 @@ fn an_entity_of_a_group_is_recalled_at_home_and_shared_like_any_other() {
     ask(std::path::Path::new("/srv/-work-one"));
     ask(std::path::Path::new("/srv/-work-two"));
     assert!(crate::world::wait(|| recorded(&world) == 1), "{}", recorded(&world));
-    for project in ["alpha", "beta"] {
-        let directory = world.path(project);
-        fs::create_dir_all(&directory).unwrap();
-        ask(&directory);
+    with_projects(&world, &["alpha", "beta"]);
+    for project in ["/srv/alpha", "/srv/beta"] {
+        ask(std::path::Path::new(project));
     }
     until(&world, "the promotion", |told| told["promoted"] == 1);
     assert_eq!(recorded(&world), 3, "its own project is none of them");
@@ -115,9 +122,9 @@ fn what_is_shared_is_shared_in_another_vault_too_and_with_each_project_that_has_
     world.close(&id(1));
     ready(&world, 1);
     let mut raw = Raw::greeted(&world);
+    with_projects(&world, &["alpha", "beta", "gamma"]);
     for project in ["alpha", "beta", "gamma"] {
-        let directory = world.path(project);
-        fs::create_dir_all(&directory).unwrap();
+        let directory = format!("/srv/{project}");
         let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "nodes",
             "params": {"query": "wombat_cache", "limit": 5, "caller": {"directory": directory}, "labels": ["File"]}});
         assert!(!list(&raw.call(&asked)["result"]["nodes"]).is_empty());
@@ -132,5 +139,40 @@ fn what_is_shared_is_shared_in_another_vault_too_and_with_each_project_that_has_
     let shared = notes(&other).into_iter().find(|path| path.contains("shared/entities/"));
     let text = fs::read_to_string(other.join(shared.unwrap())).unwrap();
     assert!(text.contains("/entities/") && text.contains("wombat_cache.rs"), "{text}");
+    assert_eq!(world.json(&["vault", "verify"])["clean"], true);
+}
+
+#[test]
+fn what_is_shared_goes_on_to_be_shared_however_many_recalls_would_be_needed_now() {
+    let world = with_notes(&json!({}));
+    let added = |project: &str, number: u32| {
+        let mut transcript = world.transcript(project, &id(number));
+        transcript
+            .prompt("Parse the dates with a library")
+            .call("c1", "Bash", json!({"command": "cargo add zodlib", "description": "add"}))
+            .result("c1", "Adding zodlib v1.0.0", false)
+            .reply("I decided to use zodlib instead of our own parser, because it knows leap seconds.");
+        world.close(&id(number));
+    };
+    added("-work-one", 1);
+    ready(&world, 1);
+    let mut raw = Raw::greeted(&world);
+    with_projects(&world, &["alpha", "beta", "gamma"]);
+    for project in ["alpha", "beta", "gamma"] {
+        let directory = format!("/srv/{project}");
+        let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "nodes",
+            "params": {"query": "zodlib", "limit": 5, "caller": {"directory": directory}, "labels": ["Package"]}});
+        let found = raw.call(&asked)["result"]["nodes"].clone();
+        assert!(!list(&found).is_empty(), "{found}");
+    }
+    until(&world, "the promotion", |told| told["promoted"] == 1);
+    let path = notes(&own(&world)).into_iter().find(|path| path.starts_with("shared/")).unwrap();
+    let shared = || fs::read_to_string(own(&world).join(&path)).unwrap();
+    assert!(shared().contains("work-one") && !shared().contains("work-two"), "{}", shared());
+    // As if what was recalled had given way to newer recalls.
+    super::configure(&world, &json!({"promote_recalls": 50}));
+    added("-work-two", 2);
+    ready(&world, 2);
+    assert!(crate::world::wait(|| shared().contains("work-two")), "{}", shared());
     assert_eq!(world.json(&["vault", "verify"])["clean"], true);
 }

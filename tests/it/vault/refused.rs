@@ -214,7 +214,7 @@ fn a_vault_that_may_not_be_written_is_said() {
 /// Runs the tests of [`mounted`] where mounting is allowed and harms nobody.
 #[test]
 fn on_a_small_file_system_of_its_own() {
-    if !run_where_mounting_is_allowed("vault::refused::mounted::", 2) {
+    if !run_where_mounting_is_allowed("vault::refused::mounted::", 4) {
         say("skipped: a small file system may not be mounted here");
     }
 }
@@ -271,5 +271,88 @@ mod mounted {
         mount(&["-o", "remount,rw"], &vault);
         ready(&world, 2);
         assert!(waiting(&world).is_empty());
+    }
+
+    #[test]
+    #[ignore = "run by on_a_small_file_system_of_its_own"]
+    fn what_was_begun_on_a_full_disk_is_forgotten_whole() {
+        use std::io::Write as _;
+        let (world, vault) = with_vault();
+        mount(&["-t", "tmpfs", "-o", "size=1m,mode=700", "none"], &vault);
+        worked(&world, "-work-one", 1, "wombat cache");
+        world.close(&id(1));
+        ready(&world, 1);
+        let filler = vault.join("filler");
+        let mut file = fs::File::create(&filler).unwrap();
+        while file.write(&[b'x'; 4096]).is_ok_and(|written| written > 0) {}
+        worked(&world, "-work-one", 2, "quokka burrow");
+        world.close(&id(2));
+        until(&world, "what waits", |told| told["pending"] == 1);
+        let telling = || {
+            let has = |path: &PathBuf| fs::read_to_string(path).is_ok_and(|text| text.contains("quokka"));
+            files_below(&vault.join("claude")).into_iter().filter(has).collect::<Vec<_>>()
+        };
+        // So much room that the first of its notes find some, and its own does not.
+        while telling().is_empty() {
+            let length = file.metadata().unwrap().len();
+            file.set_len(length.checked_sub(4096).expect("a note finds room")).unwrap();
+            assert_ne!(world.run(&["vault", "sync"]).code, 0);
+        }
+        assert!(telling().iter().all(|path| path.components().any(|part| part.as_os_str() == "entities")));
+        // Nothing more is written, and what stands there is known.
+        fs::write(world.home().join("config.json"), json!({"vault": {"path": vault}}).to_string()).unwrap();
+        world.stop();
+        drop(file);
+        fs::remove_file(&filler).unwrap();
+        let done = world.json(&["forget", &id(2), "--yes"]);
+        assert_eq!(done["status"], "success", "{done}");
+        assert_eq!(telling(), [""; 0].map(PathBuf::from));
+        assert!(notes(&vault).iter().any(|path| path.contains("wombat")), "what others support stays");
+    }
+
+    #[test]
+    #[ignore = "run by on_a_small_file_system_of_its_own"]
+    fn what_a_vault_refuses_one_session_is_said_although_it_takes_another() {
+        use std::io::Write as _;
+        let (world, vault) = with_vault();
+        mount(&["-t", "tmpfs", "-o", "size=1m,mode=700", "none"], &vault);
+        worked(&world, "-work-one", 1, "wombat cache");
+        world.close(&id(1));
+        ready(&world, 1);
+        let filler = vault.join("filler");
+        let mut file = fs::File::create(&filler).unwrap();
+        while file.write(&[b'x'; 4096]).is_ok_and(|written| written > 0) {}
+        let mut large = world.transcript("-work-one", &id(2));
+        for at in 0..600 {
+            large.prompt(&format!("Prompt {at} of many, {}", "with many words ".repeat(20))).reply("done");
+        }
+        world.close(&id(2));
+        until(&world, "what waits", |told| told["pending"] == 1);
+        worked(&world, "-work-two", 3, "bilby burrow");
+        world.close(&id(3));
+        until(&world, "what waits", |told| told["pending"] == 2);
+        // Room for one of them, and for all that the other leads to.
+        let length = file.metadata().unwrap().len();
+        file.set_len(length - 64 * 1024).unwrap();
+        let told = until(&world, "the small one", |told| told["notes"] == 2 && told["pending"] == 1);
+        for _ in 0..3 {
+            // Whatever was tried last.
+            let told = world.json(&["vault", "status"]);
+            assert!(problem(&told).contains("free space on the disk of the vault"), "{told}");
+            assert_ne!(world.run(&["vault", "sync"]).code, 0);
+        }
+        assert_eq!(told["state"], "waiting", "{told}");
+        drop(file);
+        fs::remove_file(&filler).unwrap();
+        // By itself.
+        ready(&world, 3);
+        assert!(waiting(&world).is_empty());
+        let all = notes(&vault);
+        let note = all
+            .iter()
+            .map(|path| fs::read_to_string(vault.join(path)).unwrap())
+            .find(|text| text.contains("Prompt 0 "));
+        let note = note.unwrap();
+        assert!((0..600).all(|at| note.contains(&format!(" Prompt {at} of many"))), "a line for each");
     }
 }

@@ -1,6 +1,7 @@
 //! Notes for people: how they are, brought up to date, compacted, checked, read; and what was recalled elsewhere than where
 //! it belongs.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use baton_events::projection::table::SessionTable;
@@ -101,9 +102,9 @@ pub(super) fn recalled(services: &Arc<Services>, caller: &Caller, recalled: Reca
     tokio::spawn(async move {
         let looking = services.clone();
         let looked = tokio::task::spawn_blocking(move || {
-            let project = crate::place::of(&directory).project;
-            let nodes = nodes(&looking, &recalled).unwrap_or_default();
             let table = looking.table.now();
+            let Some(project) = project_of(&directory, &table) else { return (String::new(), Vec::new()) };
+            let nodes = nodes(&looking, &recalled).unwrap_or_default();
             let elsewhere = nodes.into_iter().filter(|node| !is_of(node, &project, &table));
             let elsewhere = elsewhere.map(|node| (node.uuid, node.label)).collect();
             (project, elsewhere)
@@ -111,6 +112,15 @@ pub(super) fn recalled(services: &Arc<Services>, caller: &Caller, recalled: Reca
         let Ok((project, nodes)) = looked.await else { return };
         services.scribe.recalled(&services, &project, nodes).await;
     });
+}
+
+/// The project that a directory is of: one in which a session worked, for any directory may be asked from. A folder of a project
+/// without a repository is of it.
+fn project_of(directory: &str, table: &SessionTable) -> Option<String> {
+    let project = crate::place::of(directory).project;
+    let known = table.iter().filter_map(|(_, row)| row.state.place.as_ref()).map(|place| place.project.as_str());
+    let is_above = |known: &&str| Path::new(&project).starts_with(known);
+    known.filter(is_above).max_by_key(|known| known.len()).map(str::to_owned)
 }
 
 /// Whether a project is an entity's own: it is its group, or one of the sessions that have the entity worked there, for

@@ -102,9 +102,14 @@ impl Scan {
         self.words.are_in(word)
     }
 
+    /// Whether a text has one of the words.
+    pub(super) fn has(&self, text: &str) -> bool {
+        self.words.are_in(text)
+    }
+
     /// Notes in which a link stands to one of these.
-    pub(super) fn leading_to(&self, targets: &BTreeSet<String>) -> BTreeSet<String> {
-        let notes = targets.iter().filter_map(|target| self.links.get(target)).flatten();
+    pub(super) fn leading_to<'a>(&self, targets: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
+        let notes = targets.into_iter().filter_map(|target| self.links.get(target)).flatten();
         notes.filter_map(|at| self.paths.get(*at).cloned()).collect()
     }
 }
@@ -160,7 +165,7 @@ mod tests {
         assert_eq!(scan.mentions, ["claude/a.md", "claude/c.md"].map(str::to_owned).into());
         assert_eq!((scan.names.clone(), scan.unread.len()), (["2026-03-14-mend".to_owned()].into(), 1));
         assert_eq!(scan.leading_to(&scan.names), ["claude/b.md".to_owned()].into());
-        assert_eq!(scan.leading_to(&["claude/a".to_owned()].into()), ["claude/b.md".to_owned()].into());
+        assert_eq!(scan.leading_to(&["claude/a".to_owned()]), ["claude/b.md".to_owned()].into());
         assert_eq!(scan.links["2026-03-14-mend"].len(), 1);
     }
 }

@@ -119,7 +119,7 @@ fn compact_one(
         Err(Failed::Refused(refused)) => return Err(refused),
         Err(Failed::Unreadable(why)) => return unfit(&why),
     };
-    bringing.name(open, &mut told, &Note::There(path.clone()));
+    bringing.name(open, &mut told, Some(&path));
     let reason = compaction::reason(&measure);
     if dry_run {
         return Ok(One::Compacted(compaction::preview(open, &told, &path, &measure, reason, today)));

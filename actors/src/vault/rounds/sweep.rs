@@ -154,8 +154,8 @@ fn check(desk: &mut Desk, services: &Services, group: &[SessionId]) -> Result<Ch
             let folder = bringing.folder(open, true);
             let compacted = match bringing.told(folder) {
                 Ok(mut told) => {
-                    bringing.name(open, &mut told, &Note::There(path.clone()));
-                    bringing.finish(open, &told, &path, &mut entry)?
+                    bringing.name(open, &mut told, Some(&path));
+                    bringing.finish(open, &told, &path, false, &mut entry)?
                 }
                 Err(Failed::Refused(refused)) => return Err(refused),
                 Err(Failed::Unreadable(why)) => {

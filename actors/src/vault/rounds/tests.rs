@@ -136,7 +136,7 @@ async fn what_a_disk_does_not_keep_is_owed_again_one_by_one_and_in_a_group() {
         house.work(number, &format!("src/part-{number}.rs"));
         house.close(number).await;
     }
-    let round = tokio::task::block_in_place(|| bring(&mut desk, &services, &[id(2), id(3)], false, None));
+    let round = tokio::task::block_in_place(|| bring(&mut desk, &services, &[id(2), id(3)], false, (None, 0)));
     assert!(round.refused.as_ref().is_some_and(|refused| refused.fix.contains("save what is on it")), "{round:?}");
     assert_eq!(round.written, 2, "{round:?}");
     let owed = |desk: &mut Desk| {

@@ -91,7 +91,7 @@ impl Text {
             }
             return;
         }
-        if section.heading.is_empty() && has_title(&lines, &blocks) {
+        if section.heading.is_empty() && has_title(&lines) {
             written.insert(name, HEADING_ONLY.to_owned());
             return;
         }
@@ -309,8 +309,8 @@ fn taken_lines<'a>(lines: &[&'a str], taken: &[Block], stray: Option<usize>) -> 
     if let Some(at) = stray {
         let start = headings(lines).into_iter().rev().find(|(line, level)| *line < at && *level <= 2);
         let end = section_end(lines, at);
-        let own = Blocks::of(lines);
-        let free = (start.map_or(at, |(line, _)| line)..end).filter(|line| !own.hold(*line));
+        let within = Blocks::of(lines).mask(lines.len());
+        let free = (start.map_or(at, |(line, _)| line)..end).filter(|line| !within[*line]);
         told.extend(free.map(|line| lines[line].trim()));
     }
     told.remove("");
@@ -318,8 +318,8 @@ fn taken_lines<'a>(lines: &[&'a str], taken: &[Block], stray: Option<usize>) -> 
 }
 
 /// Whether a person has given the note a title of their own.
-fn has_title(lines: &[&str], blocks: &Blocks) -> bool {
-    headings(lines).iter().any(|(at, level)| *level == 1 && !blocks.hold(*at))
+fn has_title(lines: &[&str]) -> bool {
+    headings(lines).iter().any(|(_, level)| *level == 1)
 }
 
 /// Where the section of a heading ends: at the next one of its level or above.
@@ -330,11 +330,7 @@ fn section_end(lines: &[&str], from: usize) -> usize {
 
 /// Headings outside of blocks and fences: their lines and levels.
 fn headings(lines: &[&str]) -> Vec<(usize, usize)> {
-    let blocks = Blocks::of(lines);
-    let mut within: Vec<bool> = vec![false; lines.len()];
-    for block in &blocks.found {
-        within[block.open..=block.close].fill(true);
-    }
+    let within = Blocks::of(lines).mask(lines.len());
     let mut fence: Option<&str> = None;
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate() {

@@ -329,6 +329,60 @@ fn a_key_in_quotes_is_the_key_and_is_not_written_twice() {
 }
 
 #[test]
+fn a_head_without_a_line_end_behind_it_stays_one() {
+    use crate::vault::verify;
+
+    for eol in ["\n", "\r\n"] {
+        let first = text(None, &wanted(&told()).note).replace('\n', eol);
+        let end = first.match_indices("---").nth(1).unwrap().0 + 3;
+        let cut = &first[..end];
+        let new = text(Some(cut), &wanted(&told()).note);
+        assert!(new.starts_with(&format!("{cut}{eol}")), "{new}");
+        assert_eq!(new.matches("session_ids:").count(), 1, "{new}");
+        assert!(session::identity(&new).is_some() && verify::head(&new).is_none());
+        let glued = new.replacen(&format!("---{eol}<!-- baton:note"), "---<!-- baton:note", 1);
+        assert_ne!(glued, new);
+        assert!(verify::head(&glued).is_some_and(|what| what.contains("never closed")), "{glued}");
+    }
+    assert_eq!(verify::head("---\nA line across, and no head\n"), None);
+}
+
+#[test]
+fn a_head_that_a_person_has_lost_gets_no_other_one_and_is_named() {
+    use crate::vault::verify;
+
+    let first = text(None, &wanted(&told()).note);
+    let end = first.find("---\n<!-- baton:note").unwrap();
+    let mut later = told();
+    later.about.episode = Some(uuid::Uuid::from_u128(10));
+    later.open.push(said("something new"));
+    for slip in [
+        format!("\n{first}"),
+        first.replacen("---\n", "", 1),
+        format!("{}{}", &first[..end], &first[end + 4..]),
+        first[end + 4..].to_owned(),
+    ] {
+        let new = merged(Some(&slip), &wanted(&later).note);
+        assert!(new.text.contains("something new"), "{}", new.text);
+        let keys = |text: &str| text.matches("episode_uuid: ").count();
+        assert_eq!(keys(&new.text), keys(&slip), "{}", new.text);
+        assert_eq!(new.text.lines().next(), slip.lines().next());
+        assert!(verify::head(&new.text).is_some(), "{}", new.text);
+    }
+}
+
+#[test]
+fn spaces_beside_a_marker_make_nothing_of_it() {
+    let first = text(None, &wanted(&told()).note);
+    let spaced: String = first
+        .lines()
+        .map(|line| if line.starts_with("<!-- ") { format!(" {line}  \n") } else { format!("{line}\n") })
+        .collect();
+    let same = merge(Some(&spaced), &wanted(&told()).note);
+    assert_eq!((same.text.as_str(), same.changed, same.conflicts), (spaced.as_str(), false, 0));
+}
+
+#[test]
 fn a_frontmatter_that_is_not_understood_is_left() {
     let odd = "---\n: : [\nkey without end\n---\n\n## Open\n";
     let mut wanted = whole(&["- a"]);
