@@ -16,9 +16,11 @@
 //! | `rounds` | the rounds: what is owed, at once; every note, once a day (`sweep`); what somebody wants compacted |
 //! | `promotion` | what several projects recall, in a note that they share |
 //! | `forgetting` | a session out of every note |
+//! | `away` | places that notes were written to, and which of them were moved |
 //! | `reading` | notes read and checked |
 //! | `told` | how it all is |
 
+mod away;
 mod bringing;
 mod compaction;
 mod desk;
@@ -34,19 +36,20 @@ mod rounds;
 mod told;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use baton_events::protocol::answer;
 use baton_events::record::{SessionId, Timestamp};
-use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard, Semaphore};
+use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard, Semaphore, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::gateway::Services;
 use crate::limits;
 use desk::Desk;
+use forgetting::Owed;
 use place::Refused;
 
 pub(crate) use reading::Unread;
@@ -61,7 +64,7 @@ const RETRY: Duration = Duration::from_secs(10);
 /// How long somebody waits for whoever writes notes: a group of sessions at most, or a disk that hangs.
 const TURN: Duration = Duration::from_secs(60);
 /// How long a group of sessions may take: beyond that the disk of the vault does not answer.
-const ANSWER: Duration = Duration::from_secs(120);
+const ANSWER: Duration = Duration::from_secs(if cfg!(test) { 5 } else { 120 });
 /// How long a group of sessions keeps others of the background from working.
 const ROOM: Duration = Duration::from_secs(5);
 /// Between two rounds over all notes, in milliseconds.
@@ -84,6 +87,8 @@ pub struct Scribe {
     wake: Notify,
     /// Whether notes of forgotten sessions may still be somewhere.
     removal_owed: AtomicBool,
+    /// Folders of notes that were moved, and have forgotten sessions should they come back.
+    away: watch::Sender<Vec<PathBuf>>,
     /// For who reads single notes: a disk that hangs keeps no more than these.
     readers: Arc<Semaphore>,
     shown: Mutex<told::Shown>,
@@ -123,6 +128,7 @@ impl Scribe {
             desk,
             wake: Notify::new(),
             removal_owed: AtomicBool::new(true),
+            away: watch::channel(Vec::new()).0,
             readers: Arc::new(Semaphore::new(READERS)),
             shown: Mutex::default(),
         }
@@ -136,6 +142,7 @@ impl Scribe {
             tokio::select! {
                 _ = stop.wait_for(|stop| *stop) => {}
                 () = scribe.work(&services) => {}
+                () = scribe.watch_away() => {}
             }
         });
     }
@@ -269,11 +276,14 @@ impl Scribe {
         let sessions = sessions.to_vec();
         let forgetting = tokio::task::spawn_blocking(move || {
             // And what could not be reached before.
-            let before = forgetting::owed(&desk, &table, &vault);
+            let before = forgetting::owed(&desk, &table, &vault).sessions;
             let all: Vec<SessionId> = before.into_iter().chain(sessions).collect::<BTreeSet<_>>().into_iter().collect();
-            forgetting::everywhere(&mut desk, &vault, &all)
+            let mut away = Vec::new();
+            (forgetting::everywhere(&mut desk, &vault, &all, &mut away), away)
         });
-        let forgotten = rounds::answered(forgetting).await.map_err(owed)??;
+        let (forgotten, away) = rounds::answered(forgetting).await.map_err(owed)?;
+        self.away.send_replace(away);
+        let forgotten = forgotten?;
         removal.done();
         Ok(forgotten)
     }
@@ -287,12 +297,18 @@ impl Scribe {
         let removal = Removal::begun(&self.removal_owed);
         let (vault, table) = (services.settings.now().vault.clone(), services.table.now());
         let removing = tokio::task::spawn_blocking(move || {
-            let owed = forgetting::owed(&desk, &table, &vault);
-            if owed.is_empty() { Ok(Vec::new()) } else { forgetting::everywhere(&mut desk, &vault, &owed) }
+            let Owed { sessions, mut away } = forgetting::owed(&desk, &table, &vault);
+            match sessions.is_empty() {
+                true => (true, away),
+                // Why not is told to whoever forgets and by `status`: it may name a note.
+                false => (forgetting::everywhere(&mut desk, &vault, &sessions, &mut away).is_ok(), away),
+            }
         });
-        // Why not is told to whoever forgets and by `status`: it may name a note.
-        if let Ok(Ok(_)) = removing.await {
-            removal.done();
+        if let Ok((is_done, away)) = removing.await {
+            self.away.send_replace(away);
+            if is_done {
+                removal.done();
+            }
         }
     }
 

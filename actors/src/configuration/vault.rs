@@ -29,6 +29,12 @@ pub(super) fn refused(parsed: &Parsed, home: Option<&Path>, watched: &[PathBuf])
     let vault = resolved_in_time(path);
     let notes = vault.join(root.unwrap_or(&usual));
     let refused = |why: String| Some(Remark { line: Some(*line), what: format!("vault.path: {why}") });
+    if vault.parent().is_none() {
+        return refused(format!(
+            "{} is the root of a disk, and everything there would be taken for part of the vault; name a folder below it, or null",
+            path.display()
+        ));
+    }
     if let Some(home) = home.map(resolved) {
         if notes.starts_with(&home) && !notes.starts_with(home.join(OWN)) {
             return refused(format!(
@@ -152,7 +158,9 @@ mod tests {
             std::fs::create_dir_all(at(folder)).unwrap();
         }
         #[cfg(unix)]
-        std::os::unix::fs::symlink(at("home/log"), at("link")).unwrap();
+        for (to, from) in [("home/log", "link"), ("/", "top")] {
+            std::os::unix::fs::symlink(at(to), at(from)).unwrap();
+        }
         let look = |path: &str, root: Option<&str>, watched: Option<&str>| {
             let mut parsed = Parsed::default();
             parsed.values.insert("vault.path", (json!(at(path)), 3));
@@ -178,6 +186,10 @@ mod tests {
             ("agent/projects/deep/below", None, None, "transcripts are read"),
             ("", Some("agent"), None, "transcripts are read"),
             ("mine", None, Some("mine/claude/logs"), "transcripts are read"),
+            ("/", None, None, "vault.path: / is the root of a disk"),
+            ("/", Some("claude"), None, "name a folder below it"),
+            ("/..", None, None, "root of a disk"),
+            ("mine/../../../../../../../../../../../..", None, None, "root of a disk"),
             ("agent/projects", None, Some("mine"), ""),
         ] {
             let told = look(path, root, watched).unwrap_or_default();
@@ -185,6 +197,7 @@ mod tests {
         }
         if cfg!(unix) {
             assert!(look("link", None, None).unwrap().contains("in BATON_HOME"), "a link does not hide it");
+            assert!(look("top", None, None).unwrap().contains("root of a disk"), "nor that");
         }
     }
 }

@@ -55,6 +55,17 @@ pub(super) struct Open {
     astray: Option<BTreeSet<String>>,
 }
 
+/// A note as it is found when the vault is gone through.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Seen<'a> {
+    /// What it says.
+    Text(&'a str),
+    /// Somebody is writing or moving it.
+    Changing,
+    /// It cannot be read.
+    Left,
+}
+
 /// What became of files that were to be written.
 #[derive(Debug, Default)]
 pub(super) struct Written {
@@ -148,6 +159,11 @@ impl Open {
 
     /// The names in the vault; it is gone through where that has not been done.
     pub(super) fn index(&mut self) -> Result<&mut Index, Refused> {
+        self.index_seeing(&mut |_, _| {})
+    }
+
+    /// The same, telling of each note that is read for it.
+    pub(super) fn index_seeing(&mut self, see: &mut dyn FnMut(&str, &Seen<'_>)) -> Result<&mut Index, Refused> {
         let index = match self.index.take() {
             Some(index) => index,
             None => {
@@ -161,7 +177,7 @@ impl Open {
                 for file in self.place.all()?.1 {
                     let _ = std::fs::remove_file(file);
                 }
-                self.gone_through()?
+                self.gone_through(see)?
             }
         };
         Ok(self.index.insert(index))
@@ -169,8 +185,13 @@ impl Open {
 
     /// Goes through the vault again: a person has moved something.
     pub(super) fn look_again(&mut self) -> Result<(), Refused> {
+        self.look_again_seeing(&mut |_, _| {})
+    }
+
+    /// The same, telling of each note that is read for it.
+    pub(super) fn look_again_seeing(&mut self, see: &mut dyn FnMut(&str, &Seen<'_>)) -> Result<(), Refused> {
         self.forget_names();
-        self.index = Some(self.gone_through()?);
+        self.index = Some(self.gone_through(see)?);
         Ok(())
     }
 
@@ -179,23 +200,26 @@ impl Open {
         std::mem::take(&mut self.looks)
     }
 
-    fn gone_through(&mut self) -> Result<Index, Refused> {
+    fn gone_through(&mut self, see: &mut dyn FnMut(&str, &Seen<'_>)) -> Result<Index, Refused> {
         self.looks += 1;
         let mut index = Index::default();
         let (notes, _) = self.place.all()?;
         let known = Known::of(notes.iter().map(String::as_str), self.layout.root());
         let mut astray = BTreeSet::new();
         for path in notes {
-            match self.place.read(&path) {
-                Ok(Found { text: Some(text), .. }) => {
-                    index.take(&path, &text, &self.layout);
-                    if text.lines().flat_map(links).any(|target| !known.leads(target)) {
-                        astray.insert(path);
-                    }
-                }
-                // Its name is taken all the same.
-                Ok(_) | Err(Error::Left(_) | Error::Changed) => index.take(&path, "", &self.layout),
-                Err(Error::Vault(refused)) => return Err(refused),
+            let read = self.place.read(&path);
+            let seen = match &read {
+                Ok(Found { text: Some(text), .. }) => Seen::Text(text),
+                Ok(_) | Err(Error::Changed) => Seen::Changing,
+                Err(Error::Left(_)) => Seen::Left,
+                Err(Error::Vault(refused)) => return Err(refused.clone()),
+            };
+            // Its name is taken also where it cannot be read.
+            let text = if let Seen::Text(text) = seen { text } else { "" };
+            index.take(&path, text, &self.layout);
+            see(&path, &seen);
+            if text.lines().flat_map(links).any(|target| !known.leads(target)) {
+                astray.insert(path);
             }
         }
         self.astray = Some(astray);
@@ -203,27 +227,29 @@ impl Open {
     }
 
     /// Has links to notes of entities follow these, where persons have given them another name or put them elsewhere: once after the
-    /// vault was gone through. For who has its turn.
-    pub(super) fn follow_entities(&mut self) -> Result<(), Refused> {
-        let Some(index) = &self.index else { return Ok(()) };
-        let Some(mut astray) = self.astray.take() else { return Ok(()) };
+    /// vault was gone through. For who has its turn. Whether there were any.
+    pub(super) fn follow_entities(&mut self) -> Result<bool, Refused> {
+        let Some(index) = &self.index else { return Ok(false) };
+        let Some(mut astray) = self.astray.take() else { return Ok(false) };
         astray.extend(index.changed().map(str::to_owned));
         if astray.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let (entities, layout) = (index.noted(&self.former), self.layout.clone());
         let notes = self.place.all()?.0;
         let known = Known::of(notes.iter().map(String::as_str), layout.root());
+        let mut has_changed = false;
         for note in astray {
             let edited =
                 self.edit(&note, &mut |text| followed(text?, &note, &layout, &entities, &|target| known.leads(target)));
             match edited {
                 Err(Error::Vault(refused)) => return Err(refused),
                 // It is a person's, or being written: its links stay as they are.
-                Ok(_) | Err(Error::Left(_) | Error::Changed) => {}
+                Ok(changed) => has_changed |= changed,
+                Err(Error::Left(_) | Error::Changed) => {}
             }
         }
-        Ok(())
+        Ok(has_changed)
     }
 
     /// Whether notes of entities are where they are known to be; the vault is gone through again where one is not.
@@ -373,12 +399,13 @@ impl Open {
         }
     }
 
-    /// Has what leads to a session's note follow it, where a person has given it another name since it was brought in.
-    pub(super) fn follow(&mut self, id: &SessionId, path: &str) -> Result<(), Refused> {
-        let Some(before) = self.register.get(id).and_then(|entry| entry.note.clone()) else { return Ok(()) };
-        let (Some(from), Some(to)) = (stem(&before), stem(path)) else { return Ok(()) };
+    /// Has what leads to a session's note follow it, where a person has given it another name since it was brought in. Whether
+    /// that is so.
+    pub(super) fn follow(&mut self, id: &SessionId, path: &str) -> Result<bool, Refused> {
+        let Some(before) = self.register.get(id).and_then(|entry| entry.note.clone()) else { return Ok(false) };
+        let (Some(from), Some(to)) = (stem(&before), stem(path)) else { return Ok(false) };
         if from == to {
-            return Ok(());
+            return Ok(false);
         }
         let (link, other) = (format!("[[{from}"), format!("[[{to}"));
         for note in self.place.all()?.0 {
@@ -392,7 +419,7 @@ impl Open {
                 Ok(_) | Err(Error::Left(_) | Error::Changed) => {}
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn is_there(&self, path: &str) -> Result<bool, Refused> {

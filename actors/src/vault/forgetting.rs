@@ -1,8 +1,10 @@
 //! Sessions out of every note that tells of them: their own notes and the copies in the archive, the lines that only they
 //! supported, whatever led to a note that goes with that, and what waits to be delivered. What people wrote stays.
 
+mod scan;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use baton_events::projection::table::SessionTable;
 use baton_events::record::SessionId;
@@ -10,48 +12,52 @@ use baton_events::vault::forget::{self, Left};
 use baton_events::vault::layout::Place as Lies;
 use baton_events::vault::{Day, name, session};
 
+use super::away::{self, Places};
 use super::desk::{Desk, Note, Open};
 use super::index::stem;
 use super::owed::to_remove;
-use super::place::{Error, Place, Refused};
-use super::register::{Entry, Register};
+use super::place::{Error, Refused};
+use super::register::{Entry, Register, name_print};
 use crate::settings;
+use scan::{Scan, Words};
 
 /// How often it is looked for what leads to notes that went: a line leads to an entity, its project's page to that, the page
 /// of all to that.
 const ROUNDS: u32 = 6;
 
-/// Whether a place is one where notes may be: the one that is set, one where a note was noted, or one that is not empty, for who
-/// is killed while he writes has noted nothing yet.
-fn counts(register: &Register, current: &settings::Vault, home: &Path) -> bool {
-    let is_current = register.path == current.path && register.root == current.root;
-    is_current || register.had_notes() || place_of(register, home).is_filled()
+/// What is still to be taken out of notes.
+pub(super) struct Owed {
+    /// Sessions that were forgotten and are in some vault that is known.
+    pub(super) sessions: Vec<SessionId>,
+    /// Folders of notes that are elsewhere now, as far as is known, and have such sessions should they come back.
+    pub(super) away: Vec<PathBuf>,
 }
 
-fn place_of(register: &Register, home: &Path) -> Place {
-    let (path, root) = (register.path.clone(), register.root.clone());
-    Place::of(&settings::Vault { path, root, ..settings::Vault::default() }, home)
-}
-
-/// Sessions that were forgotten and are still in some vault of a home. Blocks for reads.
-pub(super) fn owed(desk: &Desk, table: &SessionTable, current: &settings::Vault) -> Vec<SessionId> {
-    let (mut registers, _) = Register::all(desk.home());
-    registers.retain(|register| counts(register, current, desk.home()));
+/// What is owed in all vaults of a home. Blocks for reads.
+pub(super) fn owed(desk: &Desk, table: &SessionTable, current: &settings::Vault) -> Owed {
+    let places = Places::of(desk.home(), current);
     let waiting = desk
         .pending
         .sessions()
         .filter(|id| table.get(id).is_some_and(|row| row.state.phase == baton_events::session::Phase::Forgotten));
+    let unsealed = |register: &Register| {
+        let mut sessions = to_remove(table, register);
+        sessions.retain(|id| register.get(id).is_some_and(|entry| !entry.is_sealed()));
+        sessions
+    };
+    let there = places.there.iter().flat_map(|register| to_remove(table, register));
     let all: BTreeSet<SessionId> =
-        registers.iter().flat_map(|register| to_remove(table, register)).chain(waiting.cloned()).collect();
-    all.into_iter().collect()
+        there.chain(places.moved.iter().flat_map(unsealed)).chain(waiting.cloned()).collect();
+    Owed { sessions: all.into_iter().collect(), away: places.awaited(desk.home()) }
 }
 
 /// Takes sessions out of every vault that a home ever wrote to. The error says what is still there; to ask again goes on with
-/// it. Blocks for the disk.
+/// it. `away`: see [`Owed`]. Blocks for the disk.
 pub(super) fn everywhere(
     desk: &mut Desk,
     current: &settings::Vault,
     sessions: &[SessionId],
+    away: &mut Vec<PathBuf>,
 ) -> Result<Vec<String>, String> {
     let (mut problems, mut left) = (Vec::new(), Vec::new());
     let waited: BTreeSet<SessionId> = desk.pending.sessions().cloned().collect();
@@ -61,77 +67,55 @@ pub(super) fn everywhere(
         }
     }
     let home = desk.home().to_owned();
-    let is_current = |settings: &settings::Vault| settings.path == current.path && settings.root == current.root;
-    let (mut registers, unread) = Register::all(&home);
-    problems.extend(unread.into_iter().map(|why| format!("notes may still tell of it: {why}")));
-    // A place in which no note was ever written is none: somebody has mistyped one.
-    let (kept, never): (Vec<Register>, Vec<Register>) =
-        registers.into_iter().partition(|register| counts(register, current, &home));
-    registers = kept;
-    for register in never {
+    let mut places = Places::of(&home, current);
+    problems.extend(places.unread.drain(..).map(|why| format!("notes may still tell of it: {why}")));
+    for register in places.never.drain(..) {
         if let Err(error) = register.remove() {
             tracing::debug!(%error, "the register of a vault without notes stays");
         }
     }
-    if current.enabled
-        && let Ok((open, _)) = desk.at(current)
-        && open.look(false).is_ok()
-        && open.index().is_ok()
-    {
-        registers = without_moved(open, &home, registers);
-    }
-    let has_current = registers.iter().any(|known| known.path == current.path && known.root == current.root);
-    if current.enabled && !has_current {
+    if current.enabled && !places.there.iter().any(|known| away::is_of(known, current)) {
         match Register::open(&home, current) {
-            Ok(register) => registers.push(register),
+            Ok(register) => places.there.push(register),
             Err(error) => problems.push(format!("notes may still tell of it: {}: {error}", super::register::FOLDER)),
         }
     }
-    for register in registers {
+    let mut undone = BTreeSet::new();
+    for register in std::mem::take(&mut places.there) {
         let settings = settings::Vault { path: register.path.clone(), root: register.root.clone(), ..current.clone() };
-        let known =
-            desk.known().is_some_and(|open| open.settings.path == settings.path && open.settings.root == settings.root);
-        let removed = if is_current(&settings) || known {
-            desk.at(&settings).and_then(|(open, _)| out_of(open, sessions, &waited))
+        let is_current = away::is_of(&register, current);
+        let known = desk.known().is_some_and(|open| away::is_of(&open.register, &settings));
+        let (place, file) = (away::place_of(&register, &home), register.file().to_owned());
+        let out = |open: &mut Open| {
+            places.remember(open, sessions);
+            out_of(open, sessions, &waited)
+        };
+        let removed = if is_current || known {
+            desk.at(&settings).and_then(|(open, _)| out(open))
         } else {
-            Open::new(settings, &home, register).and_then(|mut open| out_of(&mut open, sessions, &waited))
+            Open::new(settings, &home, register).and_then(|mut open| out(&mut open))
         };
         match removed {
             Ok(theirs) => left.extend(theirs),
             Err(refused) => {
+                undone.extend(place.known_id());
                 let fix = refused.fix.clone();
-                problems.push(format!("{refused}, so notes there still tell of it; {fix}, and it is done by itself"));
+                let gone = match !is_current && place.is_gone() {
+                    true => format!("; if that folder is gone for good, remove {}", file.display()),
+                    false => String::new(),
+                };
+                problems
+                    .push(format!("{refused}, so notes there still tell of it; {fix}, and it is done by itself{gone}"));
             }
         }
     }
+    for register in places.moved.iter_mut().filter(|register| register.id().is_none_or(|id| !undone.contains(id))) {
+        if let Err(error) = register.seal(sessions) {
+            problems.push(format!("{} still names it: {error}", register.file().display()));
+        }
+    }
+    *away = places.awaited(&home);
     if problems.is_empty() { Ok(left) } else { Err(problems.join("; ")) }
-}
-
-/// The registers without those of places from which the folder of notes was moved to where the current one is: what was written
-/// there lies here now.
-fn without_moved(open: &mut Open, home: &Path, registers: Vec<Register>) -> Vec<Register> {
-    let Some(id) = open.register.id().map(str::to_owned) else { return registers };
-    let is_moved = |register: &Register| {
-        let is_other = register.path != open.register.path || register.root != open.register.root;
-        is_other && register.id() == Some(id.as_str()) && place_of(register, home).is_gone()
-    };
-    let (moved, mut rest): (Vec<Register>, Vec<Register>) = registers.into_iter().partition(is_moved);
-    for register in moved {
-        for (session, entry) in register.entries().filter(|(_, entry)| entry.named().is_some()) {
-            if open.register.get(session).is_none() {
-                open.register.put(session, Entry { stamp: String::new(), ..entry.clone() });
-            }
-        }
-        match open.register.save() {
-            Ok(()) => {
-                tracing::info!("a folder of notes was moved, and is known where it is now");
-                let _ = register.remove();
-            }
-            // Until it is remembered here it is remembered there.
-            Err(_) => rest.push(register),
-        }
-    }
-    rest
 }
 
 /// Takes sessions out of one vault; those that `waited` to be delivered may never have been in it. Which notes keep something
@@ -139,10 +123,16 @@ fn without_moved(open: &mut Open, home: &Path, registers: Vec<Register>) -> Vec<
 fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>) -> Result<Vec<String>, Refused> {
     let (mut known, others): (Vec<SessionId>, Vec<SessionId>) =
         sessions.iter().cloned().partition(|id| open.register.get(id).is_some());
+    let mut scan = None;
     // Without a register the heads of notes tell, where they can be read.
     if !others.is_empty() {
         match open.look(false) {
             Ok(()) => {
+                if open.known_names().is_none() {
+                    let mut found = sought(open, sessions, &BTreeSet::new());
+                    open.index_seeing(&mut |path, seen| found.take(path, seen))?;
+                    scan = Some(found);
+                }
                 let index = open.index()?;
                 known.extend(others.into_iter().filter(|id| index.note(id).is_some()));
             }
@@ -165,18 +155,31 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
         what: format!("what is to be removed cannot be remembered: {error}"),
         fix: "free space on the disk of BATON_HOME".to_owned(),
     })?;
+    if open.place.is_gone() && open.place.is_there() {
+        // Somebody has taken all notes away from a vault that is there.
+        return nothing_left(open, &known);
+    }
     open.look(false)?;
     // Names as they are now: a person may have changed them.
-    open.look_again()?;
+    let mut scan = match scan {
+        Some(scan) => scan,
+        None => gone_through(open, &known, &BTreeSet::new())?,
+    };
     let _turn = open.place.turn()?;
+    // What a killed daemon was writing may be of them. And nothing is said of what nobody may look into.
+    let (_, left) = open.place.whole()?;
     // What leads to a note that was renamed is Baton's, whoever has changed the links.
+    let mut has_followed = false;
     for id in &known {
         if let Note::There(path) = open.note_as_known(id)? {
-            open.follow(id, &path)?;
+            has_followed |= open.follow(id, &path)?;
         }
     }
-    open.follow_entities()?;
-    let (mut targets, mut theirs) = own_notes(open, &known)?;
+    has_followed |= open.follow_entities()?;
+    if has_followed {
+        scan = gone_through(open, &known, &BTreeSet::new())?;
+    }
+    let (mut targets, mut theirs) = own_notes(open, &known, &mut scan)?;
     let names = targets.clone();
     let mut done = BTreeSet::new();
     for _ in 0..ROUNDS {
@@ -184,13 +187,11 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
         if targets.is_empty() {
             break;
         }
-        let gone = lines_to(open, &targets)?;
+        let gone = lines_to(open, &targets, &scan)?;
         done.extend(targets.into_keys());
         targets = gone.into_iter().map(|target| (target, Scope::default())).collect();
     }
     owe_namesakes(open, &names);
-    // What a killed daemon was writing may be of them.
-    let (_, left) = open.place.whole()?;
     for file in left {
         std::fs::remove_file(&file)
             .map_err(|error| Refused { what: format!("{}: {error}", file.display()), fix: "remove it".to_owned() })?;
@@ -202,17 +203,33 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
         fix: "free space on the disk of BATON_HOME".to_owned(),
     })?;
     // What a person has taken over, put together otherwise, or copied or moved in the vault, may still name them.
-    let mut all = open.place.whole()?.0;
+    let mut all: BTreeSet<String> = match names.keys().all(|name| scan.covers(name)) {
+        true => scan.mentions.union(&scan.leading_to(names.keys())).cloned().collect(),
+        false => open.place.whole()?.0.into_iter().collect(),
+    };
     // What cannot be read may tell of it too.
-    theirs.extend(all.iter().filter(|path| matches!(open.text(path), Err(Error::Left(_)))).cloned());
-    all.extend(open.place.outside()?);
-    let whole = Scope::default();
-    let mut words: Vec<(&str, &Scope)> = names.iter().map(|(name, scope)| (name.as_str(), scope)).collect();
-    words.extend(known.iter().map(|id| (id.as_str(), &whole)));
+    theirs.extend(scan.unread.iter().cloned());
+    let (outside, closed) = open.place.outside()?;
+    theirs.extend(closed.iter().map(|folder| below(open, folder)));
+    all.extend(outside);
+    let (scoped, plain): (Vec<_>, Vec<_>) = names.iter().partition(|(_, scope)| scope.folders.is_some());
+    let words = Words::of(plain.iter().map(|(name, _)| name.as_str()).chain(known.iter().map(|id| id.as_str())));
+    let scoped: Vec<(Words, &Scope)> =
+        scoped.into_iter().map(|(name, scope)| (Words::of([name.as_str()]), scope)).collect();
     for path in all {
-        let text = text_of(open, &path)?.unwrap_or_default();
-        let tells = |(word, scope): &(&str, &Scope)| scope.may_mean(open, &path) && has_name(&text, word);
-        if words.iter().any(tells) && !theirs.contains(&path) {
+        let text = match open.text(&path) {
+            Ok(text) => text.unwrap_or_default(),
+            // What cannot be read may tell of it too.
+            Err(Error::Left(_)) => {
+                if !theirs.contains(&path) {
+                    theirs.push(path);
+                }
+                continue;
+            }
+            Err(_) => text_of(open, &path)?.unwrap_or_default(),
+        };
+        let tells = |(words, scope): &(Words, &Scope)| scope.may_mean(open, &path) && words.are_in(&text);
+        if (words.are_in(&text) || scoped.iter().any(tells)) && !theirs.contains(&path) {
             theirs.push(path);
         }
     }
@@ -220,11 +237,48 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
     Ok(theirs.into_iter().map(|path| open.place.vault().join(path).display().to_string()).collect())
 }
 
-/// Whether a text has a name that is no part of a longer one: another session's may begin with it.
-fn has_name(text: &str, name: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-    text.match_indices(name)
-        .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part))
+/// Sessions of which no note is left. Which texts of people in the vault still name them.
+fn nothing_left(open: &mut Open, known: &[SessionId]) -> Result<Vec<String>, Refused> {
+    let words = sought(open, known, &BTreeSet::new());
+    let (outside, closed) = open.place.outside()?;
+    let mut theirs: Vec<String> = closed.iter().map(|folder| below(open, folder)).collect();
+    for path in outside {
+        if text_of(open, &path)?.is_some_and(|text| words.has(&text)) {
+            theirs.push(path);
+        }
+    }
+    open.forget_names();
+    open.register.forget(known).map_err(|error| Refused {
+        what: format!("the register of the vault still names them: {error}"),
+        fix: "free space on the disk of BATON_HOME".to_owned(),
+    })?;
+    Ok(theirs.into_iter().map(|path| open.place.vault().join(path).display().to_string()).collect())
+}
+
+/// A folder of the vault, by its path below it.
+fn below(open: &Open, folder: &Path) -> String {
+    folder.strip_prefix(open.place.vault()).unwrap_or(folder).display().to_string()
+}
+
+/// What is looked for in notes of some sessions, and of the hashes of more that Baton wrote in them.
+fn sought(open: &Open, sessions: &[SessionId], prints: &BTreeSet<String>) -> Scan {
+    let entries = || sessions.iter().filter_map(|id| open.register.get(id));
+    let names = entries().filter_map(|entry| entry.named().and_then(stem));
+    let known = entries().flat_map(|entry| &entry.prints).chain(prints).map(String::as_str);
+    let words = Words::of(sessions.iter().map(|id| id.as_str()).chain(names).chain(known));
+    Scan::of(words, entries().filter_map(|entry| entry.called.clone()).collect())
+}
+
+/// The vault gone through for some sessions.
+fn gone_through(open: &mut Open, sessions: &[SessionId], prints: &BTreeSet<String>) -> Result<Scan, Refused> {
+    let mut scan = sought(open, sessions, prints);
+    open.look_again_seeing(&mut |path, seen| scan.take(path, seen))?;
+    Ok(scan)
+}
+
+/// Whether a letter is part of a name.
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || c == '-' || c == '_'
 }
 
 /// Where a name means the note of a session that is forgotten: everywhere, unless another session's note is called so too.
@@ -272,25 +326,34 @@ fn owe_namesakes(open: &mut Open, names: &BTreeMap<String, Scope>) {
 
 /// Takes what is Baton's out of the notes that sessions have of their own. What led to these notes, and where it means them; and
 /// those of which something stays that a person wrote.
-fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeMap<String, Scope>, Vec<String>), Refused> {
+fn own_notes(
+    open: &mut Open,
+    sessions: &[SessionId],
+    scan: &mut Scan,
+) -> Result<(BTreeMap<String, Scope>, Vec<String>), Refused> {
     let (mut targets, mut theirs) = (BTreeSet::new(), Vec::new());
     for id in sessions {
         let note = open.register.get(id).and_then(Entry::named);
         targets.extend(note.and_then(stem).map(str::to_owned));
     }
+    targets.extend(scan.names.iter().cloned());
     let names = targets.clone();
     let layout = open.layout.clone();
     let entries = sessions.iter().filter_map(|id| open.register.get(id));
     let mut prints: BTreeSet<String> = entries.flat_map(|entry| entry.prints.iter().cloned()).collect();
+    let is_called = |path: &str| match layout.place(path) {
+        Some(Lies::Session(_, name) | Lies::Archived(_, name)) => names.contains(&name),
+        _ => false,
+    };
     let is_of_them = |path: &str, text: &str| match session::identity(text) {
         Some(identity) => identity.session_ids.iter().any(|id| sessions.iter().any(|known| known.as_str() == id)),
         // A person has taken its head away: its name tells.
-        None => match layout.place(path) {
-            Some(Lies::Session(_, name) | Lies::Archived(_, name)) => names.contains(&name),
-            _ => false,
-        },
+        None => is_called(path),
     };
-    let (notes, _) = open.place.whole()?;
+    let candidates = |scan: &Scan| -> Vec<String> {
+        let may_be = |path: &&String| scan.mentions.contains(*path) || is_called(path);
+        scan.paths.iter().filter(may_be).cloned().collect()
+    };
     let mut folders: BTreeSet<String> = BTreeSet::new();
     let mut folder_of = |path: &str, text: &str| {
         let named = session::identity(text).map(|identity| identity.project).filter(|project| !project.is_empty());
@@ -303,17 +366,19 @@ fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeMap<String
     for path in sessions.iter().filter_map(|id| open.register.get(id)).filter_map(Entry::named) {
         folder_of(path, "");
     }
-    // Names that notes of other sessions have.
-    let mut others = BTreeSet::new();
+    let mut notes = candidates(scan);
     for path in &notes {
-        let Some(text) = text_of(open, path)? else { continue };
-        if is_of_them(path, &text) {
+        if let Some(text) = text_of(open, path)?.filter(|text| is_of_them(path, text)) {
             prints.extend(forget::prints(&text));
             folder_of(path, &text);
-        } else if session::identity(&text).is_some() {
-            others.extend(stem(path).map(str::to_owned));
         }
     }
+    // What nobody has noted was not looked for.
+    if !prints.iter().all(|print| scan.covers(print)) {
+        *scan = gone_through(open, sessions, &prints)?;
+        notes = candidates(scan);
+    }
+    let is_in = |path: &str| folders.iter().any(|folder| path.starts_with(folder));
     // Nobody's by its head: what Baton wrote in it tells.
     let is_headless = |text: &str| session::identity(text).is_none() && !forget::prints(text).is_disjoint(&prints);
     for path in notes {
@@ -323,9 +388,23 @@ fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeMap<String
             // What a person has called a note of their own is its name.
             let is_named =
                 is_of_them(&path, &text) || stem(&path).is_some_and(|name| is_dated(name) || names.contains(name));
-            if change(open, &path, &|text| forget::own(text))? == Changed::Written {
-                theirs.push(if is_named { rename(open, &path)? } else { path });
+            match change(open, &path, &|text| forget::own(text))? {
+                Changed::Written => theirs.push(if is_named { rename(open, &path)? } else { path }),
+                // Nothing in it is Baton's any more but its name: somebody was killed before he changed that, or a person has
+                // written it all anew.
+                Changed::No if is_in(&path) && stem(&path).is_some_and(|name| names.contains(name)) => {
+                    theirs.push(rename(open, &path)?);
+                }
+                Changed::No | Changed::Gone => {}
             }
+        }
+    }
+    // Names that notes of other sessions have.
+    let mut others = BTreeSet::new();
+    for path in &scan.paths {
+        let Some(name) = stem(path).filter(|name| targets.contains(*name)) else { continue };
+        if text_of(open, path)?.is_some_and(|text| session::identity(&text).is_some() && !is_of_them(path, &text)) {
+            others.insert(name.to_owned());
         }
     }
     let scoped = |name: String| {
@@ -336,10 +415,9 @@ fn own_notes(open: &mut Open, sessions: &[SessionId]) -> Result<(BTreeMap<String
 }
 
 /// Takes the lines out that lead to some notes. Which notes have nothing left and are gone, as links name them.
-fn lines_to(open: &mut Open, targets: &BTreeMap<String, Scope>) -> Result<BTreeSet<String>, Refused> {
+fn lines_to(open: &mut Open, targets: &BTreeMap<String, Scope>, scan: &Scan) -> Result<BTreeSet<String>, Refused> {
     let mut gone = BTreeSet::new();
-    let (notes, _) = open.place.whole()?;
-    for path in notes {
+    for path in scan.leading_to(targets.keys()) {
         let Some(text) = text_of(open, &path)? else { continue };
         let is_concerned = |(target, scope): &(&String, &Scope)| scope.means(&path) && text.contains(target.as_str());
         let concerned: Vec<&String> = targets.iter().filter(is_concerned).map(|(target, _)| target).collect();

@@ -4,6 +4,8 @@
 //! Nothing outside of the vault is read or written: a link that leads out of it is left alone. A name that differs from one
 //! that is there only by capital letters means that one, so that the vault can be carried to any system.
 
+mod walk;
+
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -19,13 +21,10 @@ use crate::durable;
 use crate::files::{FileStat, identity};
 use crate::obstacle::Obstacle;
 use crate::settings;
+use walk::{NOTES_MAX, Walked, is_note};
 
 /// Largest file that is taken for a note.
 const NOTE_MAX_BYTES: u64 = 8 * 1024 * 1024;
-/// Most files of a vault that are looked at.
-const NOTES_MAX: usize = 200_000;
-/// Deepest folder of notes that is looked into.
-const DEPTH_MAX: usize = 16;
 /// How often a vault is gone through in which something is being moved.
 const WALKS: u32 = 3;
 /// How long a file that is empty may be one that somebody is just saving.
@@ -60,6 +59,9 @@ pub(super) struct Place {
     /// Whether copies in the archive are read back otherwise than they were written.
     #[cfg(test)]
     pub(super) garbles: bool,
+    /// Whether the disk refuses to make anything durable.
+    #[cfg(test)]
+    pub(super) refuses_to_settle: bool,
 }
 
 /// Why nothing can be written anywhere in a vault.
@@ -116,6 +118,8 @@ impl Place {
             unsettled: RefCell::default(),
             #[cfg(test)]
             garbles: false,
+            #[cfg(test)]
+            refuses_to_settle: false,
         }
     }
 
@@ -143,9 +147,11 @@ impl Place {
             Ok(_) => return Err(self.no_folder()),
             Err(error) => return Err(refused(&self.vault, &error)),
         }
-        let is_note = |entry: fs::DirEntry| !entry.file_name().to_string_lossy().starts_with('.');
-        let is_empty = || fs::read_dir(self.notes()).map_or(true, |entries| !entries.flatten().any(is_note));
-        if has_notes && is_empty() {
+        if fs::canonicalize(self.notes()).is_ok_and(|notes| !notes.starts_with(&self.vault)) {
+            let what = format!("{} is a link that leads out of the vault", self.notes().display());
+            return Err(Refused { what, fix: "name what it leads to in vault.path, or put a folder there".to_owned() });
+        }
+        if has_notes && !has_visible(&self.notes()) {
             let what = format!("{} is empty, and notes were written there", self.notes().display());
             let fix = "mount or put back what belongs there; if it is to begin anew, run `baton vault sync`".to_owned();
             return Err(Refused { what, fix });
@@ -192,26 +198,39 @@ impl Place {
     /// cannot be read or made.
     pub(super) fn id(&self) -> Option<String> {
         let path = self.notes().join(ID);
-        let made = match fs::symlink_metadata(&path) {
-            Ok(found) if !found.is_file() || found.len() > ID_BYTES => return None,
-            Ok(_) => fs::read_to_string(&path).ok()?,
+        match fs::symlink_metadata(&path) {
             Err(error) if is_missing(&error) => {
                 let id = fresh_id();
                 durable::write_file(&path, id.as_bytes()).ok()?;
-                id
+                Some(id)
             }
-            Err(_) => return None,
-        };
-        let id = made.trim();
+            _ => self.known_id(),
+        }
+    }
+
+    /// The same where it is there and can be read.
+    pub(super) fn known_id(&self) -> Option<String> {
+        let path = self.notes().join(ID);
+        fs::symlink_metadata(&path).ok().filter(|found| found.is_file() && found.len() <= ID_BYTES)?;
+        let text = fs::read_to_string(&path).ok()?;
+        let id = text.trim();
         (!id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| id.to_owned())
     }
 
-    /// Whether there are no notes any more: the folder is not there, or empty.
+    /// Whether there are no notes any more: the folder is not there, or has nothing but what is hidden.
     pub(super) fn is_gone(&self) -> bool {
         match fs::read_dir(self.notes()) {
-            Ok(mut entries) => entries.next().is_none(),
+            Ok(entries) => !entries.flatten().any(|entry| is_visible(&entry)),
             Err(error) => is_missing(&error),
         }
+    }
+
+    /// Whether the vault itself is there beyond doubt, whatever has become of the notes: it is the home's own, or holds something
+    /// else.
+    pub(super) fn is_there(&self) -> bool {
+        let top = self.root.split('/').next().unwrap_or_default();
+        let is_other = |entry: fs::DirEntry| entry.file_name() != top;
+        self.is_own || fs::read_dir(&self.vault).is_ok_and(|entries| entries.flatten().any(is_other))
     }
 
     /// Whether anything is there that can be seen.
@@ -303,6 +322,10 @@ impl Place {
 
     /// Has everything that was written since survive a power cut.
     pub(super) fn settle(&self) -> Result<(), Refused> {
+        #[cfg(test)]
+        if self.refuses_to_settle {
+            return Err(refused(&self.vault, &io::Error::from_raw_os_error(5)));
+        }
         let written = std::mem::take(&mut *self.unsettled.borrow_mut());
         if written.is_empty() || (written.len() > FEW && durable::sync_all(&self.vault)) {
             return Ok(());
@@ -335,24 +358,28 @@ impl Place {
     /// Every note there is, by its path below the vault, in order; and, apart, what writing has left behind. A folder that may
     /// not be looked into is passed over.
     pub(super) fn all(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
-        let walked = self.walk(&self.notes(), &self.root)?;
+        let walked = self.walk(&self.notes(), &self.root, false)?;
         Ok((walked.notes, walked.left))
     }
 
     /// The same, for whom it must be all of them.
     pub(super) fn whole(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
-        let walked = self.walk(&self.notes(), &self.root)?;
+        let walked = self.walk(&self.notes(), &self.root, false)?;
         match walked.closed.into_iter().next() {
             Some((folder, error)) => Err(refused(&folder, &error)),
+            None if walked.notes.len() >= NOTES_MAX => Err(Refused {
+                what: format!("{} has more than {NOTES_MAX} notes", self.notes().display()),
+                fix: "put some of them elsewhere".to_owned(),
+            }),
             None => Ok((walked.notes, walked.left)),
         }
     }
 
     /// Goes through a folder, once more where something was moved meanwhile.
-    fn walk(&self, top: &Path, below: &str) -> Result<Walked, Refused> {
+    fn walk(&self, top: &Path, below: &str, with_copies: bool) -> Result<Walked, Refused> {
         for again in (0..WALKS).rev() {
-            let mut walked = Walked::default();
-            match walked.gather(top, below, 0) {
+            let mut walked = Walked::begun(with_copies);
+            match walked.gather(top, below, 0).and_then(|()| walked.follow_links(&self.vault)) {
                 Err(error) if !is_missing(&error) => return Err(refused(top, &error)),
                 _ if walked.is_moving && again > 0 => {}
                 _ => {
@@ -370,12 +397,13 @@ impl Place {
         found.at.starts_with(notes) && found.at.extension().is_some_and(|it| it.eq_ignore_ascii_case("md"))
     }
 
-    /// Notes of the vault outside of the folder in which Baton writes, by their paths below it.
-    pub(super) fn outside(&self) -> Result<Vec<String>, Refused> {
-        let mut notes = self.walk(&self.vault, "")?.notes;
-        let own = format!("{}/", self.root);
-        notes.retain(|path| !path.starts_with(&own));
-        Ok(notes)
+    /// Texts of the vault that are no notes of the folder in which Baton writes, by their paths below it: those of people, what
+    /// programs keep of what was deleted or changed, and, apart, folders that may not be looked into.
+    pub(super) fn outside(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
+        let walked = self.walk(&self.vault, "", true)?;
+        let (mut texts, own) = (walked.notes, format!("{}/", self.root));
+        texts.retain(|path| !path.starts_with(&own) || !is_note(path) || path.contains("/."));
+        Ok((texts, walked.closed.into_iter().map(|(folder, _)| folder).collect()))
     }
 
     /// Makes a folder of the vault and those above it.
@@ -425,6 +453,15 @@ impl Place {
     }
 }
 
+/// Whether there is anything in a folder that is not hidden.
+pub(super) fn has_visible(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|entries| entries.flatten().any(|entry| is_visible(&entry)))
+}
+
+fn is_visible(entry: &fs::DirEntry) -> bool {
+    !entry.file_name().to_string_lossy().starts_with('.')
+}
+
 /// The entry of a folder with this name, however its letters are written; else the name as it is.
 fn named(folder: &Path, name: &std::ffi::OsStr) -> PathBuf {
     let exact = folder.join(name);
@@ -435,57 +472,6 @@ fn named(folder: &Path, name: &std::ffi::OsStr) -> PathBuf {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let like = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|known| known.to_lowercase() == wanted);
     entries.into_iter().find(like).map_or(exact, |entry| entry.path())
-}
-
-/// What there is below a folder.
-#[derive(Default)]
-struct Walked {
-    notes: Vec<String>,
-    /// What writing has left behind.
-    left: Vec<PathBuf>,
-    /// Folders that may not be looked into, with why.
-    closed: Vec<(PathBuf, io::Error)>,
-    /// Something went while it was looked at: it may be elsewhere.
-    is_moving: bool,
-}
-
-impl Walked {
-    fn gather(&mut self, folder: &Path, below: &str, depth: usize) -> io::Result<()> {
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            let Some(name) = name.to_str() else { continue };
-            let kind = match entry.file_type() {
-                Ok(kind) => kind,
-                Err(error) if is_missing(&error) => {
-                    self.is_moving = true;
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            let path = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
-            if kind.is_file() && is_temporary(name) {
-                self.left.push(entry.path());
-            } else if name.starts_with('.') || self.notes.len() >= NOTES_MAX {
-                continue;
-            } else if kind.is_dir() && depth < DEPTH_MAX {
-                match self.gather(&entry.path(), &path, depth + 1) {
-                    Ok(()) => {}
-                    Err(error) if is_missing(&error) => self.is_moving = true,
-                    // Of a disk that fails nothing is believed.
-                    Err(error) if Obstacle::of(&error).is_of_the_disk() => return Err(error),
-                    Err(error) => self.closed.push((entry.path(), error)),
-                }
-            } else if kind.is_file() && name.to_lowercase().ends_with(".md") {
-                self.notes.push(path);
-            }
-        }
-        Ok(())
-    }
-}
-
-fn is_temporary(name: &str) -> bool {
-    name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1)
 }
 
 /// An id that no other folder has.

@@ -55,6 +55,9 @@ pub(super) struct Entry {
     /// By what its note is known when its head is gone: [`baton_events::vault::forget::prints`].
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) prints: BTreeSet<String>,
+    /// The [`name_print`] of what its note was called, where it was forgotten while the place was away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) called: Option<String>,
     /// By what the copy of its note that was last put into the archive is known: in that one nobody has written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) copy: Option<String>,
@@ -68,6 +71,16 @@ impl Entry {
     pub(super) fn named(&self) -> Option<&str> {
         self.note.as_deref().or(self.begun.as_deref())
     }
+
+    /// Whether it says of a forgotten session only what it takes to find its notes once their place is back.
+    pub(super) fn is_sealed(&self) -> bool {
+        self.called.is_some() && self.named().is_none()
+    }
+}
+
+/// What tells a name from others without saying it.
+pub(super) fn name_print(name: &str) -> String {
+    Sha256::digest(name.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -232,6 +245,11 @@ impl Register {
         self.id.as_deref()
     }
 
+    /// The file of it.
+    pub(super) fn file(&self) -> &Path {
+        &self.file
+    }
+
     /// Remembers what the folder of notes is known by.
     pub(super) fn identify(&mut self, id: &str) -> io::Result<()> {
         if self.id.as_deref() == Some(id) {
@@ -243,7 +261,33 @@ impl Register {
 
     /// Whether anything was ever written in the vault, as far as is known.
     pub(super) fn had_notes(&self) -> bool {
-        self.entries.values().any(|entry| entry.named().is_some())
+        self.entries.values().any(|entry| entry.named().is_some() || entry.is_sealed())
+    }
+
+    /// Whether forgotten sessions are remembered until the place is back.
+    pub(super) fn has_sealed(&self) -> bool {
+        self.entries.values().any(Entry::is_sealed)
+    }
+
+    /// Keeps of forgotten sessions only what it takes to find their notes once the place is back: no line of the file names them
+    /// or their notes when this returns.
+    pub(super) fn seal(&mut self, sessions: &[SessionId]) -> io::Result<()> {
+        let mut is_any = false;
+        for id in sessions {
+            let Some(entry) = self.entries.get(id).filter(|entry| !entry.is_sealed()).cloned() else { continue };
+            is_any = true;
+            self.drop_without_note(id);
+            self.left.remove(id);
+            self.touched.insert(id.clone());
+            match entry.named().and_then(stem).map(name_print).or(entry.called) {
+                Some(called) => {
+                    let sealed = Entry { called: Some(called), prints: entry.prints, ..Entry::default() };
+                    self.entries.insert(id.clone(), sealed);
+                }
+                None => drop(self.entries.remove(id)),
+            }
+        }
+        if is_any { self.rewrite() } else { Ok(()) }
     }
 
     /// Removes the register of a vault that never had a note.
@@ -522,6 +566,32 @@ mod tests {
         fs::write(home.path().join(FOLDER).join("other.jsonl"), "{").unwrap();
         let (all, unread) = Register::all(home.path());
         assert!(all.len() == 1 && unread.len() == 1 && unread[0].contains("other.jsonl"), "{unread:?}");
+    }
+
+    #[test]
+    fn what_is_sealed_tells_no_name_and_is_found_by_it() {
+        let home = tempfile::tempdir().unwrap();
+        let elsewhere = settings::Vault { path: Some("/mnt/notes".into()), ..settings::Vault::default() };
+        let mut register = Register::open(home.path(), &elsewhere).unwrap();
+        let note = Entry {
+            left: Some("secret: it is no file".to_owned()),
+            prints: ["0123456789abcdef".to_owned()].into(),
+            without_note: [(Uuid::from_u128(1), "- secret".to_owned())].into(),
+            ..entry("claude/projects/web/sessions/2026-03-14-secret-plans.md", "1")
+        };
+        register.put(&id("a"), note);
+        register.put(&id("b"), Entry { stamp: "nobody typed anything".to_owned(), ..Entry::default() });
+        register.save().unwrap();
+        for _ in 0..2 {
+            register.seal(&[id("a"), id("b"), id("unknown")]).unwrap();
+            let text = fs::read_to_string(register.file()).unwrap();
+            assert!(!text.contains("secret") && !text.contains("typed"), "{text}");
+            register = Register::open(home.path(), &elsewhere).unwrap();
+            let sealed = register.get(&id("a")).unwrap();
+            assert_eq!(sealed.called.as_deref(), Some(name_print("2026-03-14-secret-plans").as_str()));
+            assert_eq!((sealed.prints.len(), sealed.without_note.len(), register.entries.len()), (1, 0, 1));
+            assert!(register.had_notes() && register.has_sealed() && !register.has_notes());
+        }
     }
 
     #[test]

@@ -221,6 +221,7 @@ impl Scribe {
     /// Everything that is owed, now.
     pub(crate) async fn sync(&self, services: &Arc<Services>, asked: &Asked) -> answer::VaultSync {
         let begun = Instant::now();
+        let _ = timeout(STAND_BACK, self.look_for_away()).await;
         self.remove_forgotten(services).await;
         let round = self.round(services, asked).await;
         self.wake.notify_one();
@@ -427,3 +428,6 @@ impl Round {
         self.is_full = other.is_full;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -124,7 +124,7 @@ pub(super) fn counted(
     removal_owed: bool,
 ) -> (Vault, Option<Refused>) {
     let pending = desk.pending.len() as u64;
-    let former = if removal_owed { forgetting::owed(desk, table, &settings.vault).len() as u64 } else { 0 };
+    let former = if removal_owed { forgetting::owed(desk, table, &settings.vault).sessions.len() as u64 } else { 0 };
     let Ok((open, _)) = desk.at(&settings.vault) else {
         return (Vault { pending, to_remove: former, ..Vault::default() }, None);
     };

@@ -8,6 +8,8 @@ use sha2::{Digest as _, Sha256};
 const OPEN: &str = "<!-- baton:";
 const CLOSE: &str = "<!-- /baton:";
 const END: &str = " -->";
+/// What may stand beside a marker.
+const BLANK: [char; 2] = [' ', '\t'];
 /// The marker of a note, which no block has for a key.
 const NOTE: &str = "note";
 
@@ -76,9 +78,13 @@ impl Blocks {
         self.found.iter().filter(move |block| block.key == key && !block.is_intact)
     }
 
-    /// Whether a line is a marker or between two.
-    pub(super) fn hold(&self, line: usize) -> bool {
-        self.found.iter().any(|block| (block.open..=block.close).contains(&line))
+    /// Of so many lines, whether each is a marker or between two.
+    pub(super) fn mask(&self, lines: usize) -> Vec<bool> {
+        let mut within = vec![false; lines];
+        for block in &self.found {
+            within[block.open..=block.close].fill(true);
+        }
+        within
     }
 
     /// What a person has changed in blocks, counted.
@@ -89,7 +95,8 @@ impl Blocks {
 
 /// What a line is, if it is a marker: nothing else stands in it.
 fn marker(line: &str) -> Option<Marker<'_>> {
-    let line = bare(line);
+    // Some programs put spaces at the ends of lines.
+    let line = bare(line).trim_matches(BLANK);
     if let Some(key) = line.strip_prefix(CLOSE).and_then(|rest| rest.strip_suffix(END)) {
         return is_key(key).then_some(Marker::Close(key));
     }
@@ -106,7 +113,7 @@ fn is_key(key: &str) -> bool {
 pub(super) fn written(lines: &[&str]) -> Option<(usize, BTreeMap<String, String>)> {
     let prefix = format!("{OPEN}{NOTE}");
     lines.iter().enumerate().find_map(|(at, line)| {
-        let rest = bare(line).strip_prefix(&prefix)?.strip_suffix(END)?;
+        let rest = bare(line).trim_matches(BLANK).strip_prefix(&prefix)?.strip_suffix(END)?;
         let pairs: Option<Vec<(&str, &str)>> = rest.split(' ').skip(1).map(|pair| pair.split_once('=')).collect();
         Some((at, pairs?.into_iter().map(|(key, hash)| (key.to_owned(), hash.to_owned())).collect()))
     })

@@ -92,7 +92,13 @@ fn key(line: &str) -> Option<&str> {
     let at = line.find(':').filter(|at| line[at + 1..].is_empty() || line[at + 1..].starts_with([' ', '\t']))?;
     let key = line[..at].trim_end();
     let begins = line.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '"' | '\'' | '.' | '/' | '$'));
-    (begins && !key.is_empty()).then_some(key)
+    (begins && !key.is_empty()).then(|| unquoted(key))
+}
+
+/// What a key is called that stands in quotes: the same key must not be written beside it.
+fn unquoted(key: &str) -> &str {
+    let within = |quote: char| key.strip_prefix(quote)?.strip_suffix(quote).filter(|key| !key.is_empty());
+    within('"').or_else(|| within('\'')).unwrap_or(key)
 }
 
 fn continues(line: &str) -> bool {
@@ -114,7 +120,10 @@ impl Entry<'_> {
     /// What stands behind its key, and below.
     fn spelled(&self) -> Option<(&str, Vec<&str>)> {
         let (first, below) = self.lines.split_first().filter(|_| !self.key.is_empty())?;
-        let inline = block::bare(first).trim_start().strip_prefix(self.key)?.trim_start().strip_prefix(':')?;
+        let quotes = ['"', '\''];
+        let line = block::bare(first).trim_start();
+        let named = line.strip_prefix(self.key).or_else(|| line.strip_prefix(quotes)?.strip_prefix(self.key))?;
+        let inline = named.strip_prefix(quotes).unwrap_or(named).trim_start().strip_prefix(':')?;
         Some((inline, below.iter().map(|line| block::bare(line)).collect()))
     }
 
@@ -156,6 +165,10 @@ pub(super) fn bring_in(
     eol: &str,
 ) -> Option<String> {
     let none = (eol_line("---", eol), Vec::new(), eol_line("---", eol));
+    // A person has taken it away as a whole, or it cannot be seen as one any more: some of its keys alone would be another note's.
+    if *head == Head::None && is_lost(written) && !wanted.iter().any(|field| field.when == When::Forced) {
+        return None;
+    }
     let (open, mut entries, close) = match head {
         Head::Odd(..) => return None,
         Head::None => none,
@@ -210,6 +223,11 @@ pub(super) fn bring_in(
         let lines: String = entries.iter().map(|(_, lines, _)| lines.as_str()).collect();
         format!("{open}{lines}{close}")
     })
+}
+
+/// Whether Baton has written a frontmatter, by what it wrote last.
+pub(super) fn is_lost(written: &BTreeMap<String, String>) -> bool {
+    written.keys().any(|key| !key.starts_with('#'))
 }
 
 /// Keys that follow other changes come last.

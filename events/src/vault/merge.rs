@@ -33,16 +33,21 @@ pub fn merge(existing: Option<&str>, wanted: &Note) -> Merged {
     let before = written.clone();
 
     let mut body = section::Text::of(document.rest, eol);
-    for section in &wanted.sections {
-        body.bring_in(section, &mut written);
+    for at in 0..wanted.sections.len() {
+        body.bring_in(&wanted.sections, at, &mut written);
     }
     let touched = existing.is_none() || body.is_changed();
     let head = header::bring_in(&document.head, &wanted.header, &mut written, touched, eol);
     if written != before || (!was_known && !written.is_empty()) {
         body.note(&written);
     }
-    let head = head.unwrap_or_else(|| document.head_text());
-    let merged = format!("{}{head}{}", document.bom, body.finished());
+    let mut head = head.unwrap_or_else(|| document.head_text());
+    let body_text = body.finished();
+    // A fence that something stands behind on its line is none.
+    if !head.is_empty() && !head.ends_with('\n') && !body_text.is_empty() {
+        head.push_str(eol);
+    }
+    let merged = format!("{}{head}{body_text}", document.bom);
     let conflicts = conflicts(&merged) + body.missed();
     Merged { changed: existing != Some(merged.as_str()), text: merged, conflicts }
 }

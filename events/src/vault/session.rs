@@ -114,8 +114,10 @@ pub(super) fn tags(kind: &str, project: &str) -> Vec<String> {
     vec!["baton".to_owned(), format!("baton/{kind}"), format!("project/{}", tag.trim_matches('-'))]
 }
 
+/// What it was for. That begins with the title where the session has a name, and the title stands above.
 fn goal(told: &Told) -> Vec<String> {
-    Some(markdown::line(&told.goal, ENTRY_CHARS)).filter(|goal| !goal.is_empty()).into_iter().collect()
+    let goal = told.goal.strip_prefix(&told.title).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&told.goal);
+    Some(markdown::line(goal, ENTRY_CHARS)).filter(|goal| !goal.is_empty()).into_iter().collect()
 }
 
 /// One line for each typed prompt, and one entry for the end.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::block::{Blocks, bare};
-use super::header::{Document, Head};
+use super::block::{self, Blocks, bare};
+use super::header::{self, Document, Head};
 use super::name;
 
 /// Something that is wrong with a note.
@@ -112,10 +112,24 @@ pub fn head(text: &str) -> Option<String> {
     Some(format!("line {line}: {what}"))
 }
 
+/// Why a note has no frontmatter that should have one.
+fn lost(document: &Document<'_>) -> Option<String> {
+    let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
+    let is_open = lines.first().is_some_and(|line| bare(line).trim_end() == "---");
+    let is_ours = block::written(&lines).is_some_and(|(_, written)| header::is_lost(&written));
+    match (is_open, is_ours) {
+        (true, _) if is_ours || document.rest.contains("<!-- baton:") => {
+            Some("the frontmatter that begins here is never closed".to_owned())
+        }
+        (_, true) => Some("Baton's frontmatter is gone from the head of it".to_owned()),
+        _ => None,
+    }
+}
+
 /// What is wrong with a frontmatter, with the lines, from 1.
 fn of_head(document: &Document<'_>) -> Vec<(usize, String)> {
     let entries = match &document.head {
-        Head::None => return Vec::new(),
+        Head::None => return lost(document).into_iter().map(|what| (1, what)).collect(),
         Head::Odd(_, line) => {
             return vec![(*line, "this line of the frontmatter is no YAML that can be read".to_owned())];
         }

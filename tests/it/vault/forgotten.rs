@@ -72,6 +72,21 @@ fn what_a_person_wrote_into_a_forgotten_note_stays() {
 }
 
 #[test]
+fn a_name_goes_also_where_only_a_person_s_words_are_left_under_it() {
+    let world = with_notes(&json!({}));
+    worked(&world, "-work-one", 1, "quokka");
+    world.close(&id(1));
+    ready(&world, 1);
+    let (path, _) = only_session(&own(&world));
+    // As whoever is killed between changing the note and its name leaves it.
+    fs::write(&path, "My own conclusion.\n").unwrap();
+    let forgotten = world.ok(&["forget", &id(1), "--yes"]);
+    assert_eq!(with_word(world.home(), "quokka"), [""; 0]);
+    let [left] = &with_word(&own(&world), "My own conclusion.")[..] else { panic!("one file") };
+    assert!(forgotten.out.contains(left.as_str()), "{}", forgotten.out);
+}
+
+#[test]
 fn what_cannot_be_reached_is_owed_and_removed_when_it_is_back() {
     let world = World::new();
     let vault = world.path("notes");
@@ -118,8 +133,12 @@ fn copies_are_named(named: bool) {
     for path in notes(&root).iter().filter(|path| path.contains("/sessions/")) {
         fs::copy(root.join(path), copies.join(if path.contains("quokka") { "copy.md" } else { "other.md" })).unwrap();
     }
+    // What a person deletes in Obsidian lies there.
+    fs::create_dir_all(vault.join(".trash")).unwrap();
+    fs::copy(copies.join("copy.md"), vault.join(".trash/deleted.md")).unwrap();
     let forgotten = world.ok(&["forget", &id(1), "--yes"]);
     assert!(forgotten.out.contains("no other file of Baton's home has that text"), "{}", forgotten.out);
+    assert!(forgotten.out.contains(".trash/deleted.md"), "{}", forgotten.out);
     assert!(forgotten.out.contains("My Stuff/copy.md") && !forgotten.out.contains("other.md"), "{}", forgotten.out);
     assert_eq!(with_word(&root, "quokka"), [""; 0]);
     assert!(copies.join("copy.md").exists(), "it is a person's");
@@ -323,9 +342,207 @@ fn a_vault_that_was_moved_is_one_place_and_one_that_is_away_is_another() {
             done.out,
             done.err
         );
-        let registers = files_below(&world.home().join("vault-register")).len();
-        assert_eq!(registers, if moved { 1 } else { 2 });
+        assert_eq!(with_word(&world.home().join("vault-register"), "quokka").len(), usize::from(!moved));
         assert_eq!(world.json(&["vault", "status"])["to_remove"], u64::from(!moved));
         assert!(!with_word(&after, "platypus").is_empty());
     }
+}
+
+/// A vault with notes of two sessions, and whatever a person has made of it.
+fn with_two(world: &World, vault: &Path) {
+    fs::create_dir_all(vault).unwrap();
+    super::configure(world, &json!({"path": vault}));
+    for (number, word) in [(1, "quokka"), (2, "platypus")] {
+        worked(world, "-work-one", number, word);
+        world.close(&id(number));
+    }
+    ready(world, 2);
+}
+
+#[test]
+fn a_copy_is_forgotten_in_and_its_original_too_once_it_is_back() {
+    let world = World::new();
+    let (original, copy, unplugged) = (world.path("original"), world.path("copy"), world.path("unplugged"));
+    with_two(&world, &original);
+    // Its own note has gone since: what led to it is known by the name alone.
+    let (bare, name) = {
+        let all = notes(&original);
+        let path = all.iter().find(|path| path.contains("/sessions/") && path.contains("quokka")).unwrap().clone();
+        let name = path.rsplit('/').next().unwrap().trim_end_matches(".md").to_owned();
+        (original.join(path), name)
+    };
+    world.stop();
+    let mut copying = std::process::Command::new("cp");
+    assert!(copying.arg("-a").arg(&original).arg(&copy).status().unwrap().success());
+    fs::remove_file(&bare).unwrap();
+    fs::write(original.join("claude/Mine.md"), format!("See [[{name}]].\n")).unwrap();
+    assert!(!with_word(&original, "quokka").is_empty(), "entities lead to it");
+    fs::rename(&original, &unplugged).unwrap();
+    super::configure(&world, &json!({"path": copy}));
+    ready(&world, 2);
+    for number in [1, 2] {
+        // The second one after another daemon has begun, with nothing to remember but what lies on the disk.
+        let done = world.json(&["forget", &id(number), "--yes"]);
+        assert_eq!(done["status"], "success", "{done}");
+        let told = world.json(&["vault", "status"]);
+        assert_eq!((&told["to_remove"], &told["state"]), (&json!(0), &json!("ready")), "{told}");
+        world.stop();
+    }
+    for word in ["quokka", "platypus"] {
+        assert_eq!((with_word(&copy, word), with_word(world.home(), word)), (Vec::new(), Vec::new()), "{word}");
+    }
+    world.ok(&["status"]);
+    fs::rename(&unplugged, &original).unwrap();
+    world.ok(&["vault", "sync"]);
+    let left = || (with_word(&original, "quokka"), with_word(&original, "platypus"));
+    let mine = original.join("claude/Mine.md").display().to_string();
+    assert!(crate::world::wait(|| left() == (vec![mine.clone()], Vec::new())), "{:?}", left());
+    assert_eq!(world.json(&["vault", "status"])["to_remove"], 0);
+}
+
+#[test]
+fn what_is_forgotten_twice_is_forgotten_in_whatever_can_be_reached() {
+    let world = World::new();
+    let (original, copy, unplugged) = (world.path("original"), world.path("copy"), world.path("unplugged"));
+    with_two(&world, &original);
+    world.stop();
+    let mut copying = std::process::Command::new("cp");
+    assert!(copying.arg("-a").arg(&original).arg(&copy).status().unwrap().success());
+    fs::rename(&original, &unplugged).unwrap();
+    super::configure(&world, &json!({"path": copy}));
+    ready(&world, 2);
+    world.ok(&["forget", &id(1), "--yes"]);
+    // It is back when the next one is forgotten: nothing is done before both are gone from there.
+    fs::rename(&unplugged, &original).unwrap();
+    let done = world.json(&["forget", &id(2), "--yes"]);
+    world.kill();
+    assert_eq!(done["status"], "success", "{done}");
+    for word in ["quokka", "platypus"] {
+        for place in [&original, &copy] {
+            assert_eq!(with_word(place, word), [""; 0], "{word}");
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_is_gone_for_good_and_is_known_by_nothing_can_be_given_up() {
+    let world = World::new();
+    let (before, after) = (world.path("before"), world.path("after"));
+    with_two(&world, &before);
+    world.stop();
+    // As folders were before they were known by an id.
+    fs::remove_file(before.join("claude/.baton.id")).unwrap();
+    let [register] = &files_below(&world.home().join("vault-register"))[..] else { panic!("one register") };
+    let written = fs::read_to_string(register).unwrap();
+    let (head, rest) = written.split_once('\n').unwrap();
+    let mut head: serde_json::Value = serde_json::from_str(head).unwrap();
+    assert!(head["vault"].as_object_mut().unwrap().remove("id").is_some(), "{head}");
+    fs::write(register, format!("{head}\n{rest}")).unwrap();
+    fs::create_dir_all(after.join("claude")).unwrap();
+    // Whoever moves what he sees leaves what is hidden.
+    let mut moving = std::process::Command::new("sh");
+    assert!(
+        moving.args(["-c", "mv \"$0\"/claude/* \"$1\"/claude/"]).arg(&before).arg(&after).status().unwrap().success()
+    );
+    assert!(before.join("claude/.baton.lock").exists());
+    super::configure(&world, &json!({"path": after}));
+    ready(&world, 2);
+    let done = world.run(&["forget", &id(1), "--yes", "--json"]);
+    assert_eq!((done.code, with_word(&after, "quokka")), (1, Vec::new()), "{}{}", done.out, done.err);
+    let message = text(&done.json()["message"]);
+    assert!(message.contains("is empty") && message.contains("mount or put back"), "{message}");
+    let (_, named) = message.split_once("if that folder is gone for good, remove ").expect(&message);
+    let named = named.split([';', ' ']).next().unwrap();
+    assert_eq!(Path::new(named), register, "{message}");
+    fs::remove_file(named).unwrap();
+    let done = world.json(&["forget", &id(1), "--yes"]);
+    assert_eq!(done["status"], "success", "{done}");
+    let told = world.json(&["vault", "status"]);
+    assert_eq!((&told["to_remove"], &told["state"], &told["notes"]), (&json!(0), &json!("ready"), &json!(1)), "{told}");
+    assert_eq!(with_word(world.home(), "quokka"), [""; 0]);
+}
+
+#[test]
+fn two_who_forget_at_once_are_each_told_what_came_of_it() {
+    let world = World::new();
+    let (vault, away) = (world.path("notes"), world.path("away"));
+    with_two(&world, &vault);
+    for number in [3, 4] {
+        worked(&world, "-work-one", number, if number == 3 { "numbat" } else { "bilby" });
+        world.close(&id(number));
+    }
+    ready(&world, 4);
+    let both = |one: u32, other: u32| {
+        let forget = |number: u32| world.run(&["forget", &id(number), "--yes", "--json"]);
+        std::thread::scope(|scope| {
+            let (one, other) = (scope.spawn(move || forget(one)), scope.spawn(move || forget(other)));
+            [one.join().unwrap(), other.join().unwrap()]
+        })
+    };
+    for done in both(1, 2) {
+        assert_eq!((done.code, text(&done.json()["status"]).as_str()), (0, "success"), "{}{}", done.out, done.err);
+    }
+    // Whoever hears that it is done is told the truth, whatever the other one does.
+    for word in ["quokka", "platypus"] {
+        assert_eq!((with_word(&vault, word), with_word(world.home(), word)), (Vec::new(), Vec::new()), "{word}");
+    }
+    fs::rename(&vault, &away).unwrap();
+    for done in both(3, 3) {
+        assert_eq!((done.code, text(&done.json()["status"]).as_str()), (1, "error"), "{}{}", done.out, done.err);
+        assert!(text(&done.json()["message"]).contains("notes there still tell of it"), "{}", done.out);
+    }
+    fs::rename(&away, &vault).unwrap();
+    for done in both(3, 4) {
+        assert_eq!(done.code, 0, "{}{}", done.out, done.err);
+    }
+    for word in ["numbat", "bilby"] {
+        assert_eq!((with_word(&vault, word), with_word(world.home(), word)), (Vec::new(), Vec::new()), "{word}");
+    }
+    assert_eq!(world.json(&["vault", "verify"])["clean"], true);
+}
+
+#[test]
+fn who_deletes_the_notes_of_a_vault_that_is_there_has_nothing_to_forget_in() {
+    for named in [false, true] {
+        let world = World::new();
+        let vault = if named { world.path("notes") } else { world.home().join("vault") };
+        let mine = vault.join("Mine.md");
+        fs::create_dir_all(&vault).unwrap();
+        super::configure(&world, &if named { json!({"path": vault}) } else { json!({}) });
+        worked(&world, "-work-one", 1, "quokka");
+        world.close(&id(1));
+        ready(&world, 1);
+        if named {
+            fs::write(&mine, format!("session {}", id(1))).unwrap();
+        }
+        fs::write(world.home().join("config.json"), "{}").unwrap();
+        fs::remove_dir_all(vault.join(if named { "claude" } else { "." })).unwrap();
+        let forgotten = world.ok(&["forget", &id(1), "--yes"]);
+        assert_eq!(forgotten.out.contains("Mine.md"), named, "{}", forgotten.out);
+        assert_eq!(with_word(&world.home().join("vault-register"), "quokka"), [""; 0]);
+        assert_eq!(world.json(&["vault", "status"])["to_remove"], 0);
+        assert!(!vault.join("claude").exists(), "it is not made again");
+    }
+}
+
+#[test]
+fn notes_in_a_folder_that_is_linked_within_the_vault_are_forgotten_too() {
+    let world = World::new();
+    let vault = world.path("notes");
+    fs::create_dir_all(vault.join("claude")).unwrap();
+    fs::create_dir_all(vault.join("Elsewhere/projects")).unwrap();
+    std::os::unix::fs::symlink("../Elsewhere/projects", vault.join("claude/projects")).unwrap();
+    super::configure(&world, &json!({"path": vault, "compact_lines": 1}));
+    for (number, word) in [(1, "quokka"), (2, "platypus")] {
+        worked(&world, "-work-one", number, word);
+        world.close(&id(number));
+    }
+    ready(&world, 2);
+    assert!(!with_word(&vault.join("Elsewhere"), "quokka").is_empty());
+    let verified = world.json(&["vault", "verify"]);
+    assert_eq!(verified["clean"], true, "{verified}");
+    let forgotten = world.ok(&["forget", &id(1), "--yes"]);
+    assert!(forgotten.out.contains("no file of Baton's home"), "{}", forgotten.out);
+    assert_eq!(with_word(&vault, "quokka"), [""; 0]);
+    assert!(!with_word(&vault.join("Elsewhere"), "platypus").is_empty());
 }

@@ -163,6 +163,8 @@ fn a_disk_that_hangs_holds_nobody_up() {
     abandoned.prompt("the question about the numbat").reply("an answer");
     world.wait_for(&id(3), "the background", |row| row["state"] == "indexed");
     assert!(!notes(&vault).iter().any(|path| path.contains("bilby")), "it hangs still");
+    let told = until(&world, "what is not written", |told| told["state"] == "writing");
+    assert_eq!(told["notes"], 1, "{told}");
     // So does a daemon that is told to stop.
     world.stop();
     let reader = std::thread::spawn(move || fs::File::open(lock));

@@ -121,7 +121,14 @@ fn links_are_followed_inside_and_never_out_of_the_vault() {
         assert!(left(place.read(path)).contains("leads out"), "{path}");
     }
     assert!(left(place.read("claude/nothing.md")).contains("link to nothing"));
-    assert_eq!(place.all().unwrap().0, [""; 0], "links are not gone through");
+    assert_eq!(place.all().unwrap().0, ["claude/inside/note.md"], "what is written is found");
+    // Each folder once, under its own name where it has one here; and a link in a circle is none.
+    fs::create_dir(vault.join("claude/real")).unwrap();
+    fs::write(vault.join("claude/real/one.md"), "x").unwrap();
+    symlink(vault.join("claude/real"), vault.join("claude/again")).unwrap();
+    symlink(vault.join("claude"), vault.join("claude/real/circle")).unwrap();
+    symlink(vault.join("claude/real/one.md"), vault.join("claude/same.md")).unwrap();
+    assert_eq!(place.whole().unwrap().0, ["claude/inside/note.md", "claude/real/one.md"]);
     assert_eq!(fs::read_to_string(outside.join("secret.md")).unwrap(), "secret");
 }
 
@@ -180,4 +187,62 @@ fn what_is_gone_or_may_not_be_written_holds_nothing_up() {
     };
     let missing = of(&temp.path().join("no"));
     assert!(of(temp.path()).is_filled() && !missing.is_filled() && missing.is_gone());
+}
+
+#[test]
+fn what_the_disk_refuses_to_keep_is_tried_again_with_the_next() {
+    let temp = tempfile::tempdir().unwrap();
+    let place = place(temp.path());
+    let (one, two) = (temp.path().join("claude/one.md"), temp.path().join("claude/two.md"));
+    place.write(&place.read("claude/one.md").unwrap(), "first").unwrap();
+    place.write(&place.read("claude/two.md").unwrap(), "second").unwrap();
+    // What cannot be opened to be written cannot be made durable.
+    fs::rename(&one, temp.path().join("kept")).unwrap();
+    fs::create_dir(&one).unwrap();
+    let refused = place.settle().unwrap_err();
+    assert!(refused.what.contains(&temp.path().display().to_string()), "{refused:?}");
+    assert_eq!(*place.unsettled.borrow(), std::slice::from_ref(&one), "the other one is there");
+    assert!(place.settle().is_err(), "as long as it is refused");
+    fs::remove_dir(&one).unwrap();
+    fs::rename(temp.path().join("kept"), &one).unwrap();
+    place.settle().unwrap();
+    assert!(place.unsettled.borrow().is_empty() && two.is_file());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_of_notes_that_leads_out_of_the_vault_is_refused() {
+    let temp = tempfile::tempdir().unwrap();
+    let (vault, outside) = (temp.path().join("vault"), temp.path().join("outside"));
+    fs::create_dir_all(&vault).unwrap();
+    fs::create_dir_all(&outside).unwrap();
+    std::os::unix::fs::symlink(&outside, vault.join("claude")).unwrap();
+    let refused = Place::at(vault, "claude".to_owned(), false).look(false).unwrap_err();
+    assert!(refused.what.contains("leads out of the vault"), "{refused:?}");
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+}
+
+#[test]
+fn what_is_kept_beside_notes_is_looked_at_and_what_is_too_deep_is_said() {
+    let temp = tempfile::tempdir().unwrap();
+    let place = place(temp.path());
+    for path in
+        ["claude/a.md", "claude/a.md~", "claude/.trash/b.md", ".trash/c.md", ".stversions/claude/a~1.md", "d.txt"]
+    {
+        let file = temp.path().join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "x").unwrap();
+    }
+    for hidden in [".obsidian/x.md", "e.png"] {
+        fs::create_dir_all(temp.path().join(".obsidian")).unwrap();
+        fs::write(temp.path().join(hidden), "x").unwrap();
+    }
+    assert_eq!(place.whole().unwrap().0, ["claude/a.md"]);
+    let (texts, closed) = place.outside().unwrap();
+    assert_eq!(texts, [".stversions/claude/a~1.md", ".trash/c.md", "claude/.trash/b.md", "claude/a.md~", "d.txt"]);
+    assert!(closed.is_empty());
+    fs::create_dir_all(temp.path().join(format!("claude{}", "/d".repeat(80)))).unwrap();
+    assert!(place.all().is_ok());
+    assert!(place.whole().unwrap_err().what.contains("deeper than"));
+    assert_eq!(place.outside().unwrap().1.len(), 1);
 }

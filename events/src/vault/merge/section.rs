@@ -48,8 +48,9 @@ impl Text {
         self.lines.concat()
     }
 
-    /// Brings one section in. `written` is what Baton wrote last in each block.
-    pub(super) fn bring_in(&mut self, section: &Section, written: &mut BTreeMap<String, String>) {
+    /// Brings one of the sections of a note in, given in their order. `written` is what Baton wrote last in each block.
+    pub(super) fn bring_in(&mut self, all: &[Section], which: usize, written: &mut BTreeMap<String, String>) {
+        let Some(section) = all.get(which) else { return };
         let name = format!("#{}", section.key);
         let known = written.get(&name).cloned();
         let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
@@ -85,17 +86,17 @@ impl Text {
             || (is_sole && (is_taken || was_there));
         if is_left {
             if known.is_none() && !section.heading.is_empty() && !is_taken {
-                self.heading(section.heading);
+                self.heading(all, which);
                 written.insert(name, HEADING_ONLY.to_owned());
             }
             return;
         }
-        if section.heading.is_empty() && has_title(&lines, &blocks) {
+        if section.heading.is_empty() && has_title(&lines) {
             written.insert(name, HEADING_ONLY.to_owned());
             return;
         }
         self.missed += usize::from(was_there && !is_taken);
-        self.open(section, &wish.content.unwrap_or_default());
+        self.open(all, which, &wish.content.unwrap_or_default());
         written.extend(wish.recorded.map(|hash| (name, hash)));
     }
 
@@ -105,37 +106,59 @@ impl Text {
         let marker = block::note_marker(written);
         match block::written(&lines) {
             Some((at, _)) => self.replace(at, at, &marker),
-            None => self.insert(0, &marker),
+            None => self.insert(0, &format!("{marker}{}", self.gap(0))),
         }
     }
 
     /// A new block at the end of its section.
-    fn open(&mut self, section: &Section, content: &str) {
+    fn open(&mut self, all: &[Section], which: usize, content: &str) {
+        let section = &all[which];
         let text = block::block(section.key, content);
-        if section.heading.is_empty() {
+        let filled = if section.heading.is_empty() {
             let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
-            let at = block::written(&lines).map_or(0, |(at, _)| at + 1);
-            self.insert(at, &format!("\n{text}"));
-            return;
-        }
-        let heading = self.heading(section.heading);
-        let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
-        let end = section_end(&lines, heading);
-        let filled = (heading..end).rev().find(|at| !lines[*at].trim().is_empty()).unwrap_or(heading);
-        let gap = if lines.get(filled + 1).is_some_and(|line| !line.trim().is_empty()) { "\n" } else { "" };
-        self.insert(filled + 1, &format!("\n{text}{gap}"));
+            block::written(&lines).map_or(0, |(at, _)| at + 1)
+        } else {
+            let heading = self.heading(all, which);
+            let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
+            let end = section_end(&lines, heading);
+            (heading..end).rev().find(|at| !lines[*at].trim().is_empty()).unwrap_or(heading) + 1
+        };
+        self.insert(filled, &format!("\n{text}{}", self.gap(filled)));
     }
 
-    /// The line of a heading, which is written at the end if there is none.
-    fn heading(&mut self, heading: &str) -> usize {
+    /// The line of a section's heading. If there is none it is written behind the section that stands before it in the order
+    /// of the note, or before the one that stands behind it, or at the end; with an empty line on both sides.
+    fn heading(&mut self, all: &[Section], which: usize) -> usize {
         let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
-        let is_it = |line: &str| line.trim().trim_matches('#').trim().eq_ignore_ascii_case(heading);
-        if let Some((at, _)) = headings(&lines).into_iter().find(|(at, level)| *level == 2 && is_it(lines[*at])) {
+        let headings = headings(&lines);
+        let of = |heading: &str| {
+            let is_it = |line: &str| line.trim().trim_matches('#').trim().eq_ignore_ascii_case(heading);
+            headings.iter().find(|(at, level)| *level == 2 && is_it(lines[*at])).map(|(at, _)| *at)
+        };
+        if let Some(at) = of(all[which].heading) {
             return at;
         }
-        let gap = if lines.last().is_some_and(|line| !line.trim().is_empty()) { "\n" } else { "" };
-        self.insert(self.lines.len(), &format!("{gap}## {heading}\n"));
-        self.lines.len() - 1
+        let blocks = Blocks::of(&lines);
+        // A person may have given a heading other words: then what stands below it tells which one it is.
+        let place = |section: &Section| {
+            let is_titled = !section.heading.is_empty();
+            let block = || blocks.found.iter().rev().find(|block| block.key == section.key).map(|block| block.open);
+            of(section.heading).or_else(block).filter(|_| is_titled)
+        };
+        let begin =
+            |at: usize| headings.iter().rev().find(|(line, level)| *line <= at && *level <= 2).map(|(at, _)| *at);
+        let behind = all[..which].iter().rev().find_map(place).map(|at| section_end(&lines, at));
+        let before = || all[which + 1..].iter().find_map(|section| begin(place(section)?));
+        let at = behind.or_else(before).unwrap_or(lines.len());
+        let gap = if at > 0 && !lines[at - 1].trim().is_empty() { "\n" } else { "" };
+        let (line, below) = (at + gap.len(), self.gap(at));
+        self.insert(at, &format!("{gap}## {}\n{below}", all[which].heading));
+        line
+    }
+
+    /// What parts a line from the one that stands behind what is put in before it.
+    fn gap(&self, at: usize) -> &'static str {
+        if self.lines.get(at).is_some_and(|line| !line.trim().is_empty()) { "\n" } else { "" }
     }
 
     fn replace(&mut self, from: usize, to: usize, text: &str) {
@@ -286,8 +309,8 @@ fn taken_lines<'a>(lines: &[&'a str], taken: &[Block], stray: Option<usize>) -> 
     if let Some(at) = stray {
         let start = headings(lines).into_iter().rev().find(|(line, level)| *line < at && *level <= 2);
         let end = section_end(lines, at);
-        let own = Blocks::of(lines);
-        let free = (start.map_or(at, |(line, _)| line)..end).filter(|line| !own.hold(*line));
+        let within = Blocks::of(lines).mask(lines.len());
+        let free = (start.map_or(at, |(line, _)| line)..end).filter(|line| !within[*line]);
         told.extend(free.map(|line| lines[line].trim()));
     }
     told.remove("");
@@ -295,8 +318,8 @@ fn taken_lines<'a>(lines: &[&'a str], taken: &[Block], stray: Option<usize>) -> 
 }
 
 /// Whether a person has given the note a title of their own.
-fn has_title(lines: &[&str], blocks: &Blocks) -> bool {
-    headings(lines).iter().any(|(at, level)| *level == 1 && !blocks.hold(*at))
+fn has_title(lines: &[&str]) -> bool {
+    headings(lines).iter().any(|(_, level)| *level == 1)
 }
 
 /// Where the section of a heading ends: at the next one of its level or above.
@@ -307,11 +330,7 @@ fn section_end(lines: &[&str], from: usize) -> usize {
 
 /// Headings outside of blocks and fences: their lines and levels.
 fn headings(lines: &[&str]) -> Vec<(usize, usize)> {
-    let blocks = Blocks::of(lines);
-    let mut within: Vec<bool> = vec![false; lines.len()];
-    for block in &blocks.found {
-        within[block.open..=block.close].fill(true);
-    }
+    let within = Blocks::of(lines).mask(lines.len());
     let mut fence: Option<&str> = None;
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate() {

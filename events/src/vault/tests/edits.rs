@@ -107,6 +107,8 @@ proptest! {
             let again = merge(Some(&merged.text), &wanted(&later(round)).note);
             prop_assert_eq!(&again.text, &merged.text);
             prop_assert!(!again.changed);
+            let (before, after) = (close_headings(&mine), close_headings(&merged.text));
+            prop_assert_eq!(after.difference(&before).next(), None, "{}\n=>\n{}", mine, merged.text);
             prop_assert_eq!(again.conflicts, conflicts(&again.text));
             text = compaction::marked(&merged.text, day("2026-03-20")).text;
             prop_assert_eq!(theirs(&text), theirs(&merged.text));
@@ -123,6 +125,13 @@ proptest! {
         let mut rest = all.chars();
         prop_assert!(mine.chars().all(|c| rest.any(|there| there == c)), "{:?} in {:?}", text, merged.text);
     }
+}
+
+/// Headings without an empty line above them, with what stands there.
+fn close_headings(text: &str) -> std::collections::BTreeSet<(&str, &str)> {
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let pairs = lines.windows(2).map(|pair| (pair[0], pair[1]));
+    pairs.filter(|(above, line)| line.starts_with("## ") && !above.is_empty()).collect()
 }
 
 /// Everything but intact blocks, own keys and markers, line by line.

@@ -139,6 +139,87 @@ fn a_section_stands_under_its_heading_wherever_a_person_has_put_it() {
     assert_eq!(text(Some(&without), &whole(&[])), without);
 }
 
+/// Asserts that sections stand in the order of the issue, each with an empty line above it.
+fn in_order(text: &str) {
+    let lines: Vec<&str> = text.lines().map(|line| line.trim_end()).collect();
+    let is_one = |line: &&str| session::SECTIONS.iter().any(|(_, heading)| **line == format!("## {heading}"));
+    let found: Vec<&str> = lines.iter().copied().filter(is_one).collect();
+    let expected: Vec<String> = session::SECTIONS.iter().map(|(_, heading)| format!("## {heading}")).collect();
+    assert_eq!(found, expected, "{text}");
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| is_one(line)) {
+        assert!(lines[at - 1].is_empty(), "above {line}: {text}");
+    }
+}
+
+#[test]
+fn a_section_that_comes_later_stands_where_it_belongs_whatever_a_person_has_put_between() {
+    let all = wanted(&told()).note;
+    // Without a heading, with one of their own, close to what stands there, and without an end of the last line.
+    let ways: [fn(usize) -> String; 4] = [
+        |_| String::new(),
+        |at| format!("remark {at}\n"),
+        |at| format!("## Part {at}\nremark {at}\n# Top {at}\nremark\n"),
+        |at| format!("\n\n## Part {at}\n```\n## Open\n```\nremark {at}\n\n\n"),
+    ];
+    for (which, way) in (0..1_u32 << session::SECTIONS.len()).flat_map(|which| ways.map(|way| (which, way))) {
+        let mut some = all.clone();
+        let mut at = 0;
+        some.sections.retain(|section| {
+            let number = session::SECTIONS.iter().position(|(key, _)| *key == section.key);
+            number.is_none_or(|number| which & (1 << number) != 0)
+        });
+        let first = text(None, &some);
+        let edited: String = first
+            .split_inclusive('\n')
+            .map(|line| {
+                let is_end = line.starts_with("<!-- /baton:");
+                at += usize::from(is_end);
+                format!("{line}{}", if is_end { way(at) } else { String::new() })
+            })
+            .collect();
+        for edited in [edited.trim_end().to_owned(), edited.replace('\n', "\r\n"), edited] {
+            let new = merged(Some(&edited), &all);
+            assert_eq!(new.conflicts, 0, "{}", new.text);
+            let mut there = new.text.lines();
+            let is_lost = |line: &&str| !there.any(|other| other == *line);
+            let mine = edited.lines().filter(|line| line.contains("remark") || line.contains("Part"));
+            assert_eq!(mine.clone().find(is_lost), None, "{edited}\n=>\n{}", new.text);
+            in_order(&new.text.replace("```\n## Open\n```", "").replace("```\r\n## Open\r\n```", ""));
+        }
+    }
+}
+
+#[test]
+fn a_section_that_a_person_calls_otherwise_is_known_by_what_stands_in_it() {
+    let mut some = wanted(&told()).note;
+    some.sections.retain(|section| !matches!(section.key, "decisions" | "next-steps"));
+    let theirs = text(None, &some)
+        .replace("## Work Log", "## Was geschah")
+        .replace("## Errors Resolved", "## Fehler")
+        .replace("## Open", "## Offen\n\n# Anhang");
+    let new = text(Some(&theirs), &wanted(&told()).note);
+    let headings: Vec<&str> = new.lines().filter(|line| line.starts_with('#')).collect();
+    assert_eq!(
+        headings[1..],
+        [
+            "## Goal",
+            "## Was geschah",
+            "### 2026-03-14T10:05:00Z - Session End",
+            "## Decisions Made",
+            "## Fehler",
+            "## Files",
+            "## Offen",
+            "# Anhang",
+            "## Next Steps",
+        ]
+    );
+    // All of them taken away but the last one.
+    some.sections.retain(|section| section.key == "open");
+    let alone = "Theirs.\n\n# Notes\ntext\n".to_owned()
+        + &text(None, &some).split("-->\n").skip(1).collect::<Vec<_>>().join("-->\n");
+    in_order(&text(Some(&alone), &wanted(&told()).note));
+}
+
 #[test]
 fn line_ends_marks_and_missing_ends_stay_as_they_are() {
     for (before, after) in [
@@ -225,6 +306,80 @@ fn keys_of_a_person_and_their_order_and_remarks_stay() {
     let without = ours.replace("status: active\n", "");
     assert_eq!(text(Some(&without), &fields("active")), without, "taken away");
     assert!(text(Some(&without), &fields("archived")).contains("status: archived\n"), "something new");
+}
+
+#[test]
+fn a_key_in_quotes_is_the_key_and_is_not_written_twice() {
+    let title = |title: &str| Note {
+        header: vec![Field::text("title", title, When::Always), Field::text("status", "active", When::Always)],
+        sections: Vec::new(),
+    };
+    let first = text(None, &title("One"));
+    for (quoted, is_theirs) in [("\"title\": One", false), ("'title': One", false), ("\"title\" : One # mine", true)] {
+        let theirs = first.replace("title: One", quoted);
+        assert_ne!(theirs, first);
+        let new = merged(Some(&theirs), &title("Two"));
+        assert_eq!((new.text.contains(quoted), new.conflicts), (is_theirs, usize::from(is_theirs)), "{}", new.text);
+        assert_eq!(new.text.contains("\ntitle: Two\n"), !is_theirs, "{}", new.text);
+        assert_eq!(crate::vault::verify::head(&new.text), None, "{}", new.text);
+    }
+    let theirs = "---\n\"status\": reading\n---\n";
+    let new = text(Some(theirs), &title("One"));
+    assert_eq!(new.matches("status").count(), 1 + new.matches("status=").count(), "{new}");
+}
+
+#[test]
+fn a_head_without_a_line_end_behind_it_stays_one() {
+    use crate::vault::verify;
+
+    for eol in ["\n", "\r\n"] {
+        let first = text(None, &wanted(&told()).note).replace('\n', eol);
+        let end = first.match_indices("---").nth(1).unwrap().0 + 3;
+        let cut = &first[..end];
+        let new = text(Some(cut), &wanted(&told()).note);
+        assert!(new.starts_with(&format!("{cut}{eol}")), "{new}");
+        assert_eq!(new.matches("session_ids:").count(), 1, "{new}");
+        assert!(session::identity(&new).is_some() && verify::head(&new).is_none());
+        let glued = new.replacen(&format!("---{eol}<!-- baton:note"), "---<!-- baton:note", 1);
+        assert_ne!(glued, new);
+        assert!(verify::head(&glued).is_some_and(|what| what.contains("never closed")), "{glued}");
+    }
+    assert_eq!(verify::head("---\nA line across, and no head\n"), None);
+}
+
+#[test]
+fn a_head_that_a_person_has_lost_gets_no_other_one_and_is_named() {
+    use crate::vault::verify;
+
+    let first = text(None, &wanted(&told()).note);
+    let end = first.find("---\n<!-- baton:note").unwrap();
+    let mut later = told();
+    later.about.episode = Some(uuid::Uuid::from_u128(10));
+    later.open.push(said("something new"));
+    for slip in [
+        format!("\n{first}"),
+        first.replacen("---\n", "", 1),
+        format!("{}{}", &first[..end], &first[end + 4..]),
+        first[end + 4..].to_owned(),
+    ] {
+        let new = merged(Some(&slip), &wanted(&later).note);
+        assert!(new.text.contains("something new"), "{}", new.text);
+        let keys = |text: &str| text.matches("episode_uuid: ").count();
+        assert_eq!(keys(&new.text), keys(&slip), "{}", new.text);
+        assert_eq!(new.text.lines().next(), slip.lines().next());
+        assert!(verify::head(&new.text).is_some(), "{}", new.text);
+    }
+}
+
+#[test]
+fn spaces_beside_a_marker_make_nothing_of_it() {
+    let first = text(None, &wanted(&told()).note);
+    let spaced: String = first
+        .lines()
+        .map(|line| if line.starts_with("<!-- ") { format!(" {line}  \n") } else { format!("{line}\n") })
+        .collect();
+    let same = merge(Some(&spaced), &wanted(&told()).note);
+    assert_eq!((same.text.as_str(), same.changed, same.conflicts), (spaced.as_str(), false, 0));
 }
 
 #[test]

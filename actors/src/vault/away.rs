@@ -1,0 +1,116 @@
+//! The places that a home wrote notes to: where they are, and which were moved.
+//!
+//! Where a folder of notes is not any more, and the same one lies elsewhere (it is known by its id), it was moved; or somebody
+//! has copied it, and the disk of the original is not there just now. Nobody can tell. So what is forgotten meanwhile is
+//! remembered for such a place, without a word of it, and is removed there should it come back.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use baton_events::record::SessionId;
+use tokio::time::sleep;
+
+use super::Scribe;
+use super::desk::Open;
+use super::place::{Place, has_visible};
+use super::register::{Entry, Register};
+use crate::settings;
+
+/// Between two looks whether a place is back for which something is remembered.
+const LOOK: Duration = Duration::from_secs(60);
+
+/// The places of a home, by their registers.
+pub(super) struct Places {
+    /// Where notes are, or may be when the place can be reached again.
+    pub(super) there: Vec<Register>,
+    /// From where the folder of notes was moved, as far as is known.
+    pub(super) moved: Vec<Register>,
+    /// Where no note was ever written: somebody has mistyped one.
+    pub(super) never: Vec<Register>,
+    /// Why registers cannot be read.
+    pub(super) unread: Vec<String>,
+}
+
+impl Places {
+    /// Of a home, with the vault that is set. Blocks for reads.
+    pub(super) fn of(home: &Path, current: &settings::Vault) -> Self {
+        let (registers, unread) = Register::all(home);
+        // Who is killed while he writes has noted nothing yet.
+        let counts = |register: &Register| {
+            is_of(register, current) || register.had_notes() || place_of(register, home).is_filled()
+        };
+        let (known, never): (Vec<Register>, Vec<Register>) = registers.into_iter().partition(counts);
+        let is_gone = |register: &Register| {
+            !is_of(register, current) && register.id().is_some() && place_of(register, home).is_gone()
+        };
+        let (gone, mut there): (Vec<Register>, Vec<Register>) = known.into_iter().partition(is_gone);
+        if gone.is_empty() {
+            return Self { there, moved: gone, never, unread };
+        }
+        let places = there.iter().map(|register| place_of(register, home));
+        let ids: BTreeSet<String> =
+            places.chain([Place::of(current, home)]).filter_map(|place| place.known_id()).collect();
+        let is_elsewhere = |register: &Register| register.id().is_some_and(|id| ids.contains(id));
+        let (moved, away): (Vec<Register>, Vec<Register>) = gone.into_iter().partition(is_elsewhere);
+        there.extend(away);
+        Self { there, moved, never, unread }
+    }
+
+    /// Tells a vault what is known of sessions from where its folder was moved.
+    pub(super) fn remember(&self, open: &mut Open, sessions: &[SessionId]) {
+        let Some(id) = open.place.known_id().filter(|_| !self.moved.is_empty()) else { return };
+        for register in self.moved.iter().filter(|register| register.id() == Some(id.as_str())) {
+            for session in sessions {
+                let known = register.get(session).filter(|entry| entry.named().is_some());
+                if let (Some(entry), None) = (known, open.register.get(session)) {
+                    open.register.put(session, Entry { stamp: String::new(), ..entry.clone() });
+                }
+            }
+        }
+    }
+
+    /// Folders of notes for which forgotten sessions are remembered should they come back.
+    pub(super) fn awaited(&self, home: &Path) -> Vec<PathBuf> {
+        let awaited = self.moved.iter().filter(|register| register.has_sealed());
+        awaited.map(|register| place_of(register, home).notes()).collect()
+    }
+}
+
+/// Whether a register is that of some settings.
+pub(super) fn is_of(register: &Register, settings: &settings::Vault) -> bool {
+    register.path == settings.path && register.root == settings.root
+}
+
+/// The place of a register.
+pub(super) fn place_of(register: &Register, home: &Path) -> Place {
+    let (path, root) = (register.path.clone(), register.root.clone());
+    Place::of(&settings::Vault { path, root, ..settings::Vault::default() }, home)
+}
+
+impl Scribe {
+    /// Looks now and then whether a place is back for which something is remembered, as long as there is one. Never ends.
+    pub(super) async fn watch_away(&self) {
+        let mut away = self.away.subscribe();
+        // The sender lives as long as this.
+        while away.wait_for(|away| !away.is_empty()).await.is_ok() {
+            sleep(LOOK).await;
+            self.look_for_away().await;
+        }
+    }
+
+    /// Has what is remembered for places that are back removed there.
+    pub(super) async fn look_for_away(&self) {
+        let away = self.away.borrow().clone();
+        if away.is_empty() {
+            return;
+        }
+        // A disk that hangs keeps nobody waiting who works at another one.
+        let looking = tokio::task::spawn_blocking(move || away.iter().any(|folder| has_visible(folder)));
+        if looking.await.unwrap_or(false) {
+            self.removal_owed.store(true, Ordering::Relaxed);
+            self.wake.notify_one();
+        }
+    }
+}

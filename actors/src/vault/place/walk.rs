@@ -1,0 +1,132 @@
+//! What there is in a vault: folders gone through, and the links in it that stay in it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{TEMPORARY, is_missing};
+use crate::obstacle::Obstacle;
+
+/// Most files of a vault that are looked at.
+pub(super) const NOTES_MAX: usize = 200_000;
+/// Deepest folder of notes that is looked into.
+const DEPTH_MAX: usize = 64;
+/// Folders of a vault into which programs put what a person deletes or changes: Obsidian, Syncthing.
+const KEPT_BY_OTHERS: [&str; 2] = [".trash", ".stversions"];
+
+/// What there is below a folder.
+#[derive(Default)]
+pub(super) struct Walked {
+    pub(super) notes: Vec<String>,
+    /// What writing has left behind.
+    pub(super) left: Vec<PathBuf>,
+    /// Folders that may not be looked into, with why.
+    pub(super) closed: Vec<(PathBuf, io::Error)>,
+    /// Whether every text is taken, also what programs keep of what was deleted or changed.
+    with_copies: bool,
+    /// Folders that were gone through, without links.
+    folders: BTreeSet<PathBuf>,
+    /// Links that are still to be followed, with their paths.
+    links: Vec<(PathBuf, String, usize)>,
+    /// Something went while it was looked at: it may be elsewhere.
+    pub(super) is_moving: bool,
+}
+
+impl Walked {
+    /// Nothing yet. `with_copies`: every text is to be taken.
+    pub(super) fn begun(with_copies: bool) -> Self {
+        Self { with_copies, ..Self::default() }
+    }
+
+    /// Goes on behind links that stay in the vault, as writing does: each folder once.
+    pub(super) fn follow_links(&mut self, vault: &Path) -> io::Result<()> {
+        while let Some((link, path, depth)) = self.links.pop() {
+            let Ok(to) = fs::canonicalize(&link) else { continue };
+            if !to.starts_with(vault) {
+                continue;
+            }
+            match fs::metadata(&to) {
+                Ok(found) if found.is_dir() => self.enter(&link, &path, depth)?,
+                Ok(found) if found.is_file() && self.takes(&path) => {
+                    // Else it was found there.
+                    if !to.parent().is_some_and(|folder| self.folders.contains(folder)) {
+                        self.notes.push(path);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn takes(&self, path: &str) -> bool {
+        is_note(path) || (self.with_copies && is_text(path))
+    }
+
+    /// Gathers what there is in a folder below another one.
+    fn enter(&mut self, folder: &Path, path: &str, depth: usize) -> io::Result<()> {
+        if depth >= DEPTH_MAX {
+            let why = format!("it lies deeper than {DEPTH_MAX} folders");
+            self.closed.push((folder.to_owned(), io::Error::other(why)));
+            return Ok(());
+        }
+        match self.gather(folder, path, depth + 1) {
+            Ok(()) => {}
+            Err(error) if is_missing(&error) => self.is_moving = true,
+            // Of a disk that fails nothing is believed.
+            Err(error) if Obstacle::of(&error).is_of_the_disk() => return Err(error),
+            Err(error) => self.closed.push((folder.to_owned(), error)),
+        }
+        Ok(())
+    }
+
+    pub(super) fn gather(&mut self, folder: &Path, below: &str, depth: usize) -> io::Result<()> {
+        if !fs::canonicalize(folder).is_ok_and(|real| self.folders.insert(real)) {
+            // Looked at already, or not there.
+            return fs::read_dir(folder).map(drop);
+        }
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            let kind = match entry.file_type() {
+                Ok(kind) => kind,
+                Err(error) if is_missing(&error) => {
+                    self.is_moving = true;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let path = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
+            if kind.is_file() && is_temporary(name) {
+                self.left.push(entry.path());
+            } else if (name.starts_with('.') && !(self.with_copies && KEPT_BY_OTHERS.contains(&name)))
+                || self.notes.len() >= NOTES_MAX
+            {
+                continue;
+            } else if kind.is_dir() {
+                self.enter(&entry.path(), &path, depth)?;
+            } else if kind.is_symlink() {
+                self.links.push((entry.path(), path, depth));
+            } else if kind.is_file() && self.takes(&path) {
+                self.notes.push(path);
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn is_note(path: &str) -> bool {
+    path.to_lowercase().ends_with(".md")
+}
+
+/// Whether a file is a text that people or programs make of notes: `note.md~`, `note.md.bak`, `copy.txt`, a canvas.
+fn is_text(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default().to_lowercase();
+    name.contains(".md") || [".txt", ".canvas", ".org", ".html"].iter().any(|end| name.ends_with(end))
+}
+
+fn is_temporary(name: &str) -> bool {
+    name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1)
+}
