@@ -316,7 +316,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
         let wanted = self.waiting.iter().any(|(position, _)| *position <= self.applied);
         let ripe = self.dirty_since.is_some_and(|since| since.elapsed() >= limits::MEMORY_COMMIT);
-        if wanted || ripe {
+        // What changes nothing in it is covered as it is.
+        if wanted || ripe || self.dirty_since.is_none() {
             self.commit()?;
         }
         if self.purges.iter().any(|purge| purge.at_least <= self.applied) {
@@ -353,10 +354,6 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             self.apply(record)?;
             self.applied = record.position;
             self.reached.store(record.position.0, Ordering::Relaxed);
-        }
-        // Where nothing waits to be committed, they cover what changes nothing in them too.
-        if self.dirty_since.is_none() {
-            *self.covered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = self.applied;
         }
         // A read may stop short of what it was asked for, but for the end it is never empty.
         Ok(!records.is_empty() && self.applied < known)

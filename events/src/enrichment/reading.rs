@@ -8,6 +8,7 @@ use super::answer::{Answer, Claim, Complaint, Entity, Fact, Failed, MAX_ANSWER_B
 use super::lines::Lines;
 use crate::digest::{MAX_ENTRIES, one_line};
 use crate::graph::{self, Label};
+use crate::handoff::is_unseen;
 use crate::redact::redact;
 
 /// Longest objective, in characters.
@@ -228,9 +229,10 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// On one line, without secrets and bounded. Redacted as a whole first: half a key is no longer known for one.
+/// On one line, without secrets, without what nobody sees, and bounded. Redacted as a whole first: half a key is no longer
+/// known for one, nor is one with something unseen in it.
 fn clean(text: &str, max_chars: usize) -> String {
-    one_line(&redact(text), max_chars)
+    one_line(&redact(&text.replace(is_unseen, "")), max_chars)
 }
 
 /// A claim without what marks the words of the person who types the prompts: no model speaks for them.

@@ -168,10 +168,10 @@ fn two_homes_that_share_a_vault_give_no_name_twice_and_forget_their_own() {
     let vault = one.path("notes");
     fs::create_dir_all(&vault).unwrap();
     // Both have looked at the names before the first of these is written.
-    for (world, project) in [(&one, "-work-one"), (&other, "-work-two")] {
+    for (world, project, number) in [(&one, "-work-one", 7), (&other, "-work-two", 8)] {
         super::configure(world, &json!({"path": vault}));
-        worked(world, project, 7, "wallaby");
-        world.close(&id(7));
+        worked(world, project, number, "wallaby");
+        world.close(&id(number));
         ready(world, 1);
     }
     worked(&one, "-work-one", 1, "quokka");
