@@ -182,7 +182,7 @@ impl Leading<'_> {
                 Some(_) => false,
             };
             // Of two entities of one name another one's note may have been removed.
-            is_there && !(note.is_usual(&note.file) && note.is_usual(last))
+            is_there && !(place.is_some() && note.is_usual(&note.file) && note.is_usual(last))
         };
         let found: Vec<&Noted> = self.entities.meant(self.of.as_ref(), shown).into_iter().filter(is_it).collect();
         let [note] = found.as_slice() else { return None };

@@ -76,6 +76,12 @@ fn links_to_entities_follow_by_what_they_show() {
         text.iter().for_each(|text| assert_eq!(conflicts(text), 0, "{notes:?}"));
     }
     assert_eq!(follow(&page(), &[auth("Auth")], &[OLD]), None, "it leads somewhere");
+    // Put elsewhere under its own name, and back.
+    let there = follow(&page(), &[auth("/Mine/src-auth.rs")], &[]).unwrap();
+    let entities = Entities::of([auth("src-auth.rs")]);
+    let leads = |target: &str| !target.contains("/Mine/");
+    let back = followed(&there, "claude/projects/shop/shop.md", &layout(), &entities, &leads).unwrap();
+    assert_eq!(without_hashes(&back), without_hashes(&page()));
 }
 
 fn page_with(to: &str) -> String {
