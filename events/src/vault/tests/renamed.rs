@@ -71,7 +71,7 @@ fn links_to_entities_follow_by_what_they_show() {
         (vec![noted(None, "File", "src/auth.rs", "Auth", None)], None),
     ] {
         let text = follow(&page(), &notes, &[]);
-        let expected = expected.map(|to| page_with(to));
+        let expected = expected.map(page_with);
         assert_eq!(text.as_deref().map(without_hashes), expected.as_deref().map(without_hashes), "{notes:?}");
         text.iter().for_each(|text| assert_eq!(conflicts(text), 0, "{notes:?}"));
     }
