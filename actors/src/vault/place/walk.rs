@@ -48,16 +48,18 @@ impl Walked {
             }
             match fs::metadata(&to) {
                 Ok(found) if found.is_dir() => self.enter(&link, &path, depth)?,
-                Ok(found) if found.is_file() && self.takes(&path) => {
-                    // Else it was found there.
-                    if !to.parent().is_some_and(|folder| self.folders.contains(folder)) {
-                        self.notes.push(path);
-                    }
+                // Else it is found there.
+                Ok(found) if found.is_file() && self.takes(&path) && !self.was_entered(to.parent()) => {
+                    self.notes.push(path);
                 }
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    fn was_entered(&self, folder: Option<&Path>) -> bool {
+        folder.is_some_and(|folder| self.folders.contains(folder))
     }
 
     fn takes(&self, path: &str) -> bool {
