@@ -30,6 +30,7 @@ mod todo;
 mod work;
 
 pub use self::abridged::{Abridged, WHOLE_BYTES};
+pub use self::excerpt::head;
 pub use self::metadata::{Counting, Metadata, seconds_between};
 pub use self::show::Show;
 

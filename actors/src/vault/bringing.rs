@@ -162,9 +162,9 @@ impl Bringing<'_> {
         let items = conversation::read(services, self.id, current, |current| {
             let mut abridged = Abridged::default();
             services.indexer.each(self.id, current, |item| abridged.push(item))?;
-            Ok(abridged.into_items())
+            Ok((abridged.left_out() == 0, abridged.into_items()))
         });
-        let (current, items) = items.map_err(|error| unreadable(&error))?;
+        let (current, (is_whole, items)) = items.map_err(|error| unreadable(&error))?;
         let typed = digest::typed(&items, &show, MAX_PROMPTS);
         let project = state.place.as_ref().map(|place| place.project.as_str());
         let surroundings = Surroundings {
@@ -190,7 +190,7 @@ impl Bringing<'_> {
         };
         let mut told = Told::of(about, project, &episode.marked(), &graph);
         // The episode has the last of them only.
-        told.log(&typed);
+        told.log(&typed, is_whole);
         if !show.keep_user_messages {
             // They are a person's words, and the graph has them whatever is to be shown.
             told.preferences.clear();
@@ -324,8 +324,11 @@ impl Bringing<'_> {
             Some(held_back) => pages.into_iter().for_each(|page| join(held_back, page)),
             None => open.put(&pages, written)?,
         }
+        let known = open.register.get(self.id).cloned().unwrap_or_default();
         let mut entry = Entry {
             note: Some(own.path.clone()),
+            prints: known.prints,
+            copy: known.copy,
             stamp: self.stamp.clone(),
             left: written.left.first().map(|(path, why)| match *path == own.path {
                 true => why.clone(),

@@ -231,14 +231,16 @@ fn put(open: &mut Open, wanted: &[Wanted]) -> Result<(), Stopped> {
 /// gets a name of its own. Where it is.
 fn keep(open: &mut Open, id: &SessionId, archive: &str, copy: &str) -> Result<String, Stopped> {
     let known = open.register.get(id).and_then(|entry| entry.copy.clone());
-    let is_as_written = |text: &str| forget::is_own(text) || known == Some(print(text));
+    // What a person wrote in the note, and has taken out of it since, stands in the copy alone.
+    let is_as_written =
+        |text: &str| forget::is_own(text) || (known.as_deref() == Some(&print(text)) && forget::is_told_in(text, copy));
     let stem = archive.strip_suffix(".md").unwrap_or(archive);
     let names = std::iter::once(archive.to_owned()).chain((2..COPIES).map(|number| format!("{stem}-{number}.md")));
     for path in names {
         let found = open.place.read(&path).map_err(Stopped::at(&path))?;
         match &found.text {
             Some(there) if is_same(there, copy) => return Ok(path),
-            // An earlier copy of this very note, in which nobody has written since: what a person wrote in the note is in this one.
+            // An earlier copy of this very note, in which nobody has written since.
             Some(there) if is_of(there, copy) && is_as_written(there) => {}
             Some(_) => continue,
             None => {}
@@ -372,5 +374,12 @@ mod tests {
         assert!(open.text(&compacted.archive).unwrap().unwrap().contains("In the copy."));
         append(&mut open, &wanted.path, "The fourth.");
         assert_eq!(compact(&mut open).archive, beside);
+        // So does what stood in a copy and has been taken out of the note.
+        let found = open.place.read(&wanted.path).unwrap();
+        let text = found.text.as_deref().unwrap().replace("The fourth.", "");
+        open.place.write(&found, &text).unwrap();
+        let after = compact(&mut open).archive;
+        assert_ne!(after, beside);
+        assert!(open.text(&beside).unwrap().unwrap().contains("The fourth."));
     }
 }

@@ -16,7 +16,7 @@ use super::away::{self, Places};
 use super::desk::{Desk, Note, Open};
 use super::index::stem;
 use super::owed::to_remove;
-use super::place::{Error, Refused};
+use super::place::{Error, Place, Refused};
 use super::register::{Entry, Register, name_print};
 use crate::settings;
 use scan::{Scan, Words};
@@ -74,7 +74,10 @@ pub(super) fn everywhere(
             tracing::debug!(%error, "the register of a vault without notes stays");
         }
     }
-    if current.enabled && !places.there.iter().any(|known| away::is_of(known, current)) {
+    // Also where notes are off, a folder that was moved to where it is set to be is there.
+    let id = Place::of(current, &home).known_id();
+    let is_moved_here = id.is_some() && places.moved.iter().any(|register| register.id() == id.as_deref());
+    if (current.enabled || is_moved_here) && !places.there.iter().any(|known| away::is_of(known, current)) {
         match Register::open(&home, current) {
             Ok(register) => places.there.push(register),
             Err(error) => problems.push(format!("notes may still tell of it: {}: {error}", super::register::FOLDER)),
@@ -219,14 +222,14 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
     for path in all {
         let text = match open.text(&path) {
             Ok(text) => text.unwrap_or_default(),
-            // What cannot be read may tell of it too.
-            Err(Error::Left(_)) => {
+            Err(Error::Vault(refused)) => return Err(refused),
+            // What cannot be read, or is being written, may tell of it too.
+            Err(Error::Left(_) | Error::Changed) => {
                 if !theirs.contains(&path) {
                     theirs.push(path);
                 }
                 continue;
             }
-            Err(_) => text_of(open, &path)?.unwrap_or_default(),
         };
         let tells = |(words, scope): &(Words, &Scope)| scope.may_mean(open, &path) && words.are_in(&text);
         if (words.are_in(&text) || scoped.iter().any(tells)) && !theirs.contains(&path) {
@@ -241,6 +244,12 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
 fn nothing_left(open: &mut Open, known: &[SessionId]) -> Result<Vec<String>, Refused> {
     let words = sought(open, known, &BTreeSet::new());
     let (outside, closed) = open.place.outside()?;
+    if let Some(folder) = moved_inside(open, &outside) {
+        return Err(Refused {
+            what: format!("the folder of notes lies in {} now", open.place.vault().join(folder).display()),
+            fix: "name it in vault.root".to_owned(),
+        });
+    }
     let mut theirs: Vec<String> = closed.iter().map(|folder| below(open, folder)).collect();
     for path in outside {
         if text_of(open, &path)?.is_some_and(|text| words.has(&text)) {
@@ -253,6 +262,20 @@ fn nothing_left(open: &mut Open, known: &[SessionId]) -> Result<Vec<String>, Ref
         fix: "free space on the disk of BATON_HOME".to_owned(),
     })?;
     Ok(theirs.into_iter().map(|path| open.place.vault().join(path).display().to_string()).collect())
+}
+
+/// Where in the vault somebody has put the folder of notes: it is known by its id.
+fn moved_inside(open: &Open, outside: &[String]) -> Option<String> {
+    let id = open.register.id()?;
+    // What lies in a hidden folder was thrown away, or is kept by a program.
+    let seen = outside.iter().filter(|path| !path.split('/').any(|part| part.starts_with('.')));
+    let folders: BTreeSet<&Path> = seen.flat_map(|path| Path::new(path).ancestors().skip(1)).collect();
+    let roots = folders.into_iter().filter_map(Path::to_str).filter(|folder| !folder.is_empty());
+    let is_it = |root: &&str| {
+        let place = Place::at(open.place.vault().to_owned(), (*root).to_owned(), false);
+        place.known_id().as_deref() == Some(id)
+    };
+    roots.into_iter().find(is_it).map(str::to_owned)
 }
 
 /// A folder of the vault, by its path below it.

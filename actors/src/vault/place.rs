@@ -51,6 +51,8 @@ const OWN: &str = "vault";
 pub(super) struct Place {
     /// Without links, once it was there.
     vault: PathBuf,
+    /// As it was set.
+    named: PathBuf,
     root: String,
     /// Whether it is the home's own: made when it is missing, for its owner alone.
     is_own: bool,
@@ -112,6 +114,7 @@ impl Place {
     /// A vault that is known.
     pub(super) fn at(vault: PathBuf, root: String, is_own: bool) -> Self {
         Self {
+            named: vault.clone(),
             vault,
             root,
             is_own,
@@ -226,11 +229,16 @@ impl Place {
     }
 
     /// Whether the vault itself is there beyond doubt, whatever has become of the notes: it is the home's own, or holds something
-    /// else.
+    /// else that can be seen. A link may lead to a disk that is away, and hidden files lie below mounts, too.
     pub(super) fn is_there(&self) -> bool {
+        let is_link = fs::symlink_metadata(&self.named).is_ok_and(|found| found.is_symlink());
+        if self.is_own && !is_link {
+            return true;
+        }
         let top = self.root.split('/').next().unwrap_or_default();
-        let is_other = |entry: fs::DirEntry| entry.file_name() != top;
-        self.is_own || fs::read_dir(&self.vault).is_ok_and(|entries| entries.flatten().any(is_other))
+        let is_other =
+            |entry: fs::DirEntry| entry.file_name() != top && (is_visible(&entry) || entry.file_name() == ".obsidian");
+        !top.is_empty() && fs::read_dir(&self.vault).is_ok_and(|entries| entries.flatten().any(is_other))
     }
 
     /// Whether anything is there that can be seen.

@@ -56,7 +56,7 @@ pub(crate) fn without_filter_mark(text: &str) -> String {
 }
 
 /// The beginning of a text, at most so many bytes, cut between two characters.
-pub(super) fn head(text: &str, max_bytes: usize) -> &str {
+pub fn head(text: &str, max_bytes: usize) -> &str {
     let mut end = text.len().min(max_bytes);
     while !text.is_char_boundary(end) {
         end -= 1;

@@ -96,6 +96,13 @@ pub fn is_own(text: &str) -> bool {
     without_own(text).trim_matches(BLANK).is_empty()
 }
 
+/// Whether every line that a person wrote in a note stands in another one too.
+pub fn is_told_in(text: &str, other: &str) -> bool {
+    let (theirs, others) = (without_own(text), without_own(other));
+    let others: BTreeSet<&str> = others.lines().map(str::trim).collect();
+    theirs.lines().map(str::trim).filter(|line| !line.is_empty()).all(|line| others.contains(line))
+}
+
 /// Whether a note has nothing left that anybody wrote, and no line of any session: that it is shared is none.
 pub fn is_empty(text: &str) -> bool {
     let document = Document::of(text);

@@ -77,7 +77,7 @@ pub enum Body {
     /// Entries with their times, in order of time. An entry below a heading of its own (`### <time> - Session End`) that is
     /// there already stays there.
     Log(Vec<(Timestamp, String)>),
-    /// Like `Log`, of which only the last entries are known: those before the first that are there already stay.
+    /// Like `Log`, of which not all entries are known: those that are there already stay.
     LogEnd(Vec<(Timestamp, String)>),
 }
 

@@ -3,7 +3,7 @@
 use super::compaction::REASON;
 use super::layout::{Layout, Place};
 use super::note::{Body, Field, Note, Section, Value, Wanted, When};
-use super::told::{File, MAX_PROMPTS, Said};
+use super::told::{File, Said};
 use super::{Day, Told, header, markdown};
 use crate::record::Timestamp;
 
@@ -73,7 +73,7 @@ pub fn wanted(told: &Told, layout: &Layout, today: Day) -> Wanted {
 fn note(told: &Told, layout: &Layout, today: Day) -> Note {
     let bodies = [
         Body::Whole(goal(told)),
-        if told.prompts.len() < MAX_PROMPTS { Body::Log(log(told)) } else { Body::LogEnd(log(told)) },
+        if told.has_all_prompts { Body::Log(log(told)) } else { Body::LogEnd(log(told)) },
         Body::Whole(told.decisions.iter().map(|said| decision(told, said, layout)).collect()),
         Body::Whole(told.errors.iter().map(|said| mended(told, said, layout)).collect()),
         Body::Whole(told.files.iter().map(|file| changed(told, file, layout)).collect()),

@@ -50,6 +50,8 @@ pub struct Told {
     pub goal: String,
     /// What a person typed.
     pub prompts: Vec<Said>,
+    /// Whether these are all that were ever typed: what is known of a giant is not, and its log keeps what it has.
+    pub has_all_prompts: bool,
     /// What was decided.
     pub decisions: Vec<Said>,
     /// What failed and was mended.
@@ -189,6 +191,7 @@ impl Told {
             title: episode.title.clone(),
             goal: episode.objective.clone(),
             prompts: alone(&episode.prompts),
+            has_all_prompts: episode.prompts.len() < MAX_ENTRIES,
             errors,
             files,
             open: alone(&episode.unresolved),
@@ -203,10 +206,12 @@ impl Told {
     }
 
     /// Takes all that a person typed, of which the episode has the last only: see [`crate::digest::typed`].
-    pub fn log(&mut self, typed: &[Pointed]) {
+    /// `is_whole`: nothing of the conversation was left out.
+    pub fn log(&mut self, typed: &[Pointed], is_whole: bool) {
         let said =
             |typed: &Pointed| Said { text: typed.text.clone(), resolution: None, at: typed.at, about: Vec::new() };
         self.prompts = typed.iter().map(said).collect();
+        self.has_all_prompts = is_whole && typed.len() < MAX_PROMPTS;
     }
 
     /// Whether it gets a note: somebody typed something in it.

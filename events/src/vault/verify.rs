@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::block::{self, Blocks, bare};
 use super::header::{self, Document, Head};
 use super::name;
+use crate::digest::head as beginning;
 
 /// Something that is wrong with a note.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -148,15 +149,20 @@ fn of_head(document: &Document<'_>) -> Vec<(usize, String)> {
     found
 }
 
+/// Longest link that is one, in bytes.
+pub const LINK_BYTES: usize = 1_024;
+
 /// What the wikilinks of a line name; those in code and those that are escaped are none.
 pub fn links(line: &str) -> impl Iterator<Item = &str> {
-    let code: Vec<(usize, usize)> = spans(line);
+    let mut code = spans(line).into_iter().peekable();
     line.match_indices("[[").filter_map(move |(at, _)| {
-        let in_code = code.iter().any(|(from, to)| (*from..*to).contains(&at));
+        // Both go on in the order of the line.
+        while code.next_if(|(_, to)| *to <= at).is_some() {}
+        let in_code = code.peek().is_some_and(|(from, _)| *from <= at);
         if in_code || line[..at].ends_with('\\') {
             return None;
         }
-        let rest = &line[at + 2..];
+        let rest = beginning(&line[at + 2..], LINK_BYTES);
         let link = &rest[..rest.find("]]")?];
         link.split('|').next().filter(|target| !target.is_empty())
     })

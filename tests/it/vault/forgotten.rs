@@ -516,7 +516,7 @@ fn who_deletes_the_notes_of_a_vault_that_is_there_has_nothing_to_forget_in() {
             fs::write(&mine, format!("session {}", id(1))).unwrap();
         }
         fs::write(world.home().join("config.json"), "{}").unwrap();
-        fs::remove_dir_all(vault.join(if named { "claude" } else { "." })).unwrap();
+        fs::remove_dir_all(if named { vault.join("claude") } else { vault.clone() }).unwrap();
         let forgotten = world.ok(&["forget", &id(1), "--yes"]);
         assert_eq!(forgotten.out.contains("Mine.md"), named, "{}", forgotten.out);
         assert_eq!(with_word(&world.home().join("vault-register"), "quokka"), [""; 0]);

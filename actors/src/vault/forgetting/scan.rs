@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use baton_events::digest::head;
+use baton_events::vault::verify::LINK_BYTES;
+
 use super::{is_part, name_print, stem};
 use crate::vault::desk::Seen;
-
-/// Longest link that is looked at.
-const LINK_BYTES: usize = 1_024;
 
 /// What is looked for in notes: words as they stand there.
 #[derive(Debug, Default)]
@@ -117,14 +117,10 @@ impl Scan {
 /// What links name wherever they stand, as [`baton_events::vault::forget::lines`] finds them.
 fn linked(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices("[[").filter_map(|(at, _)| {
-        let mut end = text.len().min(at + 2 + LINK_BYTES);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let rest = text[at + 2..end].trim_start_matches('[');
-        let end = rest.find(['|', '\n']).unwrap_or(rest.len());
-        let target = &rest[..rest.find("]]").map_or(end, |close| close.min(end))];
-        (!target.is_empty()).then_some(target)
+        let rest = head(&text[at + 2..], LINK_BYTES).trim_start_matches('[');
+        let ends = [rest.find('|'), rest.find("]]")].into_iter().flatten().min()?;
+        let target = &rest[..ends];
+        (!target.is_empty() && !target.contains('\n')).then_some(target)
     })
 }
 
@@ -151,7 +147,7 @@ mod tests {
         let all = |text| linked(text).collect::<Vec<_>>();
         assert_eq!(
             all("- a ([[one]], [[two]])\n`[[three|x]]` [[[four]] [[five\n]] [[six|]] [["),
-            ["one", "two", "three", "four", "five", "six"]
+            ["one", "two", "three", "four", "six"]
         );
     }
 

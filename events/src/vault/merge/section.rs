@@ -65,7 +65,7 @@ impl Text {
             Body::Added(new) => added(&lines, new, own.as_ref()),
             Body::Log(entries) => log(&lines, entries, &[], own.as_ref(), &taken, stray),
             Body::LogEnd(entries) => {
-                let before = own.as_ref().map(|own| entries_before(&lines[own.open + 1..own.close], entries));
+                let before = own.as_ref().map(|own| entries_beside(&lines[own.open + 1..own.close], entries));
                 log(&lines, entries, &before.unwrap_or_default(), own.as_ref(), &taken, stray)
             }
         };
@@ -249,16 +249,19 @@ fn log(
     Wish { content: is_news.then(|| spaced(&all)), recorded }
 }
 
-/// Lines of a log that lie before the first of some entries, with the times that stand in them: `- 2026-03-14 09:26 words`.
-fn entries_before(lines: &[&str], entries: &[(Timestamp, String)]) -> Vec<(Timestamp, String)> {
+/// Lines of a log that are none of some entries, with the times that stand in them: `- 2026-03-14 09:26 words`.
+fn entries_beside(lines: &[&str], entries: &[(Timestamp, String)]) -> Vec<(Timestamp, String)> {
     let time = |line: &str| {
         let minute = line.strip_prefix("- ")?.get(..16)?;
         Timestamp::parse(&format!("{}:00Z", minute.replacen(' ', "T", 1)))
     };
     let known: BTreeSet<&str> = entries.iter().map(|(_, entry)| first(entry)).collect();
-    let Some(begin) = entries.iter().find_map(|(_, entry)| time(entry)) else { return Vec::new() };
+    if !entries.iter().any(|(_, entry)| time(entry).is_some()) {
+        // Nothing that was typed is to be shown.
+        return Vec::new();
+    }
     let lines = lines.iter().map(|line| bare(line));
-    let old = lines.filter_map(|line| Some((time(line).filter(|at| *at <= begin)?, line)));
+    let old = lines.filter_map(|line| Some((time(line)?, line)));
     old.filter(|(_, line)| !known.contains(line)).map(|(at, line)| (at, line.to_owned())).collect()
 }
 

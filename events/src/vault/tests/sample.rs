@@ -53,6 +53,7 @@ pub(super) fn told() -> Told {
         title: "Refresh tokens expire too early".to_owned(),
         goal: "Find out why refresh tokens expire too early".to_owned(),
         prompts: vec![said("fix the refresh token")],
+        has_all_prompts: true,
         decisions: vec![said("Rotate tokens on every use because a stolen one must be told")],
         errors: vec![mended],
         files: vec![File { path: "src/auth.rs".to_owned(), added: 12, removed: 3, entity: Some(1) }],

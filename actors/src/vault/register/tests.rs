@@ -1,0 +1,153 @@
+use super::*;
+
+fn id(text: &str) -> SessionId {
+    SessionId::new(text).unwrap()
+}
+
+fn entry(note: &str, stamp: &str) -> Entry {
+    let (note, stamp, status) = (Some(note.to_owned()), stamp.to_owned(), "active".to_owned());
+    Entry { note, stamp, status, ..Entry::default() }
+}
+
+#[test]
+fn the_last_line_of_a_session_counts() {
+    let home = tempfile::tempdir().unwrap();
+    let settings = settings::Vault::default();
+    let open = || Register::open(home.path(), &settings).unwrap();
+    let mut register = open();
+    assert!(register.entries.is_empty() && !register.has_notes());
+    register.put(&id("a"), entry("one.md", "1"));
+    register.put_folder("/srv/web", "web");
+    register.put_swept(7);
+    register.save().unwrap();
+    register.put(&id("a"), entry("one.md", "2"));
+    register.put(&id("b"), entry("two.md", "1"));
+    register.save().unwrap();
+    let again = open();
+    assert_eq!(again.entries, register.entries);
+    assert_eq!((again.get(&id("a")).unwrap().stamp.as_str(), again.swept()), ("2", Some(7)));
+    assert_eq!(again.folder("/srv/web"), Some("web"));
+    assert!(again.has_notes());
+}
+
+#[test]
+fn the_name_of_a_note_stays_taken_by_its_session() {
+    let home = tempfile::tempdir().unwrap();
+    let mut register = Register::open(home.path(), &settings::Vault::default()).unwrap();
+    register.put(&id("a"), entry("claude/projects/web/sessions/2026-03-14-Mend.md", "1"));
+    let key = name::key("2026-03-14-mend");
+    assert!(register.is_named(&key, &id("b")) && !register.is_named(&key, &id("a")));
+    assert!(!register.is_named(&name::key("2026-03-15-mend"), &id("b")) && !register.is_named("x", &id("b")));
+}
+
+#[test]
+fn what_was_begun_outlives_a_kill_and_nothing_else_does_before_it_is_saved() {
+    let home = tempfile::tempdir().unwrap();
+    let settings = settings::Vault::default();
+    let open = || Register::open(home.path(), &settings).unwrap();
+    let mut register = open();
+    register.begin(&id("a"), "one.md").unwrap();
+    register.put(&id("a"), entry("one.md", "1"));
+    register.begin(&id("b"), "two.md").unwrap();
+    let killed = open();
+    let known = |id: &SessionId| killed.get(id).map(|entry| (entry.note.clone(), entry.named(), &*entry.stamp));
+    assert_eq!(known(&id("a")), Some((None, Some("one.md"), "")));
+    assert_eq!(known(&id("b")), Some((None, Some("two.md"), "")));
+    assert!(killed.had_notes() && !killed.has_notes());
+    assert!(killed.is_named(&name::key("two"), &id("a")), "nobody else is called so");
+    register.save().unwrap();
+    assert_eq!(open().get(&id("a")), Some(&entry("one.md", "1")));
+    // Behind a torn line, too, and not once more for what is known.
+    let torn = fs::read_to_string(&register.file).unwrap() + "{\"session\":";
+    fs::write(&register.file, torn).unwrap();
+    let mut register = open();
+    register.begin(&id("a"), "one.md").unwrap();
+    register.begin(&id("c"), "three.md").unwrap();
+    let after = open();
+    assert_eq!(after.get(&id("a")), Some(&entry("one.md", "1")));
+    assert_eq!(after.get(&id("c")).and_then(Entry::named), Some("three.md"));
+}
+
+#[test]
+fn a_torn_line_costs_its_session_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let settings = settings::Vault::default();
+    let mut register = Register::open(home.path(), &settings).unwrap();
+    register.put(&id("a"), entry("one.md", "1"));
+    register.put(&id("b"), entry("two.md", "1"));
+    register.save().unwrap();
+    let text = fs::read_to_string(&register.file).unwrap();
+    for end in 0..text.len() {
+        fs::write(&register.file, &text[..end]).unwrap();
+        let mut torn = Register::open(home.path(), &settings).unwrap();
+        assert!(torn.entries.iter().all(|(id, entry)| register.get(id) == Some(entry)), "at {end}");
+        torn.put(&id("c"), entry("three.md", "1"));
+        torn.save().unwrap();
+        let after = Register::open(home.path(), &settings).unwrap();
+        assert_eq!(after.entries, torn.entries, "at {end}");
+    }
+}
+
+#[test]
+fn a_register_that_is_torn_in_a_letter_is_one_and_what_is_none_is_said() {
+    let home = tempfile::tempdir().unwrap();
+    let mut register = Register::open(home.path(), &settings::Vault::default()).unwrap();
+    register.put(&id("a"), entry("eins.md", "1"));
+    register.put(&id("b"), entry("für-später.md", "1"));
+    register.save().unwrap();
+    let bytes = fs::read(&register.file).unwrap();
+    let letter = bytes.windows(2).rposition(|pair| pair == "ä".as_bytes()).unwrap();
+    fs::write(&register.file, &bytes[..=letter]).unwrap();
+    let (all, unread) = Register::all(home.path());
+    assert_eq!((all.len(), unread.len()), (1, 0));
+    assert!(all[0].get(&id("a")).is_some());
+    fs::write(home.path().join(FOLDER).join("other.jsonl"), "{").unwrap();
+    let (all, unread) = Register::all(home.path());
+    assert!(all.len() == 1 && unread.len() == 1 && unread[0].contains("other.jsonl"), "{unread:?}");
+}
+
+#[test]
+fn what_is_sealed_tells_no_name_and_is_found_by_it() {
+    let home = tempfile::tempdir().unwrap();
+    let elsewhere = settings::Vault { path: Some("/mnt/notes".into()), ..settings::Vault::default() };
+    let mut register = Register::open(home.path(), &elsewhere).unwrap();
+    let note = Entry {
+        left: Some("secret: it is no file".to_owned()),
+        prints: ["0123456789abcdef".to_owned()].into(),
+        without_note: [(Uuid::from_u128(1), "- secret".to_owned())].into(),
+        ..entry("claude/projects/web/sessions/2026-03-14-secret-plans.md", "1")
+    };
+    register.put(&id("a"), note);
+    register.put(&id("b"), Entry { stamp: "nobody typed anything".to_owned(), ..Entry::default() });
+    register.save().unwrap();
+    for _ in 0..2 {
+        register.seal(&[id("a"), id("b"), id("unknown")]).unwrap();
+        let text = fs::read_to_string(register.file()).unwrap();
+        assert!(!text.contains("secret") && !text.contains("typed"), "{text}");
+        register = Register::open(home.path(), &elsewhere).unwrap();
+        let sealed = register.get(&id("a")).unwrap();
+        assert_eq!(sealed.called.as_deref(), Some(name_print("2026-03-14-secret-plans").as_str()));
+        assert_eq!((sealed.prints.len(), sealed.without_note.len(), register.entries.len()), (1, 0, 1));
+        assert!(register.had_notes() && register.has_sealed() && !register.has_notes());
+    }
+}
+
+#[test]
+fn what_is_forgotten_is_in_no_line() {
+    let home = tempfile::tempdir().unwrap();
+    let elsewhere = settings::Vault { path: Some("/mnt/notes".into()), ..settings::Vault::default() };
+    let mut register = Register::open(home.path(), &elsewhere).unwrap();
+    for number in 0..500 {
+        register.put(&id("a"), entry("secret-plans.md", &number.to_string()));
+        register.put(&id("b"), entry("other.md", &number.to_string()));
+        register.save().unwrap();
+    }
+    assert!(register.lines <= SLACK + 10, "{}", register.lines);
+    register.forget([&id("a"), &id("unknown")]).unwrap();
+    let text = fs::read_to_string(&register.file).unwrap();
+    assert!(!text.contains("secret") && text.contains("other.md"), "{text}");
+    let (all, unread) = Register::all(home.path());
+    assert_eq!(unread, [""; 0]);
+    let [one] = all.as_slice() else { panic!("one register: {}", all.len()) };
+    assert_eq!((&one.path, one.entries.len()), (&elsewhere.path, 1));
+}
