@@ -437,6 +437,7 @@ fn prompts_that_are_not_known_any_more_stay_in_the_log() {
     let of = |prompts: &[Said]| {
         let mut told = told();
         told.prompts = prompts.to_vec();
+        told.has_all_prompts = prompts.len() < MAX_PROMPTS;
         wanted(&told).note
     };
     let mut text = merge(None, &of(&all[..10])).text;
@@ -451,6 +452,15 @@ fn prompts_that_are_not_known_any_more_stay_in_the_log() {
         assert_eq!(steps, expected);
     }
     assert!(!merge(Some(&text), &of(&all[30..])).changed, "once more");
+    // Of a giant the beginning and the end are known, and what lay between is not taken away.
+    let mut giant = told();
+    giant.prompts = [&all[..5], &all[MAX_PROMPTS..]].concat();
+    giant.has_all_prompts = false;
+    let kept = merge(Some(&text), &wanted(&giant).note).text;
+    assert_eq!(kept.matches(" step ").count(), all.len());
+    // What a person typed is not to be shown any more.
+    giant.prompts.clear();
+    assert_eq!(merge(Some(&kept), &wanted(&giant).note).text.matches(" step ").count(), 0);
     // Where all are known, what is not among them was taken back.
     let fewer = merge(Some(&text), &of(&all[..3])).text;
     assert_eq!(fewer.matches(" step ").count(), 3);
