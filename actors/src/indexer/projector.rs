@@ -316,8 +316,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
         let wanted = self.waiting.iter().any(|(position, _)| *position <= self.applied);
         let ripe = self.dirty_since.is_some_and(|since| since.elapsed() >= limits::MEMORY_COMMIT);
-        // What changes nothing in it is covered as it is.
-        if wanted || ripe || self.dirty_since.is_none() {
+        if wanted || ripe {
             self.commit()?;
         }
         if self.purges.iter().any(|purge| purge.at_least <= self.applied) {
