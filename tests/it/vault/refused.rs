@@ -228,6 +228,25 @@ mod mounted {
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     }
 
+    /// A vault of a megabyte, in which one session has its notes.
+    fn with_one_note() -> (World, PathBuf) {
+        let (world, vault) = with_vault();
+        mount(&["-t", "tmpfs", "-o", "size=1m,mode=700", "none"], &vault);
+        worked(&world, "-work-one", 1, "wombat cache");
+        world.close(&id(1));
+        ready(&world, 1);
+        (world, vault)
+    }
+
+    /// Takes all room that is left in a vault.
+    fn filled(vault: &Path) -> (PathBuf, fs::File) {
+        use std::io::Write as _;
+        let filler = vault.join("filler");
+        let mut file = fs::File::create(&filler).unwrap();
+        while file.write(&[b'x'; 4096]).is_ok_and(|written| written > 0) {}
+        (filler, file)
+    }
+
     fn problem(told: &Value) -> String {
         format!("{} {}", told["problem"]["what"], told["problem"]["fix"])
     }
@@ -235,21 +254,14 @@ mod mounted {
     #[test]
     #[ignore = "run by on_a_small_file_system_of_its_own"]
     fn a_full_vault() {
-        let (world, vault) = with_vault();
-        mount(&["-t", "tmpfs", "-o", "size=1m,mode=700", "none"], &vault);
-        worked(&world, "-work-one", 1, "wombat cache");
-        world.close(&id(1));
-        ready(&world, 1);
-        {
-            use std::io::Write as _;
-            let mut file = fs::File::create(vault.join("filler")).unwrap();
-            while file.write(&[b'x'; 4096]).is_ok_and(|written| written > 0) {}
-        }
+        let (world, vault) = with_one_note();
+        let (filler, file) = filled(&vault);
+        drop(file);
         worked(&world, "-work-one", 2, "bilby burrow");
         world.close(&id(2));
         let told = until(&world, "what waits", |told| told["pending"] == 1);
         assert!(problem(&told).contains("free space on the disk of the vault"), "{told}");
-        fs::remove_file(vault.join("filler")).unwrap();
+        fs::remove_file(&filler).unwrap();
         ready(&world, 2);
         assert!(waiting(&world).is_empty());
         assert_eq!(world.json(&["vault", "verify"])["clean"], true);
@@ -276,15 +288,8 @@ mod mounted {
     #[test]
     #[ignore = "run by on_a_small_file_system_of_its_own"]
     fn what_was_begun_on_a_full_disk_is_forgotten_whole() {
-        use std::io::Write as _;
-        let (world, vault) = with_vault();
-        mount(&["-t", "tmpfs", "-o", "size=1m,mode=700", "none"], &vault);
-        worked(&world, "-work-one", 1, "wombat cache");
-        world.close(&id(1));
-        ready(&world, 1);
-        let filler = vault.join("filler");
-        let mut file = fs::File::create(&filler).unwrap();
-        while file.write(&[b'x'; 4096]).is_ok_and(|written| written > 0) {}
+        let (world, vault) = with_one_note();
+        let (filler, file) = filled(&vault);
         worked(&world, "-work-one", 2, "quokka burrow");
         world.close(&id(2));
         until(&world, "what waits", |told| told["pending"] == 1);
@@ -313,15 +318,8 @@ mod mounted {
     #[test]
     #[ignore = "run by on_a_small_file_system_of_its_own"]
     fn what_a_vault_refuses_one_session_is_said_although_it_takes_another() {
-        use std::io::Write as _;
-        let (world, vault) = with_vault();
-        mount(&["-t", "tmpfs", "-o", "size=1m,mode=700", "none"], &vault);
-        worked(&world, "-work-one", 1, "wombat cache");
-        world.close(&id(1));
-        ready(&world, 1);
-        let filler = vault.join("filler");
-        let mut file = fs::File::create(&filler).unwrap();
-        while file.write(&[b'x'; 4096]).is_ok_and(|written| written > 0) {}
+        let (world, vault) = with_one_note();
+        let (filler, file) = filled(&vault);
         let mut large = world.transcript("-work-one", &id(2));
         for at in 0..600 {
             large.prompt(&format!("Prompt {at} of many, {}", "with many words ".repeat(20))).reply("done");
