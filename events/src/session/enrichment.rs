@@ -69,6 +69,8 @@ named! {
         Broken = "connection_lost",
         /// What came is no answer of the API.
         NotUnderstood = "not_understood",
+        /// What came is a page for browsers: whoever sent it has asked no model.
+        Page = "web_page",
         /// There was no connection: nothing was sent.
         Unreachable = "unreachable",
         /// The key, the model or the address is not accepted.
@@ -88,7 +90,10 @@ impl CallOutcome {
 
     /// Whether nothing is charged for it, whatever was sent.
     pub fn is_free(self) -> bool {
-        matches!(self, Self::Limited | Self::Unavailable | Self::Unreachable | Self::Denied | Self::Rejected)
+        matches!(
+            self,
+            Self::Limited | Self::Unavailable | Self::Page | Self::Unreachable | Self::Denied | Self::Rejected
+        )
     }
 }
 
