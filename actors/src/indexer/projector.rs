@@ -440,7 +440,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             episode = answer.tell(episode, &lines);
         }
         let titles = std::mem::take(&mut outline.titles).with_own(episode.is_titled);
-        let (content, title) = (episode.content(), episode.title);
+        let title = episode.title.clone();
+        let content = episode.told_apart().content();
         let entry = Entry {
             session,
             generation: current.generation,
