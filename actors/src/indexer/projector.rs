@@ -316,7 +316,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
         let wanted = self.waiting.iter().any(|(position, _)| *position <= self.applied);
         let ripe = self.dirty_since.is_some_and(|since| since.elapsed() >= limits::MEMORY_COMMIT);
-        if wanted || ripe {
+        // What changes nothing in it is covered as it is.
+        if wanted || ripe || self.dirty_since.is_none() {
             self.commit()?;
         }
         if self.purges.iter().any(|purge| purge.at_least <= self.applied) {

@@ -193,6 +193,8 @@ fn a_page_of_whoever_stands_between_is_no_answer_and_nothing_is_given_up_for_it(
     assert_eq!((&told["given_up"], &told["owed"]), (&json!(0), &json!(3)), "{told}");
     assert!(told["unknown_calls"].as_u64() > Some(0), "what it cost nobody knows: {told}");
     assert!(world.ok(&["explain", &id(2)]).out.contains("not_understood"));
+    // What a model was asked in vain changes nothing that is searched, and leaves no lag behind.
+    assert!(wait(|| world.json(&["status"])["memory"]["lag"] == 0), "{}", world.json(&["status"])["memory"]);
     endpoint.always(CHAT, None);
     let all = world.json(&["enrich", "--all"]);
     assert_eq!(all["failures"], 0, "{all}");
