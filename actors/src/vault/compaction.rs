@@ -204,7 +204,7 @@ fn name_copy(open: &Open, before: &str) -> Result<(), Error> {
     let path = open.layout.path(&Lies::Archived(project, name));
     let to = open.place.read(&path)?;
     match to.text.as_deref() {
-        None => open.place.write(&to, text)?,
+        None => drop(open.place.write(&to, text)?),
         // Somebody was killed before the other one went.
         Some(there) if there == text => {}
         Some(_) => return Ok(()),
@@ -245,16 +245,16 @@ fn keep(open: &mut Open, id: &SessionId, archive: &str, copy: &str) -> Result<St
             Some(_) => continue,
             None => {}
         }
-        match open.place.write(&found, copy) {
+        let stamp = match open.place.write(&found, copy) {
             Err(Error::Changed) => continue,
             written => written.map_err(Stopped::at(&path))?,
-        }
+        };
         let is_whole = open.place.read(&path).map_err(Stopped::at(&path))?.text.as_deref() == Some(copy);
         if !is_whole {
             return Err(Stopped::Unverified);
         }
-        let layout = open.layout.clone();
-        open.names().take(&path, copy, &layout);
+        open.names();
+        open.take_in(&path, copy, found.seen, stamp);
         let entry = open.register.get(id).cloned().unwrap_or_default();
         open.register.put(id, Entry { copy: Some(print(copy)), ..entry });
         return Ok(path);

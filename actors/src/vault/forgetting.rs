@@ -524,7 +524,7 @@ fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Left) -> Result<Ch
         let Some(text) = &found.text else { return Ok(Changed::No) };
         let (written, changed) = match with(text) {
             Left::Unchanged => return Ok(Changed::No),
-            Left::Text(text) => (open.place.write(&found, &text), Changed::Written),
+            Left::Text(text) => (open.place.write(&found, &text).map(drop), Changed::Written),
             Left::Nothing => (open.place.remove(&found).map(drop), Changed::Gone),
         };
         match written {

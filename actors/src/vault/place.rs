@@ -97,8 +97,11 @@ pub(super) struct Found {
     at: PathBuf,
     /// What it says; `None`: it is not there.
     pub(super) text: Option<String>,
-    seen: Option<(FileStat, FileIdentity)>,
+    pub(super) seen: Option<Stamp>,
 }
+
+/// What tells whether somebody has written a file.
+pub(super) type Stamp = (FileStat, FileIdentity);
 
 /// Nobody else writes notes while this lives, as far as the file system has locks.
 pub(super) struct Turn(#[expect(dead_code, reason = "it is unlocked when it is closed")] Option<File>);
@@ -277,8 +280,15 @@ impl Place {
         Ok(Found { at, text: Some(text), seen: Some((FileStat::of(&metadata), identity(&metadata))) })
     }
 
-    /// Writes a file that was read before, unless somebody has written it since. Durable after [`Place::settle`].
-    pub(super) fn write(&self, found: &Found, text: &str) -> Result<(), Error> {
+    /// A note as it lies there now, without reading it; given by its path below the vault, as [`Place::all`] has it.
+    pub(super) fn stamp(&self, path: &str) -> Option<Stamp> {
+        let metadata = fs::metadata(self.vault.join(path)).ok()?;
+        Some((FileStat::of(&metadata), identity(&metadata)))
+    }
+
+    /// Writes a file that was read before, unless somebody has written it since. Durable after [`Place::settle`]. What it is
+    /// known by then.
+    pub(super) fn write(&self, found: &Found, text: &str) -> Result<Option<Stamp>, Error> {
         let folder = found.at.parent().unwrap_or(&self.vault);
         self.make_folder(folder).map_err(|error| self.judge(&error))?;
         let temporary = folder.join(temporary());
@@ -288,6 +298,8 @@ impl Place {
             if is_theirs { durable::sync_file(&temporary) } else { Ok(()) }
         });
         let written = filled.map_err(|error| self.judge(&error));
+        // Before it has its name: from then on others write it.
+        let stamp = seen(&temporary);
         let written = written.and_then(|()| match seen(&found.at) == found.seen {
             true => fs::rename(&temporary, &found.at).map_err(|error| self.judge(&error)),
             false => Err(Error::Changed),
@@ -297,7 +309,7 @@ impl Place {
         }
         written?;
         self.unsettled.borrow_mut().push(found.at.clone());
-        Ok(())
+        Ok(stamp)
     }
 
     fn fill(&self, temporary: &Path, like: &Path, text: &str) -> io::Result<()> {
@@ -499,7 +511,7 @@ fn temporary() -> String {
     format!("{}{}-{count}{}", TEMPORARY.0, std::process::id(), TEMPORARY.1)
 }
 
-fn seen(path: &Path) -> Option<(FileStat, FileIdentity)> {
+fn seen(path: &Path) -> Option<Stamp> {
     let metadata = fs::symlink_metadata(path).ok()?;
     Some((FileStat::of(&metadata), identity(&metadata)))
 }
