@@ -369,6 +369,7 @@ impl Bringing<'_> {
             Err(Error::Vault(refused)) => return Err(refused),
             Err(Error::Left(_) | Error::Changed) => return Ok(None),
         };
+        compaction::put_back(open, told, path, self.today)?;
         let measure = threshold::measure(&text, &limits(&open.settings), self.today);
         let status = session::identity(&text).map(|identity| identity.status);
         let reason = compaction::reason(&measure);

@@ -179,6 +179,26 @@ pub(super) fn missing(open: &mut Open, told: &Told, path: &str, today: Day) -> R
     }
 }
 
+/// Puts lines back that have gone from notes of all projects with a session whose note was called the same.
+pub(super) fn put_back(open: &mut Open, told: &Told, path: &str, today: Day) -> Result<(), Refused> {
+    if !open.register.get(&told.about.session).is_some_and(|entry| entry.lacks) {
+        return Ok(());
+    }
+    let text = match open.text(path) {
+        Ok(text) => text.unwrap_or_default(),
+        Err(Error::Vault(refused)) => return Err(refused),
+        Err(Error::Left(_) | Error::Changed) => String::new(),
+    };
+    if !session::identity(&text).is_some_and(|identity| identity.is_compacted) {
+        // It never wrote there.
+        return Ok(());
+    }
+    match put(open, &plan(told, &open.layout, today).updates) {
+        Err(Stopped::Refused(refused)) => Err(refused),
+        Ok(()) | Err(Stopped::Failed(_) | Stopped::Unverified) => Ok(()),
+    }
+}
+
 /// Gives copies in the archive that are called like their notes a name of their own, if nobody has written in them.
 pub(super) fn name_copies(open: &mut Open) -> Result<(), Refused> {
     let copies = open.index()?.copies_before();
