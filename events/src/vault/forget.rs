@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::block::{self, Block, Blocks, bare};
 use super::header::{self, Document, Head};
-use super::note::Line;
-use super::{knowledge, session, trace};
+use super::note::{Field, Line, Note, When};
+use super::{knowledge, merge, session, trace};
 
 /// What is left of a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +76,19 @@ pub fn lines(text: &str, target: &str) -> Left {
         true => Left::Nothing,
         false => Left::Text(text),
     }
+}
+
+/// The note of another session: what it continues goes out of its head. A list that a person has changed is theirs.
+pub fn continued(text: &str, sessions: &[&str]) -> Left {
+    let Some(identity) = session::identity(text) else { return Left::Unchanged };
+    let is_gone = |id: &String| sessions.contains(&id.as_str()) && !identity.own.contains(id);
+    if !identity.session_ids.iter().any(is_gone) {
+        return Left::Unchanged;
+    }
+    let left = identity.session_ids.iter().filter(|id| !is_gone(id)).cloned().collect();
+    let header = vec![Field::list(session::SESSION_IDS, left, When::Always)];
+    let merged = merge(Some(text), &Note { header, sections: Vec::new() });
+    if merged.changed { Left::Text(merged.text) } else { Left::Unchanged }
 }
 
 /// The tags of all sessions and notes that a note has told of, also where it does not name them any more: see [`tag`].

@@ -105,7 +105,10 @@ fn what_a_person_throws_out_stays_out() {
             what: "a line that was changed is not told again as it was, and the new one is",
             first: whole(&["use sqlite", "b"]),
             edit: |text| text.replace("- use sqlite", "- use sqlite, says somebody"),
-            then: vec![(whole(&["use sqlite", "b"]), &["use sqlite, says somebody", "b"]), (whole(&["use sled", "b"]), &["use sqlite, says somebody", "b", "use sled"])],
+            then: vec![
+                (whole(&["use sqlite", "b"]), &["use sqlite, says somebody", "b"]),
+                (whole(&["use sled", "b"]), &["use sqlite, says somebody", "b", "use sled"]),
+            ],
         },
         Case {
             what: "a line that is put back",
@@ -201,9 +204,7 @@ fn a_note_without_traces_goes_on_as_before() {
 #[test]
 fn of_very_many_lines_the_last_ones_are_known() {
     const MANY: usize = 6_100;
-    let all = |to: usize| -> Note {
-        note(Body::Whole((0..to).map(|number| format!("- line {number:05}")).collect()))
-    };
+    let all = |to: usize| -> Note { note(Body::Whole((0..to).map(|number| format!("- line {number:05}")).collect())) };
     let edited = without(&merge(None, &all(MANY)).text, "- line 06099");
     let marker = edited.lines().find(|line| line.contains("baton:note")).unwrap();
     assert!(marker.len() < 6_000 * 7 + 200, "{}", marker.len());
@@ -232,7 +233,8 @@ fn what_was_told_of_a_forgotten_session_is_not_remembered() {
         + "\nMine.\n";
     assert!(!theirs.contains(ONE) && remembers(&theirs, ONE) && remembers(&theirs, "2026-03-14-other"));
     let Left::Text(left) = forget::lines(&theirs, ONE) else { panic!("{theirs}") };
-    let seen_of = |text: &str| text.lines().filter(|line| !line.contains("baton:note")).map(str::to_owned).collect::<Vec<_>>();
+    let seen_of =
+        |text: &str| text.lines().filter(|line| !line.contains("baton:note")).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(seen_of(&left), seen_of(&theirs), "what a person has made of it stays");
     assert!(!remembers(&left, ONE) && remembers(&left, "2026-03-14-other"), "{left}");
     assert_eq!(forget::lines(&left, ONE), Left::Unchanged);
@@ -260,7 +262,7 @@ fn a_line_that_was_taken_back_with_a_forgotten_session_may_be_told_again() {
 fn what_was_told_of_a_note_that_is_renamed_is_known_by_its_new_name() {
     let (mut told, today) = (told(), day("2026-03-20"));
     let of = |told: &Told| start::wanted(told, None, &layout(), today).remove(0).note;
-    let theirs = without(&merge(None, &of(&told)).text, "- 2026-03-14: [[2026-03-14-refresh-tokens]]") ;
+    let theirs = without(&merge(None, &of(&told)).text, "- 2026-03-14: [[2026-03-14-refresh-tokens]]");
     let text = renamed(&theirs, "2026-03-14-refresh-tokens", "Line 59").unwrap();
     assert!(!remembers(&text, "2026-03-14-refresh-tokens") && remembers(&text, "Line 59"));
     told.about.note = "Line 59".to_owned();
