@@ -67,7 +67,7 @@ mod tests {
         ] {
             assert_eq!(chain(&sessions, of), ids(&expected), "{sessions:?}");
         }
-        let many: Vec<_> = (0..200).map(|number| (number, number.checked_sub(1), Indexed)).collect();
+        let many: Vec<_> = (0..200_u32).map(|number| (number, number.checked_sub(1), Indexed)).collect();
         assert_eq!(chain(&many, 199), ids(&(149..199).collect::<Vec<_>>()));
     }
 }

@@ -88,6 +88,19 @@ impl Traces {
         })
     }
 
+    /// With those of some lines that are not among them, as many as there is room for.
+    pub(super) fn and(mut self, lines: &[String]) -> Self {
+        for line in lines {
+            if self.all.len() < MOST && !self.has(line) {
+                let seen = Seen::of(line).map(|seen| seen.all).unwrap_or_default();
+                self.hashes.extend(seen.iter().map(|trace| hash_of(trace).to_owned()));
+                self.exact.extend(seen.iter().cloned());
+                self.all.extend(seen);
+            }
+        }
+        self
+    }
+
     /// A line for those for whom it is not among them; `None`: there is nobody.
     pub(super) fn rest(&self, line: &Line) -> Option<Line> {
         let mut rest = line.clone();

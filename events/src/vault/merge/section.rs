@@ -28,6 +28,25 @@ struct Wish {
     content: Option<String>,
     /// What is recorded as wanted.
     recorded: Option<String>,
+    /// The lines by which everything that is wanted is known.
+    wanted: Vec<String>,
+    /// Those of them that a person has, or has thrown out, as far as what stands there tells.
+    told: Vec<String>,
+}
+
+impl Wish {
+    /// What is wanted where a person has these lines. What is no news was all told once.
+    fn of(
+        content: String,
+        is_news: bool,
+        recorded: Option<String>,
+        wanted: Vec<String>,
+        theirs: &BTreeSet<&str>,
+    ) -> Self {
+        let is_told = |line: &&String| !is_news || theirs.contains(line.as_str());
+        let told = wanted.iter().filter(is_told).cloned().collect();
+        Self { content: is_news.then_some(content), recorded, wanted, told }
+    }
 }
 
 impl Text {
@@ -78,7 +97,7 @@ impl Text {
             self.blocks = Some(blocks);
             let new = wish.content.unwrap_or_else(|| now.clone());
             if !is_sole {
-                gone.record(written, section.key, new.lines());
+                gone.and(&wish.told).record(written, section.key, new.lines());
             }
             if new != now {
                 self.replace(own.open, own.close, &block::block(section.key, &new));
@@ -86,11 +105,13 @@ impl Text {
             written.extend(wish.recorded.map(|hash| (name, hash)));
             return;
         }
+        let is_taken_away = was_there && !is_taken && known == wish.recorded;
         // Nothing to say, a block that a person took away and that would say nothing new, or what is theirs for good.
-        let is_left = wish.content.as_ref().is_none_or(String::is_empty)
-            || (was_there && !is_taken && known == wish.recorded)
-            || (is_sole && (is_taken || was_there));
+        let is_left =
+            wish.content.as_ref().is_none_or(String::is_empty) || is_taken_away || (is_sole && (is_taken || was_there));
+        let gone = if is_sole { gone } else { gone.and(if is_taken_away { &wish.wanted } else { &wish.told }) };
         if is_left {
+            gone.record(written, section.key, []);
             if known.is_none() && !section.heading.is_empty() && !is_taken {
                 self.heading(all, which);
                 written.insert(name, HEADING_ONLY.to_owned());
@@ -221,7 +242,8 @@ impl There<'_> {
         let told = taken_lines(self.lines, self.taken, self.stray);
         let is_left = |entry: &&String| !told.contains(first(entry)) && !self.gone.has(first(entry));
         let left: Vec<&str> = entries.iter().filter(is_left).map(String::as_str).collect();
-        Wish { content: self.is_news(&all).then(|| left.join("\n")), recorded }
+        let wanted = entries.iter().map(|entry| first(entry).to_owned()).collect();
+        Wish::of(left.join("\n"), self.is_news(&all), recorded, wanted, &told)
     }
 
     /// Lines beside those that are there.
@@ -242,12 +264,13 @@ impl There<'_> {
                 theirs.iter().filter(|at| lines[**at].trim_start().starts_with("- ")).map(|at| read(at).text).collect()
             }
         };
-        let left = new.iter().filter(|line| !told.contains(&line.text));
-        left.filter_map(|line| self.gone.rest(line)).for_each(&mut put);
+        let (theirs, left): (Vec<&Line>, Vec<&Line>) = new.iter().partition(|line| told.contains(&line.text));
+        left.into_iter().filter_map(|line| self.gone.rest(line)).for_each(&mut put);
         let content: Vec<String> = all.values().map(Line::written).collect();
         let content = content.join("\n");
         let recorded = (!content.is_empty()).then(|| block::short(&content));
-        Wish { recorded, content: Some(content) }
+        let wanted = new.iter().map(Line::written).collect();
+        Wish { recorded, content: Some(content), wanted, told: theirs.into_iter().map(Line::written).collect() }
     }
 
     /// Entries in order of time, and those with headings of their own that are there.
@@ -256,6 +279,7 @@ impl There<'_> {
         let recorded = Some(block::short(&wanted.join("\n")));
         let told = taken_lines(self.lines, self.taken, self.stray);
         let is_news = self.is_news(&spaced(&wanted));
+        let lines: Vec<String> = wanted.iter().map(|entry| first(entry).to_owned()).collect();
         let mut all: Vec<(Timestamp, String)> = before.to_vec();
         all.extend(entries.iter().zip(wanted).map(|((at, _), entry)| (*at, entry)));
         all.extend(self.own.map(|own| kept(&self.lines[own.open + 1..own.close])).unwrap_or_default());
@@ -266,7 +290,7 @@ impl There<'_> {
         });
         all.sort_by_key(|(at, _)| *at);
         let all: Vec<String> = all.into_iter().map(|(_, entry)| entry).collect();
-        Wish { content: is_news.then(|| spaced(&all)), recorded }
+        Wish::of(spaced(&all), is_news, recorded, lines, &told)
     }
 }
 

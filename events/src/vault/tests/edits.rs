@@ -146,11 +146,12 @@ proptest! {
     }
 }
 
-/// Headings without an empty line above them, with what stands there.
+/// Headings below the head without an empty line above them, with what stands there.
 fn close_headings(text: &str) -> BTreeSet<(&str, &str)> {
     // What the marker of the note says changes with every merge.
     let marked = |line: &'_ str| line.starts_with("<!-- baton:note");
-    let lines: Vec<&str> = text.lines().map(|line| if marked(line) { "marker" } else { line.trim_end() }).collect();
+    let body = Document::of(text).rest;
+    let lines: Vec<&str> = body.lines().map(|line| if marked(line) { "marker" } else { line.trim_end() }).collect();
     let pairs = lines.windows(2).map(|pair| (pair[0], pair[1]));
     pairs.filter(|(above, line)| line.starts_with("## ") && !above.is_empty()).collect()
 }

@@ -186,12 +186,19 @@ fn a_note_without_traces_goes_on_as_before() {
     // As it is, it learns what it tells.
     let learned = merged(&old, &whole(&["a", "b"]));
     assert_eq!(seen(&merged(&without(&learned.text, "- b"), &whole(&["a", "b", "c"])).text), ["a", "c"]);
-    // Edited before that, what a person has not is told once more, and once only.
+    // Edited before that, it learns what it told while it wants the same, by what it recorded.
     let edited = without(&old, "- b");
-    assert!(!merged(&edited, &whole(&["a", "b"])).changed);
+    let away = format!("## Open\n{}\n", old.lines().find(|line| line.contains("baton:note")).unwrap());
+    for (edited, expected) in [(&edited, vec!["a", "c"]), (&away, vec!["c"])] {
+        let same = merged(edited, &whole(&["a", "b"])).text;
+        assert_eq!(seen(&same), seen(edited));
+        assert_eq!(seen(&merged(&same, &whole(&["a", "b", "c"])).text), expected);
+    }
+    // Else it tells once more, and once only, what a person has not.
     let new = merged(&edited, &whole(&["a", "b", "c"])).text;
     assert_eq!(seen(&new), ["a", "b", "c"]);
-    assert_eq!(seen(&merged(&without(&new, "- b"), &whole(&["a", "b", "c", "d"])).text), ["a", "c", "d"]);
+    let thrown_out = without(&without(&new, "- b"), "- a");
+    assert_eq!(seen(&merged(&thrown_out, &whole(&["a", "b", "c", "d"])).text), ["c", "d"]);
     // What is none of Baton's there does nothing.
     for garbage in ["", "x", "....", "short.toolongforatrace", "öäüöäü"] {
         let mut written = block::note_of(&learned.text).unwrap();
