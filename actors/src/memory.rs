@@ -68,8 +68,8 @@ pub use store::{Checkpoint, Opened, Store};
 pub use titles::Titles;
 
 /// What a memory on disk must have been written by to be used. To be raised with every change of the analyzer, the
-/// fields, the cutting into units, entities and facts, the filter or the redaction.
-pub const PROJECTION_VERSION: u32 = 11;
+/// fields, the cutting into units, entities and facts, the filter or the redaction; or when what it wrote may be wrong.
+pub const PROJECTION_VERSION: u32 = 12;
 
 /// Sessions named by one transcript that the memory keeps: agents write one, or a few.
 pub const MAX_LINKS: usize = 16;
@@ -91,7 +91,7 @@ pub struct Entry<'a> {
     pub title: &'a str,
     /// The current episode.
     pub episode_uuid: Uuid,
-    /// The episode as text.
+    /// The episode as text, [told apart](baton_events::digest::Episode::told_apart) in it what only a model says.
     pub episode_text: &'a str,
     /// When the session ended, or was last heard of.
     pub ended_at: Option<Timestamp>,

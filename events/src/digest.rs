@@ -143,6 +143,10 @@ pub struct Episode {
 
 /// Behind what only a model says.
 pub const MODEL_MARK: &str = " · model";
+/// Before what only a model says, in a text that is searched and not shown: no character of any script, and no word.
+pub const MODEL_BEGINS: char = '\u{fdd0}';
+/// Behind what only a model says, in the same text. Where it was cut off the end of the line stands for it.
+pub const MODEL_ENDS: char = '\u{fdd1}';
 
 /// A text with the transcript line that says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -281,14 +285,25 @@ impl Episode {
     }
 
     /// The same with a mark behind every text that only a model says, for people who read it as text.
-    pub fn marked(mut self) -> Self {
+    pub fn marked(self) -> Self {
+        self.marked_by(|text| text.push_str(MODEL_MARK))
+    }
+
+    /// The same with every text that only a model says between [`MODEL_BEGINS`] and [`MODEL_ENDS`], for programs that ask of
+    /// a piece of it who says it. It has the same words.
+    pub fn told_apart(self) -> Self {
+        let is_own = |c: char| matches!(c, MODEL_BEGINS | MODEL_ENDS);
+        self.marked_by(|text| *text = format!("{MODEL_BEGINS}{}{MODEL_ENDS}", text.replace(is_own, "")))
+    }
+
+    fn marked_by(mut self, put: impl Fn(&mut String)) -> Self {
         let said = std::mem::take(&mut self.said_by_model);
         if said.is_empty() {
             return self;
         }
         let mark = |line: u64, text: &mut String| {
             if said.contains(&(line, text.clone())) {
-                text.push_str(MODEL_MARK);
+                put(text);
             }
         };
         mark(0, &mut self.objective);

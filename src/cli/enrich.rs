@@ -25,7 +25,7 @@ The budgets hold (llm.session_budget_usd, llm.daily_budget_usd): what does not f
 this run instead of the day's. `baton sync --dry-run` tells beforehand what everything would cost.
 
 JSON: {\"status\",\"sessions\",\"enriched\",\"unchanged\",\"over_budget\",\"failures\",\"failed\":[{\"session_id\",\"why\"}],\
-\"dropped_claims\",\"unseen\",\"calls\",\"unknown_calls\",\"usd\",\"message\"}.
+\"dropped_claims\",\"unseen\",\"not_held\",\"calls\",\"unknown_calls\",\"usd\",\"message\"}.
 
 Examples:
   baton enrich                         the open session of this directory

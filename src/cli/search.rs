@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
+use baton_events::digest::MODEL_MARK;
 use baton_events::protocol::answer::{Hit, Search};
 use baton_events::protocol::{SearchParams, method};
 use baton_events::query;
@@ -43,7 +44,7 @@ speaker, which `baton show ID --line N` opens. Nothing found is no failure.
 
 JSON: {\"hits\":[{\"rank\",\"score\",\"kind\":\"episode\"|\"turn\",\"session_id\",\"episode_uuid\",\"project\",\"title\", \
 \"snippet\",\"line\",\"timestamp\",\"matched\":[\"text\"|\"phrase\"|\"file\"|\"error\"|\"context\"|\"title\"|\"episode\"|\"entity\"| \
-\"vector\"]}],\"freshness\":{\"indexed_now\",\"pending\",\"position\"},\"notes\":[…]}
+\"vector\"],\"said_by\"}],\"freshness\":{\"indexed_now\",\"pending\",\"position\"},\"notes\":[…]}
 
 Examples:
   baton search refresh token race      any of these words; quotes are not needed
@@ -195,11 +196,11 @@ fn passage(output: &Output, hit: &Hit) {
             hit.role.as_deref().map_or_else(|| "?".to_owned(), |role| print::one_line(role, 20))
         )
     });
-    let indent = 5;
-    let fit =
-        output.fit().map_or(usize::MAX, |fit| (fit * SNIPPET_LINES).saturating_sub(indent + print::columns(&place)));
+    let mark = if hit.said_by.is_some() { MODEL_MARK } else { "" };
+    let beside = 5 + print::columns(&place) + print::columns(mark);
+    let fit = output.fit().map_or(usize::MAX, |fit| (fit * SNIPPET_LINES).saturating_sub(beside));
     let snippet = print::one_line(&hit.snippet, fit);
-    output.line(&format!("     {}{snippet}", output.styled(Style::Faint, &place)));
+    output.line(&format!("     {}{snippet}{mark}", output.styled(Style::Faint, &place)));
 }
 
 fn heading(output: &Output, hit: &Hit) {

@@ -55,6 +55,20 @@ async fn an_end_is_acknowledged_before_anything_is_read_and_closed_after() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_was_empty_when_it_was_found_is_read_as_soon_as_something_is_in_it() {
+    let world = World::new();
+    let house = world.start().await;
+    let mut story = world.story("begun");
+    story.begin();
+    world.until_read(&house, &story).await;
+    // Its next turn is a check interval later: a minute.
+    story.say("what of subject?");
+    let read = tokio::time::timeout(DEADLINE / 2, world.until_read(&house, &story)).await;
+    assert!(read.is_ok(), "it is read in its next turn only");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn i1_an_acknowledged_end_survives_a_crash_and_is_closed_with_its_reason() {
     let details = [
         (SignalDetail::Clear, CloseReason::HookClear),

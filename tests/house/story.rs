@@ -86,6 +86,11 @@ impl Story {
         self.path.exists()
     }
 
+    /// The file is there, and nothing is in it yet.
+    pub(crate) fn begin(&mut self) {
+        self.append("", 0);
+    }
+
     fn append(&mut self, lines: &str, messages: u64) {
         std::fs::create_dir_all(self.path.parent().unwrap()).unwrap();
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path).unwrap();

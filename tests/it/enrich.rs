@@ -116,6 +116,22 @@ fn a_closed_session_is_enriched_under_its_uuid_and_a_rebuilt_memory_asks_nobody(
     assert_eq!(talks(&endpoint), 1);
     // What the model alone has said is found.
     assert!(wait(|| world.found("summarised") == [id(1)]), "{}", world.log());
+    // There too it is said to be a model's; what somebody said is not.
+    let of_model = |hit: &Value| {
+        (
+            hit["kind"] == "episode",
+            text(&hit["snippet"]).contains("Summarised: Feed the wombats"),
+            hit["said_by"].clone(),
+        )
+    };
+    let found = world.json(&["search", "summarised"])["hits"][0].clone();
+    assert_eq!(of_model(&found), (true, true, json!("model")), "{found}");
+    let told = world.ok(&["search", "summarised"]).out;
+    assert!(told.lines().any(|line| line.contains("Summarised") && line.ends_with(" · model")), "{told}");
+    let said = world.json(&["search", "wombats"]);
+    let turns = list(&said["hits"]);
+    assert!(!turns.is_empty() && turns.iter().all(|hit| hit["kind"] == "turn" && hit["said_by"].is_null()), "{said}");
+    assert!(!world.ok(&["search", "wombats"]).out.contains(" · model"));
     assert_eq!(world.json(&["log", "verify"])["clean"], true, "the maintained memory is what a new one would be");
     // Closed again without a word more it costs nothing.
     let closed = world.json(&["close", &id(1)]);
@@ -134,6 +150,29 @@ fn a_closed_session_is_enriched_under_its_uuid_and_a_rebuilt_memory_asks_nobody(
     for (by, key) in [("session", id(1)), ("project", "/srv/-work-zoo".to_owned()), ("model", "made".to_owned())] {
         assert_eq!(costs(&world, by)["rows"][0]["key"], key, "{by}");
     }
+}
+
+#[test]
+fn what_a_model_says_at_length_is_marked_where_it_is_cut() {
+    let world = World::new();
+    let endpoint = Imitation::start().unwrap();
+    configure(&world, &endpoint, json!({"check_interval": 600}));
+    let long = "the aviary must be aired ".repeat(9);
+    endpoint.says(move |_| {
+        json!({
+            "objective": "o", "work_completed": [], "external_research": [], "knowledge_stored": [], "decisions": [],
+            "errors": [], "unresolved": [], "next_steps": [{"text": long, "line": 1}], "continuation_context": "",
+            "entities": [], "facts": [],
+        })
+        .to_string()
+    });
+    session(&world, 1);
+    world.ok(&["enrich", &id(1)]);
+    let told = world.json(&["timeline"])["days"][0]["sessions"][0].clone();
+    assert!(text(&told["open"][0]).ends_with("… · model"), "{told}");
+    assert!(wait(|| world.found("aviary") == [id(1)]), "{}", world.log());
+    let found = world.json(&["search", "aviary"])["hits"][0].clone();
+    assert_eq!((&found["kind"], &found["said_by"]), (&json!("episode"), &json!("model")), "{found}");
 }
 
 #[test]

@@ -131,7 +131,7 @@ impl World {
         let end = match self.model.rng.percent(if answers_well { 70 } else { 40 }) {
             true => {
                 let answer = ContentHash([self.model.rng.below(250) as u8; 32]);
-                CallEnd::Good { answer, facts: 1, dropped: 0, unseen: 0 }
+                CallEnd::Good { answer, facts: 1, dropped: 0, unseen: 0, not_held: 0 }
             }
             false => CallEnd::Failed {
                 outcome: *self.model.rng.pick(&failed).unwrap_or(&CallOutcome::Refused),

@@ -75,6 +75,7 @@ pub(super) fn outcome(failure: &Failure) -> CallOutcome {
         Kind::ServerError => CallOutcome::Unavailable,
         Kind::Refused | Kind::TooLarge | Kind::Unusable => CallOutcome::Rejected,
         Kind::NotUnderstood => CallOutcome::NotUnderstood,
+        Kind::Page => CallOutcome::Page,
         Kind::NoMessage | Kind::TooLong | Kind::WrongShape => CallOutcome::Invalid,
     }
 }

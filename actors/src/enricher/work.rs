@@ -95,9 +95,9 @@ impl Enricher {
         };
         // Only now: while it waited the conversation may have been stored anew.
         let (episode, state) = self.current(&settings, id)?;
-        let unseen = state.state.enriched_by().map(|by| by.unseen);
+        let before = state.state.enriched_by();
         let is_owed = state.state.enrichment().is_some_and(|known| known.owed.is_some());
-        if unseen.is_some_and(|unseen| unseen == 0 || !(by.is_person() || is_owed)) {
+        if before.is_some_and(|before| before.for_want_of_context() == 0 || !(by.is_person() || is_owed)) {
             return Err(Outcome::Unchanged);
         }
         // Nobody else works on it now: what is under way there is a call that a daemon before this one had made.
@@ -114,7 +114,7 @@ impl Enricher {
         });
         match read.await {
             // It would not be told more than it was, and whoever wanted it to be waits for nothing.
-            Ok(Ok(read)) if unseen.is_some_and(|unseen| read.plan.unseen() >= unseen) => {
+            Ok(Ok(read)) if before.is_some_and(|before| !read.plan.tells_more_than(before)) => {
                 let (content, why) = (episode.hash, GaveUp::NoMore);
                 if is_owed {
                     let _ = self.record(id, Asking::GiveUp { content, why }).await;
@@ -377,13 +377,13 @@ impl Work<'_> {
             (known.problem, known.rejected) = (None, None);
         }
         let (facts, dropped) = (u32::try_from(answer.facts.len()).unwrap_or(u32::MAX), answer.dropped);
-        let unseen = self.read.plan.unseen();
+        let (unseen, not_held) = (self.read.plan.unseen(), self.read.plan.not_held);
         let (chunks, id, text) = (enricher.around.chunks.clone(), self.id.clone(), answer.json());
         let stored = tokio::task::spawn_blocking(move || chunks.put_note(&id, &text)).await;
         match stored {
             Ok(Ok(answer)) => {
                 let next = if request.is_last() { Next::End(Outcome::Enriched) } else { Next::GoOn(None) };
-                (CallEnd::Good { answer, facts, dropped, unseen }, next)
+                (CallEnd::Good { answer, facts, dropped, unseen, not_held }, next)
             }
             // It is paid for, and lost: what it said can be stored nowhere.
             stored => {

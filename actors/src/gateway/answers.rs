@@ -83,7 +83,7 @@ fn enrichment(services: &Services, id: &SessionId, state: &State) -> Option<Sess
     };
     let Some(by) = state.enriched_by() else { return asking };
     // What is asked again is asked for the same reason as long as it was not answered.
-    let next_step = (by.unseen > 0 && asking.is_none()).then(|| UNSEEN_STEP.to_owned());
+    let next_step = (by.for_want_of_context() > 0 && asking.is_none()).then(|| UNSEEN_STEP.to_owned());
     let asking = asking.unwrap_or_default();
     Some(SessionEnrichment {
         again: Some(asking.state).filter(|state| !state.is_empty()),
@@ -105,6 +105,7 @@ pub(super) fn hit(table: &SessionTable, hit: memory::Hit) -> Hit {
     // What was added is one thing, wherever in it the words stand.
     let kind = if source.is_some() { memory::Kind::Episode } else { hit.kind };
     let row = table.get(&hit.session_id);
+    let is_enriched = row.is_some_and(|row| row.state.enriched_by().is_some());
     Hit {
         rank: u32::try_from(hit.rank).unwrap_or(u32::MAX),
         score: hit.score,
@@ -118,6 +119,7 @@ pub(super) fn hit(table: &SessionTable, hit: memory::Hit) -> Hit {
         timestamp: hit.at.map(|at| at.to_string()),
         role: hit.role.filter(|_| source.is_none()).map(|role| role.as_str().to_owned()),
         source,
+        said_by: (hit.by_model && is_enriched).then(|| MODEL.to_owned()),
         parent_session_id: row.and_then(|row| row.state.parent()).map(ToString::to_string),
         matched: hit.matched.iter().map(|reason| reason.as_str().to_owned()).collect(),
     }

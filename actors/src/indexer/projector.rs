@@ -316,7 +316,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
         let wanted = self.waiting.iter().any(|(position, _)| *position <= self.applied);
         let ripe = self.dirty_since.is_some_and(|since| since.elapsed() >= limits::MEMORY_COMMIT);
-        if wanted || ripe {
+        // What changes nothing in it is covered as it is.
+        if wanted || ripe || self.dirty_since.is_none() {
             self.commit()?;
         }
         if self.purges.iter().any(|purge| purge.at_least <= self.applied) {
@@ -439,7 +440,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             episode = answer.tell(episode, &lines);
         }
         let titles = std::mem::take(&mut outline.titles).with_own(episode.is_titled);
-        let (content, title) = (episode.content(), episode.title);
+        let title = episode.title.clone();
+        let content = episode.told_apart().content();
         let entry = Entry {
             session,
             generation: current.generation,

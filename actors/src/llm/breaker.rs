@@ -126,7 +126,7 @@ impl Breaker {
 fn pause(kind: Kind, tries: u32, seed: u64) -> Duration {
     let (first, longest) = match kind {
         Kind::Unreachable | Kind::TimedOut | Kind::ServerError | Kind::RateLimited { .. } => SOON,
-        Kind::NotUnderstood | Kind::TooLong => SOON,
+        Kind::NotUnderstood | Kind::Page | Kind::TooLong => SOON,
         _ => LATE,
     };
     let doubled = first.saturating_mul(1_u32.checked_shl(tries).unwrap_or(u32::MAX)).min(longest);

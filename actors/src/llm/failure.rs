@@ -53,6 +53,8 @@ pub enum Kind {
     Unusable,
     /// What came is no answer of this API.
     NotUnderstood,
+    /// What came is a page for browsers: a login to the network, or the surface of some server. No model was asked.
+    Page,
     /// An answer of this API in which no model says anything.
     NoMessage,
     /// More came than an answer may have.
@@ -78,7 +80,8 @@ impl Failure {
     /// `what` is a sentence without its full stop, and comes from us.
     pub(super) fn new(kind: Kind, what: impl Into<String>) -> Self {
         let is_of_request = matches!(kind, Kind::Refused | Kind::TooLarge | Kind::Unusable | Kind::NoMessage);
-        // Who answers with an error asks no money for it; who does not answer, or not so that it is understood, may.
+        // Who answers with an error, or with a page for people, asks no money for it; who does not answer, or not so that it
+        // is understood, may.
         let is_answer = matches!(kind, Kind::NotUnderstood | Kind::NoMessage | Kind::TooLong | Kind::WrongShape);
         let may_have_cost = is_answer || matches!(kind, Kind::TimedOut | Kind::Unusable);
         Self { kind, what: what.into(), said: None, is_of_request, may_have_cost }
@@ -190,6 +193,10 @@ impl Failure {
             Kind::TooLarge => "less is sent at once, by itself",
             Kind::Unusable => "texts that get no vector are found by their words",
             Kind::NotUnderstood => "check that base_url is that of an API like OpenAI's (mostly it ends with /v1)",
+            Kind::Page => {
+                "log in to the network, if it asks for that; else check that base_url is that of an API like OpenAI's \
+                 (mostly it ends with /v1)"
+            }
             Kind::NoMessage => "look at the server's own log: a filter may have taken the answer away",
             Kind::TooLong => "check that base_url is that of an API like OpenAI's, which keeps to max_tokens",
             Kind::WrongShape => "check the model and the dimensions in config.json",

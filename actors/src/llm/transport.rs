@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
-use reqwest::header::{AUTHORIZATION, HeaderMap, RETRY_AFTER};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use serde_json::value::RawValue;
@@ -30,6 +30,10 @@ const IDLE: Duration = Duration::from_secs(60);
 const ERROR_BYTES: usize = 64 * 1024;
 /// Longest that the system's own words are shown.
 const CAUSE_CHARS: usize = 200;
+/// How pages begin that do not say that they are some; what a model may begin with (`<think>`) is none of it.
+const PAGES: [&[u8]; 8] = [b"<!", b"<?xml", b"<html", b"<head", b"<body", b"<meta", b"<title", b"<script"];
+/// Bytes of the longest of them.
+const PAGE_BYTES: usize = 7;
 
 /// The way to one endpoint, for one request.
 #[derive(Clone)]
@@ -113,7 +117,13 @@ impl Transport {
             Ok(answer) => {
                 Ok(key.map_or_else(|| answer.get().to_owned(), |key| key.hide_in_json(answer.get())).into_bytes())
             }
-            Err(_) => Err(boxed(Failure::new(Kind::NotUnderstood, "the endpoint's answer is no JSON"))),
+            Err(_) => {
+                let why = match looks(says_page(response.headers()), &body, true) {
+                    Looks::Page => page(),
+                    _ => Failure::new(Kind::NotUnderstood, "the endpoint's answer is no JSON"),
+                };
+                Err(boxed(why))
+            }
         }
     }
 }
@@ -147,14 +157,57 @@ async fn read(response: &mut Response, bytes_max: usize) -> Result<Vec<u8>, Unre
             return Err(Unread { body, why: too_long() });
         }
         // No JSON object: the rest need not come.
-        let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
-        if is_success && first.is_some_and(|byte| *byte != b'{') {
-            return Err(Unread {
-                body,
-                why: Failure::new(Kind::NotUnderstood, "the endpoint's answer is no JSON object"),
-            });
+        if is_success {
+            let why = match looks(says_page(response.headers()), &body, false) {
+                Looks::Unclear | Looks::Object => continue,
+                Looks::Page => page(),
+                Looks::Else => Failure::new(Kind::NotUnderstood, "the endpoint's answer is no JSON object"),
+            };
+            return Err(Unread { body, why });
         }
     }
+}
+
+/// What an answer looks like, as far as it has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Looks {
+    /// Too little has come.
+    Unclear,
+    Object,
+    /// A page for browsers.
+    Page,
+    /// Neither; a model may have been asked for it all the same.
+    Else,
+}
+
+fn looks(says_page: bool, body: &[u8], is_whole: bool) -> Looks {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
+    match body.first() {
+        Some(b'{') => Looks::Object,
+        None if !is_whole => Looks::Unclear,
+        _ if says_page => Looks::Page,
+        Some(b'<') => {
+            let begins = |with: &&[u8]| body.get(..with.len()).is_some_and(|head| head.eq_ignore_ascii_case(with));
+            match PAGES.iter().any(begins) {
+                true => Looks::Page,
+                // The longest of them would have shown itself.
+                false if !is_whole && body.len() < PAGE_BYTES => Looks::Unclear,
+                false => Looks::Else,
+            }
+        }
+        _ => Looks::Else,
+    }
+}
+
+/// Whether whoever answers says that it is a page.
+fn says_page(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    ["text/html", "application/xhtml+xml"].iter().any(|page| kind.eq_ignore_ascii_case(page))
+}
+
+fn page() -> Failure {
+    Failure::new(Kind::Page, "a page for browsers came and no answer of a model")
 }
 
 /// What an endpoint wants, as far as it is granted. Dates are not understood: few send them, and clocks differ.
@@ -203,4 +256,41 @@ fn cause(error: &dyn std::error::Error) -> String {
         inner = source;
     }
     baton_events::redact::redact(&inner.to_string()).chars().take(CAUSE_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_for_browsers_is_known_from_what_a_model_may_have_said() {
+        let says = |kind: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(CONTENT_TYPE, kind.parse().unwrap());
+            says_page(&headers)
+        };
+        assert!(says("text/html") && says("Text/HTML; charset=utf-8") && says("application/xhtml+xml"));
+        assert!(!says("application/json") && !says("text/plain") && !says("") && !says_page(&HeaderMap::new()));
+        for (says, body, so_far, whole) in [
+            (false, "", Looks::Unclear, Looks::Else),
+            (true, " \n", Looks::Unclear, Looks::Page),
+            (false, " \u{feff}{", Looks::Else, Looks::Else),
+            (false, "\u{feff} {\"a\"", Looks::Object, Looks::Object),
+            // Some say so of whatever they send.
+            (true, "{\"choices\"", Looks::Object, Looks::Object),
+            (true, "Please log in", Looks::Page, Looks::Page),
+            (false, "Please log in", Looks::Else, Looks::Else),
+            (false, "\n<!DOCTYPE html>", Looks::Page, Looks::Page),
+            (false, "\u{feff}<HTML><body>", Looks::Page, Looks::Page),
+            (false, "<", Looks::Unclear, Looks::Else),
+            (false, "<scrip", Looks::Unclear, Looks::Else),
+            (false, "<script", Looks::Page, Looks::Page),
+            (false, "<think>It was", Looks::Else, Looks::Else),
+            (false, "[1]", Looks::Else, Looks::Else),
+        ] {
+            let told = (looks(says, body.as_bytes(), false), looks(says, body.as_bytes(), true));
+            assert_eq!(told, (so_far, whole), "{says} {body:?}");
+        }
+        assert_eq!(PAGES.iter().map(|page| page.len()).max(), Some(PAGE_BYTES));
+    }
 }

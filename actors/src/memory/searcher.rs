@@ -75,6 +75,8 @@ pub struct Hit {
     pub role: Option<Role>,
     /// Why it is here.
     pub matched: BTreeSet<Reason>,
+    /// Whether any of the passage is what only a model says of the session.
+    pub by_model: bool,
 }
 
 /// What a hit is.
@@ -398,12 +400,13 @@ fn show(
         at: moment(&document, fields.at),
         role: None,
         matched: BTreeSet::new(),
+        by_model: false,
     };
     let in_title = matched::is_in_title(&hit.title, plan, analyzer).then_some(Reason::Title);
     if candidate.turns.is_empty() {
-        let snippet = snippet::cut(analyzer, text(&document, fields.text), &plan.episode);
+        let (snippet, by_model) = snippet::cut_episode(analyzer, text(&document, fields.text), &plan.episode);
         let matched = [Reason::Episode].into_iter().chain(in_title).collect();
-        hits.push(Hit { snippet, matched, ..hit });
+        hits.push(Hit { snippet, matched, by_model, ..hit });
         return Ok(());
     }
     for turn in candidate.turns.iter().take(turns) {

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use baton_events::digest::{MODEL_BEGINS, MODEL_ENDS};
+
 use super::analyzer::{Analyzer, Listener};
 use super::limits::SNIPPET_CHARS;
 use super::query::{self, Wanted};
@@ -54,11 +56,48 @@ impl Listener for Finder<'_> {
 /// tokens stand together, or the beginning when there is none of them.
 pub(super) fn cut(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]) -> String {
     let line = one_line(query::head(text, SEARCHED_BYTES));
+    let within = passage(analyzer, &line, wanted);
+    shown(&line, within)
+}
+
+/// The same of an episode's text, and whether any of the passage is what only a model says. What tells that apart is not in it.
+pub(super) fn cut_episode(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]) -> (String, bool) {
+    let (line, claims) = apart(query::head(text, SEARCHED_BYTES));
+    let within = passage(analyzer, &line, wanted);
+    let by_model = claims.iter().any(|claim| claim.start < within.end && within.start < claim.end);
+    (shown(&line, within), by_model)
+}
+
+/// The bytes of a line that are shown of it.
+fn passage(analyzer: &mut Analyzer, line: &str, wanted: &[Wanted]) -> Range<usize> {
     let mut finder = Finder { wanted, found: Vec::new() };
-    analyzer.analyze(&line, &mut finder);
+    analyzer.analyze(line, &mut finder);
     finder.found.sort_by_key(|found| (found.at.start, found.at.end));
-    let best = best_passage(&line, &finder.found, wanted);
-    shown(&line, best)
+    around(line, best_passage(line, &finder.found, wanted))
+}
+
+/// A text on one line, and where in it stands what only a model says: from [`MODEL_BEGINS`] to [`MODEL_ENDS`], or to the end
+/// of the text's line.
+fn apart(text: &str) -> (String, Vec<Range<usize>>) {
+    let (mut line, mut claims) = (String::with_capacity(text.len()), Vec::new());
+    for source in text.lines() {
+        let mut is_claim = false;
+        for piece in source.split_inclusive([MODEL_BEGINS, MODEL_ENDS]) {
+            let said = one_line(piece.trim_end_matches([MODEL_BEGINS, MODEL_ENDS]));
+            if !said.is_empty() {
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                let begin = line.len();
+                line.push_str(&said);
+                if is_claim {
+                    claims.push(begin..line.len());
+                }
+            }
+            is_claim = piece.ends_with(MODEL_BEGINS) || (is_claim && !piece.ends_with(MODEL_ENDS));
+        }
+    }
+    (line, claims)
 }
 
 /// The text with every run of white space and control characters as one space.
@@ -94,10 +133,10 @@ fn best_passage(line: &str, found: &[Found], wanted: &[Wanted]) -> Range<usize> 
     best.1
 }
 
-/// The passage with some of what stands around it, cut between words where there are any.
-fn shown(line: &str, passage: Range<usize>) -> String {
+/// The passage with some of what stands around it, cut between words where there are any; a line with room for it whole.
+fn around(line: &str, passage: Range<usize>) -> Range<usize> {
     if line.chars().nth(SNIPPET_CHARS).is_none() {
-        return line.to_owned();
+        return 0..line.len();
     }
     let room = SNIPPET_CHARS - 2;
     let lead = LEAD_CHARS.min(room.saturating_sub(line[passage.clone()].chars().count()));
@@ -113,12 +152,17 @@ fn shown(line: &str, passage: Range<usize>) -> String {
         let kept = passage.end.clamp(start, end);
         end = line[kept..end].rfind(' ').map_or(end, |space| kept + space);
     }
-    let mut text = String::with_capacity(end - start + 2 * CUT.len_utf8());
-    if start > 0 {
+    start..end
+}
+
+/// What is within, and marks where the line goes on.
+fn shown(line: &str, within: Range<usize>) -> String {
+    let mut text = String::with_capacity(within.len() + 2 * CUT.len_utf8());
+    if within.start > 0 {
         text.push(CUT);
     }
-    text.push_str(line[start..end].trim());
-    if end < line.len() {
+    text.push_str(line[within.clone()].trim());
+    if within.end < line.len() {
         text.push(CUT);
     }
     text
@@ -163,7 +207,38 @@ mod tests {
         assert!(snippet.contains("refresh token"), "{snippet}");
     }
 
+    #[test]
+    fn of_an_episode_it_is_known_whether_a_model_says_what_is_shown() {
+        let check = |text: &str, token: &str, expected: &str, by_model: bool| {
+            let cut = cut_episode(&mut Analyzer::default(), text, &wanted(&[token]));
+            assert_eq!(cut, (expected.to_owned(), by_model), "{text:?}");
+        };
+        check("# A title\n\n## Done\n- measured\n", "measur", "# A title ## Done - measured", false);
+        check("- \u{fdd0}claimed\u{fdd1} -> resolved: by hand\n", "hand", "- claimed -> resolved: by hand", true);
+        check("- \u{fdd0}cut off\n- said\n", "said", "- cut off - said", true);
+        check("\u{fdd1}- \u{fdd0}\u{fdd1}said\n", "said", "- said", false);
+        // Of a long text only what is shown counts.
+        let filler = "lorem ipsum dolor sit amet ".repeat(20);
+        let text = format!("Objective: \u{fdd0}claimed {filler}\u{fdd1}\n\n## Open\n- measured {filler}\n");
+        let of = |token: &str| cut_episode(&mut Analyzer::default(), &text, &wanted(&[token]));
+        let ((claimed, by_model), (measured, by_rules)) = (of("claim"), of("measur"));
+        assert!(claimed.starts_with("Objective: claimed lorem") && by_model, "{claimed}");
+        assert!(measured.contains("measured lorem"), "{measured}");
+        // What stands before the found word is shown too, and is the model's here.
+        assert!(measured.starts_with('…') && by_rules, "{measured}");
+        let text = format!("- \u{fdd0}claimed\u{fdd1}\n{}- measured {filler}\n", "- x\n".repeat(80));
+        let (measured, by_model) = cut_episode(&mut Analyzer::default(), &text, &wanted(&["measur"]));
+        assert!(measured.contains("measured lorem") && !by_model, "{measured}");
+    }
+
     proptest! {
+        #[test]
+        fn what_tells_a_models_words_apart_changes_no_passage(text in "(a|token|=| |\n|x.y|\u{fdd0}|\u{fdd1}){0,400}") {
+            let (snippet, by_model) = cut_episode(&mut Analyzer::default(), &text, &wanted(&["token", "=x.y"]));
+            prop_assert!(!snippet.contains([MODEL_BEGINS, MODEL_ENDS]) && snippet.chars().count() <= SNIPPET_CHARS);
+            prop_assert!(!by_model || text.contains(MODEL_BEGINS));
+        }
+
         #[test]
         fn any_text_gives_one_bounded_line(text in "\\PC{0,50}|[a-z \n]{0,900}|(ä|token|=| |\n|x.y){0,400}") {
             let snippet = cut(&mut Analyzer::default(), &text, &wanted(&["token", "a", "x", "=x.y"]));

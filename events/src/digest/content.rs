@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::command::Command;
 use super::continuation;
 use super::excerpt::one_line;
-use super::{Episode, Pointed};
+use super::{Episode, MODEL_BEGINS, Pointed};
 
 /// Longest content, in bytes.
 const MAX_BYTES: usize = 16_000;
@@ -102,7 +102,11 @@ impl Episode {
         let open = self.unresolved.iter().map(|entry| self.relative(&entry.text).into_owned());
         let next = self.next_steps.iter().map(|entry| {
             let text = self.relative(&entry.text);
-            if text.starts_with("Next") { text.into_owned() } else { format!("Next: {text}") }
+            if text.trim_start_matches(MODEL_BEGINS).starts_with("Next") {
+                text.into_owned()
+            } else {
+                format!("Next: {text}")
+            }
         });
         open.chain(next).collect()
     }

@@ -11,7 +11,7 @@ use super::telling::told;
 use crate::conversation::Item;
 use crate::digest::{Abridged, Show};
 use crate::hash::ContentHash;
-use crate::session::Ask;
+use crate::session::{Ask, EnrichedBy};
 use crate::tokens;
 use crate::withdrawn::standing;
 
@@ -147,6 +147,11 @@ impl Plan {
     /// How much of the conversation no model is sent.
     pub fn unseen(&self) -> u64 {
         self.left_out.saturating_add(self.not_held)
+    }
+
+    /// Whether it tells more of the conversation than the model was sent that has enriched it.
+    pub fn tells_more_than(&self, before: &EnrichedBy) -> bool {
+        self.left_out < before.for_want_of_context()
     }
 
     /// Whether answers have to be joined.

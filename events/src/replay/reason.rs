@@ -100,6 +100,10 @@ fn answered(before: &State, answer: &ModelAnswer) -> String {
         CallOutcome::NotUnderstood => {
             "what came is no answer of an API like OpenAI's: llm.base_url may be wrong; it is tried again"
         }
+        CallOutcome::Page => {
+            "what came is a page for browsers, so no model was asked: the network may want a login, or llm.base_url is wrong; \
+             it is tried again"
+        }
         CallOutcome::Rejected => "the endpoint does not accept the request",
         _ => "the endpoint gave no answer; the session stays as it is and is tried again",
     };

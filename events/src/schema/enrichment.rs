@@ -41,6 +41,8 @@ struct CurrentV1 {
     model: String,
     #[serde(default, skip_serializing_if = "is_zero")]
     unseen: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    not_held: u64,
     at: i64,
 }
 
@@ -74,6 +76,7 @@ impl From<&Enrichment> for EnrichmentV1 {
             answer: by.answer.to_string(),
             model: by.model.clone(),
             unseen: by.unseen,
+            not_held: by.not_held,
             at: by.at.0,
         };
         Self {
@@ -123,8 +126,8 @@ impl EnrichmentV1 {
             retry_at: self.retry_at.map(Timestamp),
             given_up: maybe(self.given_up, |(hash, why)| Some((ContentHash::parse(&hash)?, GaveUp::parse(&why)?)))?,
             current: maybe(self.current, |by| {
-                let CurrentV1 { answer, model, unseen, at } = by;
-                Some(EnrichedBy { answer: ContentHash::parse(&answer)?, model, unseen, at: Timestamp(at) })
+                let CurrentV1 { answer, model, unseen, not_held, at } = by;
+                Some(EnrichedBy { answer: ContentHash::parse(&answer)?, model, unseen, not_held, at: Timestamp(at) })
             })?,
             calls: self.calls,
             costs: self.costs.into_iter().map(cost).collect(),

@@ -216,6 +216,7 @@ pub fn encode(event: &Event) -> Encoded {
             facts: *facts,
             dropped: *dropped,
             unseen: by.unseen,
+            not_held: by.not_held,
             at: by.at.0,
         }),
         Event::EnrichmentGivenUp { content, why } => {
@@ -369,6 +370,7 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
                     answer: fields.hash("answer", &shape.answer)?,
                     model: shape.model,
                     unseen: shape.unseen,
+                    not_held: shape.not_held,
                     at: Timestamp(shape.at),
                 },
                 facts: shape.facts,

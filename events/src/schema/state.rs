@@ -531,6 +531,7 @@ mod tests {
                     answer: ContentHash([9; 32]),
                     model: "m".to_owned(),
                     unseen: 5,
+                    not_held: 3,
                     at: Timestamp(83),
                 }),
                 calls: 3,

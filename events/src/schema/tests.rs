@@ -193,12 +193,8 @@ fn model_call() -> impl Strategy<Value = ModelCall> {
 }
 
 fn enriched_by() -> impl Strategy<Value = EnrichedBy> {
-    (hash(), any::<String>(), any::<u64>(), time()).prop_map(|(answer, model, unseen, at)| EnrichedBy {
-        answer,
-        model,
-        unseen,
-        at,
-    })
+    (hash(), any::<String>(), any::<[u64; 2]>(), time())
+        .prop_map(|(answer, model, [unseen, not_held], at)| EnrichedBy { answer, model, unseen, not_held, at })
 }
 
 fn of_enrichment() -> impl Strategy<Value = Event> {

@@ -158,6 +158,8 @@ pub enum CallEnd {
         dropped: u32,
         /// Messages, calls and results that no request has told.
         unseen: u64,
+        /// Of these, those that none could tell, for there is a bound to what is held of a conversation.
+        not_held: u64,
     },
     /// Without one.
     Failed {

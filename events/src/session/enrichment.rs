@@ -69,6 +69,8 @@ named! {
         Broken = "connection_lost",
         /// What came is no answer of the API.
         NotUnderstood = "not_understood",
+        /// What came is a page for browsers: whoever sent it has asked no model.
+        Page = "web_page",
         /// There was no connection: nothing was sent.
         Unreachable = "unreachable",
         /// The key, the model or the address is not accepted.
@@ -88,7 +90,10 @@ impl CallOutcome {
 
     /// Whether nothing is charged for it, whatever was sent.
     pub fn is_free(self) -> bool {
-        matches!(self, Self::Limited | Self::Unavailable | Self::Unreachable | Self::Denied | Self::Rejected)
+        matches!(
+            self,
+            Self::Limited | Self::Unavailable | Self::Page | Self::Unreachable | Self::Denied | Self::Rejected
+        )
     }
 }
 
@@ -204,8 +209,19 @@ pub struct EnrichedBy {
     pub model: String,
     /// Messages, calls and results in the middle of a very long conversation that the model was not sent.
     pub unseen: u64,
+    /// Of these, those that no model is ever sent, for there is a bound to what is held of a conversation. 0 also where it was
+    /// recorded before they counted.
+    pub not_held: u64,
     /// When.
     pub at: Timestamp,
+}
+
+impl EnrichedBy {
+    /// How much of the conversation the model was not sent because its context is too small for it: with a larger one more of
+    /// it is sent.
+    pub fn for_want_of_context(&self) -> u64 {
+        self.unseen.saturating_sub(self.not_held)
+    }
 }
 
 /// See [`Enrichment::owed`].
@@ -528,7 +544,7 @@ pub(super) fn indexed(state: &mut State) {
         enrichment.given_up = None;
     }
     if settled {
-        let has_seen_all = enrichment.current.as_ref().is_none_or(|by| by.unseen == 0);
+        let has_seen_all = enrichment.current.as_ref().is_none_or(|by| by.for_want_of_context() == 0);
         enrichment.owed = enrichment.owed.filter(|owed| owed.asked && !(is_enriched && has_seen_all));
     }
 }

@@ -97,9 +97,15 @@ impl fmt::Display for Event {
                 if *dropped > 0 {
                     write!(f, "; claims of lines that do not exist, dropped: {dropped}")?;
                 }
-                match by.unseen {
+                match by.for_want_of_context() {
+                    0 => {}
+                    left_out => {
+                        write!(f, "; not sent for want of llm.context_tokens: {left_out} things said or done")?;
+                    }
+                }
+                match by.not_held {
                     0 => Ok(()),
-                    unseen => write!(f, "; not sent for want of llm.context_tokens: {unseen} things said or done"),
+                    beyond => write!(f, "; beyond what is held of a conversation: {beyond}"),
                 }
             }
             Self::EnrichmentGivenUp { why: GaveUp::NoMore, .. } => {
@@ -218,8 +224,9 @@ mod tests {
         let reason = CloseReason::Explicit;
         let nil = Uuid::nil();
         let signalled = |kind, detail, follows| Event::Signalled { signal: Signal { kind, detail, at, follows } };
-        let by = EnrichedBy { answer: hash, model: "gpt-4.1-mini".to_owned(), unseen: 0, at };
+        let by = EnrichedBy { answer: hash, model: "gpt-4.1-mini".to_owned(), unseen: 0, not_held: 0, at };
         let of_some = EnrichedBy { unseen: 310, ..by.clone() };
+        let of_giant = EnrichedBy { unseen: 350, not_held: 40, ..by.clone() };
         let called = |ask, part, parts, again| Event::ModelCalled {
             call: ModelCall {
                 id: 3,
@@ -362,6 +369,11 @@ mod tests {
                 Event::Enriched { episode: nil, by: of_some, facts: 4, dropped: 0 },
                 "episode 00000000-0000-0000-0000-000000000000 enriched by gpt-4.1-mini: answer abababababababab, facts 4; \
                  not sent for want of llm.context_tokens: 310 things said or done",
+            ),
+            (
+                Event::Enriched { episode: nil, by: of_giant, facts: 0, dropped: 0 },
+                "episode 00000000-0000-0000-0000-000000000000 enriched by gpt-4.1-mini: answer abababababababab, facts 0; \
+                 not sent for want of llm.context_tokens: 310 things said or done; beyond what is held of a conversation: 40",
             ),
             (
                 Event::Enriched { episode: nil, by, facts: 4, dropped: 2 },

@@ -174,11 +174,18 @@ fn a_page_of_whoever_stands_between_is_no_answer_and_nothing_is_given_up_for_it(
         session(&world, number);
         world.close(&id(number));
     }
-    assert!(wait(|| world.problems().contains("the endpoint's answer is no JSON object")), "{}", world.problems());
-    assert!(world.problems().contains("check that base_url is that of an API like OpenAI's"), "{}", world.problems());
+    assert!(wait(|| world.problems().contains("a page for browsers came")), "{}", world.problems());
+    assert!(world.problems().contains("log in to the network, if it asks for that"), "{}", world.problems());
     let failed = world.run(&["enrich", &id(1)]);
     assert!(failed.code == 1 && failed.err.contains("check that base_url is that of"), "{}{}", failed.out, failed.err);
     assert!(failed.err.contains("it stays owed, and is tried again by itself"), "{}", failed.err);
+    // No model was asked: a night of that spends nothing of the budget.
+    let (total, told) = (costs(&world, "day")["total"].clone(), enrichment(&world));
+    assert!(total["calls"].as_u64() > Some(1), "{total}");
+    assert_eq!((&total["unknown_calls"], &total["usd"]), (&json!(0), &json!(0.0)), "{total}");
+    assert_eq!((&told["unknown_calls"], &told["spent_today_usd"]), (&json!(0), &json!(0.0)), "{told}");
+    let explained = world.ok(&["explain", &id(1)]).out;
+    assert!(explained.contains("web_page") && explained.contains("no model was asked"), "{explained}");
     endpoint.always(CHAT, Some(answer(200, None, "{\"object\": \"list\", \"data\": []}")));
     let failed = world.run(&["enrich", &id(2)]);
     assert!(failed.code == 1 && failed.err.contains("holds no message of a model"), "{}{}", failed.out, failed.err);
@@ -186,6 +193,8 @@ fn a_page_of_whoever_stands_between_is_no_answer_and_nothing_is_given_up_for_it(
     assert_eq!((&told["given_up"], &told["owed"]), (&json!(0), &json!(3)), "{told}");
     assert!(told["unknown_calls"].as_u64() > Some(0), "what it cost nobody knows: {told}");
     assert!(world.ok(&["explain", &id(2)]).out.contains("not_understood"));
+    // What a model was asked in vain changes nothing that is searched, and leaves no lag behind.
+    assert!(wait(|| world.json(&["status"])["memory"]["lag"] == 0), "{}", world.json(&["status"])["memory"]);
     endpoint.always(CHAT, None);
     let all = world.json(&["enrich", "--all"]);
     assert_eq!(all["failures"], 0, "{all}");

@@ -142,11 +142,11 @@ fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Do
         Outcome::Enriched => {
             sum.enriched += 1;
             sum.dropped_claims += done.dropped;
-            sum.unseen += unseen(services, id);
+            unseen(sum, services, id);
         }
         Outcome::Unchanged => {
             sum.unchanged += 1;
-            sum.unseen += unseen(services, id);
+            unseen(sum, services, id);
         }
         Outcome::OverBudget { why, next_step } => {
             name(format!("{why}; {next_step}{}", what_stays(services, id)));
@@ -172,10 +172,12 @@ fn what_stays(services: &Services, id: &SessionId) -> String {
     format!("{kept}{}", owed.map_or("", |_| "; it stays owed, and is tried again by itself"))
 }
 
-/// What of a session its model was not sent.
-fn unseen(services: &Services, id: &SessionId) -> u64 {
+/// Counts what of a session its model was not sent.
+fn unseen(sum: &mut answer::Enrich, services: &Services, id: &SessionId) {
     let table = services.table.now();
-    table.get(id).and_then(|row| row.state.enriched_by()).map_or(0, |by| by.unseen)
+    if let Some(by) = table.get(id).and_then(|row| row.state.enriched_by()) {
+        (sum.unseen, sum.not_held) = (sum.unseen + by.unseen, sum.not_held + by.not_held);
+    }
 }
 
 fn message(sum: &answer::Enrich, left: u64, llm: Option<&Llm>) -> String {
@@ -202,9 +204,14 @@ fn message(sum: &answer::Enrich, left: u64, llm: Option<&Llm>) -> String {
         let claims = enrichment::counted(sum.dropped_claims, "claim");
         message.push_str(&format!("; {claims} dropped: the lines that they name are not there"));
     }
-    if sum.unseen > 0 {
-        let messages = enrichment::counted(sum.unseen, "message");
+    let left_out = sum.unseen.saturating_sub(sum.not_held);
+    if left_out > 0 {
+        let messages = enrichment::counted(left_out, "message");
         message.push_str(&format!("; {messages} between beginning and end not sent: {UNSEEN_STEP}"));
+    }
+    if sum.not_held > 0 {
+        let messages = enrichment::counted(sum.not_held, "message");
+        message.push_str(&format!("; {messages} never sent: of so long a conversation no more is held at once"));
     }
     match sum.calls {
         0 if sum.sessions > 0 => message.push_str("; no model was asked"),

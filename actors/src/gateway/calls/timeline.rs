@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use baton_events::digest::{Episode, seconds_between};
+use baton_events::digest::{Episode, MODEL_MARK, seconds_between};
 use baton_events::projection::table::Row;
 use baton_events::protocol::{Failure, TimelineParams, answer, code, method};
 use baton_events::query::moment;
@@ -110,16 +110,13 @@ fn told(services: &Services, id: &SessionId, row: &Row) -> answer::Past {
     };
     if let Some(episode) = episode {
         let is_name = !episode.title.is_empty() && (!episode.title_is_prompt || episode.objective.is_empty());
-        let title = if is_name { &episode.title } else { &episode.objective };
-        past.title = bounded(title);
+        past.title = if is_name { bounded(&episode.title) } else { said(&episode, 0, &episode.objective) };
         past.outcome = outcome(&episode).to_owned();
         past.files_changed = episode.files_modified.len() as u64;
         past.commits = commits(&episode);
-        let episode = episode.marked();
-        let open: Vec<String> =
-            episode.unresolved.iter().chain(&episode.next_steps).map(|said| bounded(&said.text)).collect();
-        past.open_ends = open.len() as u64;
-        past.open = open.into_iter().take(OPEN_TOLD).collect();
+        let open = || episode.unresolved.iter().chain(&episode.next_steps);
+        past.open_ends = open().count() as u64;
+        past.open = open().take(OPEN_TOLD).map(|open| said(&episode, open.line, &open.text)).collect();
     }
     past
 }
@@ -140,6 +137,12 @@ fn commits(episode: &Episode) -> u64 {
     let is_commit =
         |text: &str| text.split(['&', ';', '|']).any(|part| part.split_whitespace().take(2).eq(["git", "commit"]));
     episode.commands.iter().filter(|command| is_commit(&command.text)).map(|command| u64::from(command.ok)).sum()
+}
+
+/// A text of an episode, with a mark behind it if only a model says it.
+fn said(episode: &Episode, line: u64, text: &str) -> String {
+    let told = bounded(text);
+    if episode.is_of_model(line, text) && !told.is_empty() { told + MODEL_MARK } else { told }
 }
 
 fn bounded(text: &str) -> String {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::digest::{Episode, ErrorLine, MODEL_MARK, Pointed, digest};
+use crate::digest::{Episode, ErrorLine, MODEL_BEGINS, MODEL_ENDS, MODEL_MARK, Pointed, digest};
 use crate::enrichment::answer::MAX_ANSWER_BYTES;
 use crate::graph::{self, Label, Surroundings};
 use crate::record::SessionId;
@@ -328,7 +328,13 @@ fn what_was_said_and_measured_stays_beside_what_a_model_says_and_that_is_marked(
     assert_eq!(text.matches(MODEL_MARK).count(), by_model.len(), "{text}");
     assert!(text.contains("- User: never floats\n- a third one · model\n"), "{text}");
     assert!(!told.content().contains(MODEL_MARK), "what is searched has no mark");
-    assert_eq!(before.clone().marked(), before);
+    let apart = told.clone().told_apart().content();
+    let claims: Vec<&str> =
+        apart.split(MODEL_BEGINS).skip(1).map(|rest| rest.split(MODEL_ENDS).next().unwrap()).collect();
+    assert_eq!(claims.len(), by_model.len(), "{apart}");
+    assert!(claims.contains(&"a third one") && !claims.concat().contains("never floats"), "{claims:?}");
+    assert_eq!(apart.replace([MODEL_BEGINS, MODEL_ENDS], ""), told.content(), "it has the same words");
+    assert_eq!((before.clone().marked(), before.clone().told_apart()), (before.clone(), before.clone()));
     assert_eq!(Answer::default().tell(before.clone(), &lines()), before, "of which it says nothing");
 }
 

@@ -243,12 +243,16 @@ fn there_is_a_bound_to_the_parts_and_what_is_left_out_is_counted_and_said() {
     assert!(giant.requests.len() == 1 && giant.requests[0].tokens_in + 500 <= SMALL.context_tokens);
 }
 
+/// What a conversation may grow large by, and no model is told.
+fn thought(line: u64) -> Item {
+    Item { line, body: Body::Thinking { text: "x".repeat(100_000) }, ..item("1 user go") }
+}
+
 #[test]
 fn what_is_not_held_of_a_giant_is_counted_among_what_is_not_sent() {
     let mut abridged = crate::digest::Abridged::default();
-    let think = |line| Item { line, body: Body::Thinking { text: "x".repeat(100_000) }, ..item("1 user go") };
     abridged.push(item("1 user go"));
-    (2..=200).for_each(|line| abridged.push(think(line)));
+    (2..=200).for_each(|line| abridged.push(thought(line)));
     abridged.push(item("201 agent done"));
     let not_held = abridged.left_out();
     let (plan, lines) = request::plan_of(abridged, &LIMITS, &Show::default());
@@ -258,6 +262,33 @@ fn what_is_not_held_of_a_giant_is_counted_among_what_is_not_sent() {
     items(STORY).into_iter().for_each(|item| whole.push(item));
     let (of_story, _) = request::plan_of(whole, &LIMITS, &Show::default());
     assert_eq!((of_story.unseen(), of_story), (0, super::plan(&items(STORY), &LIMITS)));
+}
+
+#[test]
+fn of_a_giant_more_is_told_by_a_larger_context_alone_whatever_is_not_held() {
+    let giant = |limits: &Limits| {
+        let mut abridged = crate::digest::Abridged::default();
+        (1..=150).for_each(|line| abridged.push(item(&format!("{line} agent {}", "word ".repeat(2_000)))));
+        (151..=350).for_each(|line| abridged.push(thought(line)));
+        abridged.push(item("351 agent done"));
+        request::plan_of(abridged, limits, &Show::default()).0
+    };
+    let (small, large) = (giant(&SMALL), giant(&LIMITS));
+    let told = (small.not_held, small.left_out, large.left_out);
+    assert!(small.not_held > 0 && small.left_out > large.left_out, "{told:?}");
+    assert_eq!(small.not_held, large.not_held);
+    let by = |unseen, not_held| {
+        let (answer, model) = (crate::hash::ContentHash([1; 32]), "m".to_owned());
+        crate::session::EnrichedBy { answer, model, unseen, not_held, at: Timestamp(0) }
+    };
+    // Recorded now, and as it was before what is not held was counted.
+    for before in [by(small.unseen(), small.not_held), by(small.left_out, 0)] {
+        assert!(large.tells_more_than(&before) && !small.tells_more_than(&before), "{before:?}");
+        assert_eq!(before.for_want_of_context(), small.left_out);
+    }
+    let of_large = by(large.unseen(), large.not_held);
+    assert!(!large.tells_more_than(&of_large) && !small.tells_more_than(&of_large));
+    assert!(!large.tells_more_than(&by(0, 0)));
 }
 
 #[test]

@@ -90,6 +90,8 @@ pub struct Enrich {
     pub dropped_claims: u64,
     /// Messages, calls and results of very long sessions that no model was sent: `llm.context_tokens` is too small for them.
     pub unseen: u64,
+    /// Of these, those that no model is ever sent: there is a bound to what is held of a conversation.
+    pub not_held: u64,
     /// Calls that were made, one included that a daemon before had made for the same wish and did not see answered.
     pub calls: u64,
     /// Of these, those of which it is not known what they cost.

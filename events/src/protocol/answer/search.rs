@@ -55,4 +55,7 @@ pub struct Hit {
     /// `memory:<uuid>`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// `model` where the passage, or some of it, is what only a model says of the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said_by: Option<String>,
 }

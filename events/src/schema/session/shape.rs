@@ -455,6 +455,8 @@ pub(super) struct EnrichedV1 {
     pub(super) dropped: u32,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) unseen: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) not_held: u64,
     pub(super) at: i64,
 }
 

@@ -33,11 +33,11 @@ pub(super) fn owed_by_index(before: &State, after: &State, policy: &Policy, now:
     owes.then_some(Event::EnrichmentOwed { at: now, asked: false })
 }
 
-/// Somebody wants it now. What a model has enriched is asked about again only where it was not sent all.
+/// Somebody wants it now. What a model has enriched is asked about again only where another one may be sent more of it.
 pub(super) fn ask(state: &State, now: Timestamp) -> Result<Vec<Event>, Rejection> {
     let episode = state.episode.as_ref().ok_or(Rejection::NoSuchContent)?;
     let is_asked = state.enrichment().and_then(|enrichment| enrichment.owed).is_some_and(|owed| owed.asked);
-    let has_seen_all = state.enriched_by().is_none_or(|by| by.unseen == 0);
+    let has_seen_all = state.enriched_by().is_none_or(|by| by.for_want_of_context() == 0);
     Ok(match (episode.tier == Tier::Enriched && has_seen_all) || is_asked {
         true => Vec::new(),
         false => vec![Event::EnrichmentOwed { at: now, asked: true }],
@@ -103,8 +103,9 @@ pub(super) fn take(
     }];
     if let (true, Some(episode)) = (is_current, &state.episode) {
         match &taken.end {
-            CallEnd::Good { answer, facts, dropped, unseen } if call.ask.is_last(call.part) => {
-                let by = EnrichedBy { answer: *answer, model: call.model.clone(), unseen: *unseen, at: now };
+            CallEnd::Good { answer, facts, dropped, unseen, not_held } if call.ask.is_last(call.part) => {
+                let (answer, model) = (*answer, call.model.clone());
+                let by = EnrichedBy { answer, model, unseen: *unseen, not_held: *not_held, at: now };
                 events.push(Event::Enriched { episode: episode.uuid, by, facts: *facts, dropped: *dropped });
             }
             CallEnd::Good { .. } => {}

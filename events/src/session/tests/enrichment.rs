@@ -240,6 +240,16 @@ fn a_wish_to_ask_again_ends_where_no_more_would_be_sent() {
 }
 
 #[test]
+fn what_no_model_is_ever_sent_is_nothing_to_ask_again_for() {
+    after(
+        OWED,
+        "80s call                -> called(whole) | indexed end=explicit episode=1 enrich=80s
+         82s answer good unseen=5 not_held=5 -> answered(good) enriched | indexed end=explicit episode=1(enriched)
+         90s enrich              -> | indexed end=explicit episode=1(enriched)",
+    );
+}
+
+#[test]
 fn what_was_asked_again_in_vain_keeps_what_was_made_before() {
     let story = format!(
         "{AGAIN}

@@ -180,6 +180,7 @@ impl World {
                             facts: 1,
                             dropped: 2,
                             unseen: number("unseen=").unwrap_or(0) as u64,
+                            not_held: number("not_held=").unwrap_or(0) as u64,
                         },
                         outcome => CallEnd::Failed { outcome, retry_after_ms },
                     },

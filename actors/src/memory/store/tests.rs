@@ -1,0 +1,114 @@
+//! What a memory holds that was torn away while segments were still to be merged.
+
+use baton_events::conversation::{Agent, Role};
+use baton_events::graph::Graph;
+use baton_events::record::{Position, SessionId, Timestamp};
+use baton_events::schema::outcomes::Outcomes;
+use baton_events::turns::Unit;
+use tantivy::indexer::NoMergePolicy;
+use uuid::Uuid;
+
+use super::*;
+use crate::memory::Titles;
+
+fn put(store: &mut Store, id: &str, texts: usize) {
+    let units: Vec<Unit> = (1..=texts as u64)
+        .map(|line| Unit { line, part: 0, at: None, role: Role::User, uuid: None, text: format!("{id} says {line}") })
+        .collect();
+    let entry = Entry {
+        session: &SessionId::new(id).unwrap(),
+        generation: 1,
+        project: None,
+        group_id: "/srv/shop",
+        agent: Agent::ClaudeCode,
+        title: id,
+        episode_uuid: Uuid::from_u128(1),
+        episode_text: "",
+        ended_at: None,
+        indexed_at: Timestamp(0),
+        parent: None,
+        links: &[],
+        titles: &Titles::default(),
+        units: &units,
+        changed_from: 0,
+        graph: &Graph::default(),
+        outcomes: &Outcomes::default(),
+    };
+    store.put(&entry).unwrap();
+}
+
+fn commit(store: &mut Store, position: u64) {
+    store.commit(Checkpoint { position: Position(position), chain: [position as u8; 16] }).unwrap();
+}
+
+/// A memory whose segments are not merged: a large one, and a small one with a session that is removed last of all.
+fn unmerged(dir: &Path) -> Store {
+    let mut store = Store::open(dir).unwrap().store;
+    store.writer().unwrap().set_merge_policy(Box::new(NoMergePolicy));
+    put(&mut store, "large", 20);
+    commit(&mut store, 1);
+    put(&mut store, "kept", 3);
+    put(&mut store, "removed", 3);
+    put(&mut store, "still", 3);
+    commit(&mut store, 2);
+    store.remove(&SessionId::new("removed").unwrap()).unwrap();
+    commit(&mut store, 3);
+    store
+}
+
+fn held(store: &Store) -> Vec<String> {
+    let lines = store.searcher().dump().unwrap();
+    lines.iter().map(|line| line.split(" pairs").next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn what_the_next_writer_replaces_first_is_replaced_also_in_segments_that_it_merges() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(unmerged(dir.path()));
+    let mut store = Store::open(dir.path()).unwrap().store;
+    let before = held(&store);
+    put(&mut store, "kept", 3);
+    commit(&mut store, 4);
+    store.idle().unwrap();
+    assert_eq!(held(&store), before);
+}
+
+#[test]
+fn a_commit_that_reached_the_disk_though_it_failed_is_not_put_in_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(dir.path()).unwrap().store;
+    put(&mut store, "kept", 3);
+    let checkpoint = Checkpoint { position: Position(7), chain: [7; 16] };
+    let mut prepared = store.writer().unwrap().prepare_commit().unwrap();
+    prepared.set_payload(&checkpoint_text(checkpoint, PROJECTION_VERSION));
+    prepared.commit().unwrap();
+    store.keep_or_abandon(Err(Error::Broken("so it was told".to_owned()))).unwrap_err();
+    // Whoever goes on is told once that it stands elsewhere.
+    let error = store.remove(&SessionId::new("kept").unwrap()).and_then(|()| store.clear()).unwrap_err();
+    assert!(error.to_string().contains("committed further"), "{error}");
+    assert_eq!(store.checkpoint(), Some(checkpoint));
+    let held_before = held(&store);
+    assert_eq!(held_before.len(), 4);
+    put(&mut store, "kept", 3);
+    commit(&mut store, 8);
+    assert_eq!(held(&store), held_before);
+}
+
+#[test]
+fn what_another_has_committed_meanwhile_is_not_put_in_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut last = Store::open(dir.path()).unwrap().store;
+    put(&mut last, "kept", 3);
+    let mut next = Store::open(dir.path()).unwrap().store;
+    commit(&mut last, 7);
+    drop(last);
+    assert_eq!(next.checkpoint(), None);
+    let error = next.commit(Checkpoint { position: Position(7), chain: [7; 16] }).unwrap_err();
+    assert!(error.to_string().contains("committed further"), "{error}");
+    assert_eq!(next.checkpoint().map(|checkpoint| checkpoint.position), Some(Position(7)));
+    let before = held(&next);
+    put(&mut next, "kept", 3);
+    commit(&mut next, 8);
+    assert_eq!(before.len(), 4);
+    assert_eq!(held(&next), before);
+}
