@@ -26,6 +26,7 @@ mod compaction;
 mod desk;
 mod forgetting;
 mod index;
+mod lineage;
 mod owed;
 mod pending;
 mod place;
@@ -89,6 +90,8 @@ pub struct Scribe {
     removal_owed: AtomicBool,
     /// Folders of notes that were moved, and have forgotten sessions should they come back.
     away: watch::Sender<Vec<PathBuf>>,
+    /// Whether somebody looks there just now.
+    looks_away: Arc<AtomicBool>,
     /// For who reads single notes: a disk that hangs keeps no more than these.
     readers: Arc<Semaphore>,
     shown: Mutex<told::Shown>,
@@ -129,6 +132,7 @@ impl Scribe {
             wake: Notify::new(),
             removal_owed: AtomicBool::new(true),
             away: watch::channel(Vec::new()).0,
+            looks_away: Arc::default(),
             readers: Arc::new(Semaphore::new(READERS)),
             shown: Mutex::default(),
         }
@@ -230,7 +234,11 @@ impl Scribe {
                 },
                 changed = settings.changed() => match changed {
                     // Another vault, maybe.
-                    Ok(()) => (removal_pause, removal_at) = (RETRY, None),
+                    Ok(()) => {
+                        (removal_pause, removal_at) = (RETRY, None);
+                        // It may have notes of what was forgotten while nobody knew where they are.
+                        self.removal_owed.store(true, Ordering::Relaxed);
+                    }
                     Err(_) => return,
                 },
                 () = self.wake.notified() => {}

@@ -2,8 +2,10 @@
 //! there.
 
 mod compacting;
+mod continued;
 mod edited;
 mod forgotten;
+mod places;
 mod recalled;
 mod refused;
 mod swept;
@@ -32,6 +34,28 @@ fn configure(world: &World, more: &Value) {
     fs::write(world.home().join("config.json"), json!({"vault": vault}).to_string()).unwrap();
 }
 
+/// Has notes written in a vault, which is made.
+fn in_vault(world: &World, vault: &Path) {
+    fs::create_dir_all(vault).unwrap();
+    configure(world, &json!({"path": vault}));
+}
+
+/// Has a session in its note that tells of a quokka.
+fn with_one(world: &World) {
+    worked(world, "-work-one", 1, "quokka");
+    world.close(&id(1));
+    ready(world, 1);
+}
+
+/// And another one of the same project, which tells of a platypus.
+fn with_two(world: &World) {
+    for (number, word) in [(1, "quokka"), (2, "platypus")] {
+        worked(world, "-work-one", number, word);
+        world.close(&id(number));
+    }
+    ready(world, 2);
+}
+
 /// Where notes lie in the home's own vault.
 fn own(world: &World) -> PathBuf {
     world.home().join("vault/claude")
@@ -41,6 +65,15 @@ fn own(world: &World) -> PathBuf {
 fn notes(folder: &Path) -> Vec<String> {
     let path = |file: &PathBuf| file.strip_prefix(folder).unwrap().display().to_string();
     files_below(folder).iter().map(path).filter(|path| path.ends_with(".md")).collect()
+}
+
+/// Files below a folder that have a word, in their names or in what they say.
+fn with_word(folder: &Path, word: &str) -> Vec<String> {
+    let has = |path: &&std::path::PathBuf| {
+        let name = path.strip_prefix(folder).unwrap().display().to_string();
+        name.contains(word) || fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(word))
+    };
+    files_below(folder).iter().filter(has).map(|path| path.display().to_string()).collect()
 }
 
 /// What `vault status` says once it is so.

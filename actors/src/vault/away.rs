@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use baton_events::record::SessionId;
@@ -20,6 +20,15 @@ use crate::settings;
 
 /// Between two looks whether a place is back for which something is remembered.
 const LOOK: Duration = Duration::from_secs(60);
+
+/// Somebody looks as long as this lives.
+struct Looking<'a>(&'a AtomicBool);
+
+impl Drop for Looking<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
 
 /// The places of a home, by their registers.
 pub(super) struct Places {
@@ -63,9 +72,9 @@ impl Places {
         let Some(id) = open.place.known_id().filter(|_| !self.moved.is_empty()) else { return };
         for register in self.moved.iter().filter(|register| register.id() == Some(id.as_str())) {
             for session in sessions {
-                let known = register.get(session).filter(|entry| entry.named().is_some());
+                let known = register.get(session).filter(|entry| entry.named().is_some() || entry.lost);
                 if let (Some(entry), None) = (known, open.register.get(session)) {
-                    open.register.put(session, Entry { stamp: String::new(), ..entry.clone() });
+                    open.register.put(session, Entry { stamp: String::new(), lost: false, ..entry.clone() });
                 }
             }
         }
@@ -73,8 +82,9 @@ impl Places {
 
     /// Folders of notes for which forgotten sessions are remembered should they come back.
     pub(super) fn awaited(&self, home: &Path) -> Vec<PathBuf> {
-        let awaited = self.moved.iter().filter(|register| register.has_sealed());
-        awaited.map(|register| place_of(register, home).notes()).collect()
+        let awaited = self.moved.iter().chain(&self.there).filter(|register| register.has_sealed());
+        let places = awaited.map(|register| place_of(register, home));
+        places.filter(Place::is_gone).map(|place| place.notes()).collect()
     }
 }
 
@@ -100,17 +110,65 @@ impl Scribe {
         }
     }
 
+    /// Has somebody look, unless another one does already: a disk that hangs keeps nobody waiting who works at another one, and
+    /// one thread at most.
+    async fn by_one_alone(&self, look: impl FnOnce() -> bool + Send + 'static) -> Option<bool> {
+        let looks = self.looks_away.clone();
+        if looks.swap(true, Ordering::Relaxed) {
+            return None;
+        }
+        let looking = tokio::task::spawn_blocking(move || {
+            let _looking = Looking(&looks);
+            look()
+        });
+        looking.await.ok()
+    }
+
     /// Has what is remembered for places that are back removed there.
     pub(super) async fn look_for_away(&self) {
         let away = self.away.borrow().clone();
         if away.is_empty() {
             return;
         }
-        // A disk that hangs keeps nobody waiting who works at another one.
-        let looking = tokio::task::spawn_blocking(move || away.iter().any(|folder| has_visible(folder)));
-        if looking.await.unwrap_or(false) {
+        let is_any_back = move || away.iter().any(|folder| has_visible(folder));
+        if self.by_one_alone(is_any_back).await.unwrap_or(false) {
             self.removal_owed.store(true, Ordering::Relaxed);
             self.wake.notify_one();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nobody_looks_beside_one_who_finds_no_end() {
+        let home = tempfile::tempdir().unwrap();
+        let scribe = std::sync::Arc::new(Scribe::new(home.path()));
+        let (begun, has_begun) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let other = scribe.clone();
+        let hangs = tokio::spawn(async move {
+            let look = move || {
+                begun.send(()).unwrap();
+                ended.recv().is_err()
+            };
+            other.by_one_alone(look).await
+        });
+        has_begun.recv().unwrap();
+        assert_eq!(scribe.by_one_alone(|| panic!("one thread more")).await, None);
+        // Whoever waited for it has gone; the thread has not.
+        hangs.abort();
+        assert_eq!(scribe.by_one_alone(|| panic!("one thread more")).await, None);
+        drop(end);
+        let free = async {
+            while scribe.by_one_alone(|| true).await.is_none() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), free).await.expect("the next one may look");
     }
 }

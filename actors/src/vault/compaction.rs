@@ -179,6 +179,26 @@ pub(super) fn missing(open: &mut Open, told: &Told, path: &str, today: Day) -> R
     }
 }
 
+/// Puts lines back that have gone from notes of all projects with a session whose note was called the same.
+pub(super) fn put_back(open: &mut Open, told: &Told, path: &str, today: Day) -> Result<(), Refused> {
+    if !open.register.get(&told.about.session).is_some_and(|entry| entry.lacks) {
+        return Ok(());
+    }
+    let text = match open.text(path) {
+        Ok(text) => text.unwrap_or_default(),
+        Err(Error::Vault(refused)) => return Err(refused),
+        Err(Error::Left(_) | Error::Changed) => String::new(),
+    };
+    if !session::identity(&text).is_some_and(|identity| identity.is_compacted) {
+        // It never wrote there.
+        return Ok(());
+    }
+    match put(open, &plan(told, &open.layout, today).updates) {
+        Err(Stopped::Refused(refused)) => Err(refused),
+        Ok(()) | Err(Stopped::Failed(_) | Stopped::Unverified) => Ok(()),
+    }
+}
+
 /// Gives copies in the archive that are called like their notes a name of their own, if nobody has written in them.
 pub(super) fn name_copies(open: &mut Open) -> Result<(), Refused> {
     let copies = open.index()?.copies_before();
@@ -204,7 +224,7 @@ fn name_copy(open: &Open, before: &str) -> Result<(), Error> {
     let path = open.layout.path(&Lies::Archived(project, name));
     let to = open.place.read(&path)?;
     match to.text.as_deref() {
-        None => open.place.write(&to, text)?,
+        None => drop(open.place.write(&to, text)?),
         // Somebody was killed before the other one went.
         Some(there) if there == text => {}
         Some(_) => return Ok(()),
@@ -245,16 +265,16 @@ fn keep(open: &mut Open, id: &SessionId, archive: &str, copy: &str) -> Result<St
             Some(_) => continue,
             None => {}
         }
-        match open.place.write(&found, copy) {
+        let stamp = match open.place.write(&found, copy) {
             Err(Error::Changed) => continue,
             written => written.map_err(Stopped::at(&path))?,
-        }
+        };
         let is_whole = open.place.read(&path).map_err(Stopped::at(&path))?.text.as_deref() == Some(copy);
         if !is_whole {
             return Err(Stopped::Unverified);
         }
-        let layout = open.layout.clone();
-        open.names().take(&path, copy, &layout);
+        open.names();
+        open.take_in(&path, copy, found.seen, stamp);
         let entry = open.register.get(id).cloned().unwrap_or_default();
         open.register.put(id, Entry { copy: Some(print(copy)), ..entry });
         return Ok(path);
@@ -269,8 +289,8 @@ fn print(text: &str) -> String {
 
 /// Whether two notes are of one session.
 fn is_of(there: &str, copy: &str) -> bool {
-    let sessions = |text| session::identity(text).map(|identity| identity.session_ids).filter(|ids| !ids.is_empty());
-    sessions(copy).is_some_and(|ids| sessions(there) == Some(ids))
+    let own = |text| session::identity(text).and_then(|identity| identity.session_ids.into_iter().next_back());
+    own(copy).is_some_and(|id| own(there) == Some(id))
 }
 
 /// Changes the head of a note. A note that cannot be written stays as it is.

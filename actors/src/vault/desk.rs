@@ -1,6 +1,8 @@
 //! Where notes are written: one vault, its register, what waits for it, and the names in it. One at a time works here, and
 //! blocks for the disk.
 
+mod tally;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,15 +12,16 @@ use baton_events::record::{SessionId, Timestamp};
 use baton_events::vault::layout::{Layout, Place as Lies};
 use baton_events::vault::note::Wanted;
 use baton_events::vault::verify::{Known, links};
-use baton_events::vault::{Day, followed, merge, name, renamed};
+use baton_events::vault::{Day, followed, forget, merge, name, renamed};
 use uuid::Uuid;
 
 use super::index::{Former, Index, stem};
 use super::owed::Owing;
 use super::pending::Pending;
-use super::place::{Error, Found, Place, Refused};
+use super::place::{Error, Found, Place, Refused, Stamp};
 use super::register::Register;
 use crate::settings::{self, Settings};
+use tally::Tally;
 
 /// How often a note is read again that somebody writes at the same time.
 pub(super) const TRIES: u32 = 8;
@@ -41,6 +44,8 @@ pub(super) struct Open {
     pub(super) register: Register,
     /// `None`: it has not been gone through since it was last out of reach.
     index: Option<Index>,
+    /// What the notes were when it was gone through, and what was written since.
+    tally: Option<Tally>,
     /// Pages written once for many sessions, at the end of a group of them.
     pub(super) held_back: Option<Vec<Wanted>>,
     /// Which ends are in no note yet.
@@ -128,6 +133,7 @@ impl Open {
             layout,
             register,
             index: None,
+            tally: None,
             held_back: None,
             owing: Owing::default(),
             promoted: BTreeSet::new(),
@@ -183,8 +189,13 @@ impl Open {
         Ok(self.index.insert(index))
     }
 
-    /// Goes through the vault again: a person has moved something.
+    /// Goes through the vault again: a person has moved something. Unless all notes are as they were.
     pub(super) fn look_again(&mut self) -> Result<(), Refused> {
+        if let (Some(tally), Some(_)) = (&self.tally, &self.index)
+            && tally.is_of(&self.place, &self.place.all()?.0)
+        {
+            return Ok(());
+        }
         self.look_again_seeing(&mut |_, _| {})
     }
 
@@ -205,8 +216,10 @@ impl Open {
         let mut index = Index::default();
         let (notes, _) = self.place.all()?;
         let known = Known::of(notes.iter().map(String::as_str), self.layout.root());
-        let mut astray = BTreeSet::new();
+        let (mut astray, mut tally) = (BTreeSet::new(), Tally::default());
         for path in notes {
+            // As it was before it is read.
+            tally.add(&path, self.place.stamp(&path));
             let read = self.place.read(&path);
             let seen = match &read {
                 Ok(Found { text: Some(text), .. }) => Seen::Text(text),
@@ -222,7 +235,7 @@ impl Open {
                 astray.insert(path);
             }
         }
-        self.astray = Some(astray);
+        (self.astray, self.tally) = (Some(astray), Some(tally));
         Ok(index)
     }
 
@@ -278,6 +291,7 @@ impl Open {
 
     /// Names are not to be believed that were chosen without the vault.
     pub(super) fn forget_names(&mut self) {
+        self.tally = None;
         if let Some(former) = self.index.take().map(Index::into_former).filter(|former| !former.is_empty()) {
             self.former = former;
         }
@@ -325,17 +339,25 @@ impl Open {
             let found = self.place.read(path)?;
             found.text.iter().for_each(|text| self.note_head(path, text));
             let Some(text) = change(found.text.as_deref()) else { return Ok(false) };
-            match self.place.write(&found, &text) {
+            let stamp = match self.place.write(&found, &text) {
                 Err(Error::Changed) => continue,
                 written => written?,
-            }
-            let layout = &self.layout;
-            if let Some(index) = &mut self.index {
-                index.take(path, &text, layout);
-            }
+            };
+            self.take_in(path, &text, found.seen, stamp);
             return Ok(true);
         }
         Err(Error::Changed)
+    }
+
+    /// Takes in what was written, and what the file is known by before and since.
+    pub(super) fn take_in(&mut self, path: &str, text: &str, before: Option<Stamp>, stamp: Option<Stamp>) {
+        if let Some(index) = &mut self.index {
+            index.take(path, text, &self.layout);
+        }
+        self.tally = self.tally.take().zip(stamp).map(|(mut tally, stamp)| {
+            tally.replace(path, before, stamp);
+            tally
+        });
     }
 
     /// Takes in whether the head of a note can be read.
@@ -407,10 +429,11 @@ impl Open {
         if from == to {
             return Ok(false);
         }
-        let (link, other) = (format!("[[{from}"), format!("[[{to}"));
+        let (link, other, tag) = (format!("[[{from}"), format!("[[{to}"), forget::tag(from));
         for note in self.place.all()?.0 {
             let edited = self.edit(&note, &mut |text| {
-                let text = text.filter(|text| text.contains(&link) || text.contains(&other))?;
+                let tells = |text: &str| forget::remembered(text).contains(&tag);
+                let text = text.filter(|text| text.contains(&link) || text.contains(&other) || tells(text))?;
                 renamed(text, from, to)
             });
             match edited {

@@ -2,9 +2,10 @@
 //! supported, whatever led to a note that goes with that, and what waits to be delivered. What people wrote stays.
 
 mod scan;
+mod staying;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use baton_events::projection::table::SessionTable;
 use baton_events::record::SessionId;
@@ -20,6 +21,7 @@ use super::place::{Error, Place, Refused};
 use super::register::{Entry, Register, name_print};
 use crate::settings;
 use scan::{Scan, Words};
+use staying::Sought;
 
 /// How often it is looked for what leads to notes that went: a line leads to an entity, its project's page to that, the page
 /// of all to that.
@@ -40,14 +42,18 @@ pub(super) fn owed(desk: &Desk, table: &SessionTable, current: &settings::Vault)
         .pending
         .sessions()
         .filter(|id| table.get(id).is_some_and(|row| row.state.phase == baton_events::session::Phase::Forgotten));
-    let unsealed = |register: &Register| {
+    let of = |register: &Register, is_owed: &dyn Fn(&Entry) -> bool| {
         let mut sessions = to_remove(table, register);
-        sessions.retain(|id| register.get(id).is_some_and(|entry| !entry.is_sealed()));
+        sessions.retain(|id| register.get(id).is_some_and(is_owed));
         sessions
     };
-    let there = places.there.iter().flat_map(|register| to_remove(table, register));
-    let all: BTreeSet<SessionId> =
-        there.chain(places.moved.iter().flat_map(unsealed)).chain(waiting.cloned()).collect();
+    // For a folder that is gone they are remembered.
+    let there = places.there.iter().flat_map(|register| {
+        let is_back = !away::place_of(register, desk.home()).is_gone();
+        of(register, &|entry| is_back || !entry.is_sealed())
+    });
+    let moved = places.moved.iter().flat_map(|register| of(register, &|entry| !entry.is_sealed() || entry.lost));
+    let all: BTreeSet<SessionId> = there.chain(moved).chain(waiting.cloned()).collect();
     Owed { sessions: all.into_iter().collect(), away: places.awaited(desk.home()) }
 }
 
@@ -83,15 +89,19 @@ pub(super) fn everywhere(
             Err(error) => problems.push(format!("notes may still tell of it: {}: {error}", super::register::FOLDER)),
         }
     }
-    let mut undone = BTreeSet::new();
+    let (mut undone, mut awaited) = (BTreeSet::new(), Vec::new());
     for register in std::mem::take(&mut places.there) {
         let settings = settings::Vault { path: register.path.clone(), root: register.root.clone(), ..current.clone() };
         let is_current = away::is_of(&register, current);
         let known = desk.known().is_some_and(|open| away::is_of(&open.register, &settings));
         let (place, file) = (away::place_of(&register, &home), register.file().to_owned());
-        let out = |open: &mut Open| {
+        let mut out = |open: &mut Open| {
             places.remember(open, sessions);
-            out_of(open, sessions, &waited)
+            let left = out_of(open, sessions, &waited);
+            if open.register.has_sealed() && open.place.is_gone() {
+                awaited.push(open.place.notes());
+            }
+            left
         };
         let removed = if is_current || known {
             desk.at(&settings).and_then(|(open, _)| out(open))
@@ -113,11 +123,11 @@ pub(super) fn everywhere(
         }
     }
     for register in places.moved.iter_mut().filter(|register| register.id().is_none_or(|id| !undone.contains(id))) {
-        if let Err(error) = register.seal(sessions) {
+        if let Err(error) = register.seal(sessions, false) {
             problems.push(format!("{} still names it: {error}", register.file().display()));
         }
     }
-    *away = places.awaited(&home);
+    *away = places.awaited(&home).into_iter().chain(awaited).collect();
     if problems.is_empty() { Ok(left) } else { Err(problems.join("; ")) }
 }
 
@@ -160,7 +170,7 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
     })?;
     if open.place.is_gone() && open.place.is_there() {
         // Somebody has taken all notes away from a vault that is there.
-        return nothing_left(open, &known);
+        return staying::nothing_left(open, &known);
     }
     open.look(false)?;
     // Names as they are now: a person may have changed them.
@@ -183,6 +193,10 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
         scan = gone_through(open, &known, &BTreeSet::new())?;
     }
     let (mut targets, mut theirs) = own_notes(open, &known, &mut scan)?;
+    let ids: Vec<&str> = known.iter().map(SessionId::as_str).collect();
+    for path in &scan.mentions {
+        change(open, path, &|text| forget::continued(text, &ids))?;
+    }
     let names = targets.clone();
     let mut done = BTreeSet::new();
     for _ in 0..ROUNDS {
@@ -199,12 +213,10 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
         std::fs::remove_file(&file)
             .map_err(|error| Refused { what: format!("{}: {error}", file.display()), fix: "remove it".to_owned() })?;
     }
+    staying::links_to_nothing(open, &names)?;
     open.forget_names();
     open.place.settle()?;
-    open.register.forget(&known).map_err(|error| Refused {
-        what: format!("the register of the vault still names them: {error}"),
-        fix: "free space on the disk of BATON_HOME".to_owned(),
-    })?;
+    open.register.forget(&known).map_err(|error| not_forgotten(&error))?;
     // What a person has taken over, put together otherwise, or copied or moved in the vault, may still name them.
     let mut all: BTreeSet<String> = match names.keys().all(|name| scan.covers(name)) {
         true => scan.mentions.union(&scan.leading_to(names.keys())).cloned().collect(),
@@ -212,75 +224,21 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
     };
     // What cannot be read may tell of it too.
     theirs.extend(scan.unread.iter().cloned());
-    let (outside, closed) = open.place.outside()?;
-    theirs.extend(closed.iter().map(|folder| below(open, folder)));
-    all.extend(outside);
-    let (scoped, plain): (Vec<_>, Vec<_>) = names.iter().partition(|(_, scope)| scope.folders.is_some());
-    let words = Words::of(plain.iter().map(|(name, _)| name.as_str()).chain(known.iter().map(|id| id.as_str())));
-    let scoped: Vec<(Words, &Scope)> =
-        scoped.into_iter().map(|(name, scope)| (Words::of([name.as_str()]), scope)).collect();
-    for path in all {
-        let text = match open.text(&path) {
-            Ok(text) => text.unwrap_or_default(),
-            Err(Error::Vault(refused)) => return Err(refused),
-            // What cannot be read, or is being written, may tell of it too.
-            Err(Error::Left(_) | Error::Changed) => {
-                if !theirs.contains(&path) {
-                    theirs.push(path);
-                }
-                continue;
-            }
-        };
-        let tells = |(words, scope): &(Words, &Scope)| scope.may_mean(open, &path) && words.are_in(&text);
-        if (words.are_in(&text) || scoped.iter().any(tells)) && !theirs.contains(&path) {
-            theirs.push(path);
-        }
-    }
+    let outside = open.place.outside()?;
+    theirs.extend(staying::untold(open, &outside, &|name| names.contains_key(name)));
+    all.extend(outside.texts);
+    let sought = Sought::of(&names, &known);
+    theirs.extend(staying::telling(open, all, &|path, text| sought.is_in(open, path, text))?);
     tracing::info!(sessions = known.len(), edited = theirs.len(), reason = "forgotten", "notes removed");
-    Ok(theirs.into_iter().map(|path| open.place.vault().join(path).display().to_string()).collect())
+    Ok(staying::shown(open, theirs))
 }
 
-/// Sessions of which no note is left. Which texts of people in the vault still name them.
-fn nothing_left(open: &mut Open, known: &[SessionId]) -> Result<Vec<String>, Refused> {
-    let words = sought(open, known, &BTreeSet::new());
-    let (outside, closed) = open.place.outside()?;
-    if let Some(folder) = moved_inside(open, &outside) {
-        return Err(Refused {
-            what: format!("the folder of notes lies in {} now", open.place.vault().join(folder).display()),
-            fix: "name it in vault.root".to_owned(),
-        });
-    }
-    let mut theirs: Vec<String> = closed.iter().map(|folder| below(open, folder)).collect();
-    for path in outside {
-        if text_of(open, &path)?.is_some_and(|text| words.has(&text)) {
-            theirs.push(path);
-        }
-    }
-    open.forget_names();
-    open.register.forget(known).map_err(|error| Refused {
+/// The register takes nothing.
+fn not_forgotten(error: &std::io::Error) -> Refused {
+    Refused {
         what: format!("the register of the vault still names them: {error}"),
         fix: "free space on the disk of BATON_HOME".to_owned(),
-    })?;
-    Ok(theirs.into_iter().map(|path| open.place.vault().join(path).display().to_string()).collect())
-}
-
-/// Where in the vault somebody has put the folder of notes: it is known by its id.
-fn moved_inside(open: &Open, outside: &[String]) -> Option<String> {
-    let id = open.register.id()?;
-    // What lies in a hidden folder was thrown away, or is kept by a program.
-    let seen = outside.iter().filter(|path| !path.split('/').any(|part| part.starts_with('.')));
-    let folders: BTreeSet<&Path> = seen.flat_map(|path| Path::new(path).ancestors().skip(1)).collect();
-    let roots = folders.into_iter().filter_map(Path::to_str).filter(|folder| !folder.is_empty());
-    let is_it = |root: &&str| {
-        let place = Place::at(open.place.vault().to_owned(), (*root).to_owned(), false);
-        place.known_id().as_deref() == Some(id)
-    };
-    roots.into_iter().find(is_it).map(str::to_owned)
-}
-
-/// A folder of the vault, by its path below it.
-fn below(open: &Open, folder: &Path) -> String {
-    folder.strip_prefix(open.place.vault()).unwrap_or(folder).display().to_string()
+    }
 }
 
 /// What is looked for in notes of some sessions, and of the hashes of more that Baton wrote in them.
@@ -309,13 +267,16 @@ fn is_part(c: char) -> bool {
 struct Scope {
     /// The folders of projects in which it does, below the vault and with a slash; `None`: all.
     folders: Option<BTreeSet<String>>,
+    /// Whether it does in what is of no project, too: the others are brought in once more, and put back what is theirs.
+    is_put_back: bool,
 }
 
 impl Scope {
     /// Whether it means that note in what lies at a path.
-    fn means(&self, path: &str) -> bool {
+    fn means(&self, path: &str, open: &Open) -> bool {
         let is_in = |folders: &BTreeSet<String>| folders.iter().any(|folder| path.starts_with(folder));
-        self.folders.as_ref().is_none_or(is_in)
+        let is_of_all = || matches!(open.layout.place(path), Some(Lies::Start | Lies::Preferences | Lies::Shared(_)));
+        self.folders.as_ref().is_none_or(is_in) || (self.is_put_back && is_of_all())
     }
 
     /// Whether it may mean it there: what is of no project may be of any.
@@ -326,8 +287,13 @@ impl Scope {
                 Lies::Project(_) | Lies::Session(..) | Lies::Entity(..) | Lies::Topic(..) | Lies::Archived(..)
             )
         });
-        self.means(path) || !is_of_a_project
+        self.means(path, open) || !is_of_a_project
     }
+}
+
+/// Whether lines name a session so.
+fn is_called_so(entry: &Entry, name: &str) -> bool {
+    entry.named().and_then(stem) == Some(name)
 }
 
 /// Has sessions brought in once more whose notes are called like one that was forgotten: a line of theirs may have gone with it.
@@ -343,7 +309,7 @@ fn owe_namesakes(open: &mut Open, names: &BTreeMap<String, Scope>) {
         .map(|(id, entry)| (id.clone(), entry.clone()))
         .collect();
     for (id, entry) in namesakes {
-        open.register.put(&id, Entry { stamp: String::new(), ..entry });
+        open.register.put(&id, Entry { stamp: String::new(), lacks: true, ..entry });
     }
 }
 
@@ -353,8 +319,8 @@ fn own_notes(
     open: &mut Open,
     sessions: &[SessionId],
     scan: &mut Scan,
-) -> Result<(BTreeMap<String, Scope>, Vec<String>), Refused> {
-    let (mut targets, mut theirs) = (BTreeSet::new(), Vec::new());
+) -> Result<(BTreeMap<String, Scope>, BTreeSet<String>), Refused> {
+    let (mut targets, mut theirs) = (BTreeSet::new(), BTreeSet::new());
     for id in sessions {
         let note = open.register.get(id).and_then(Entry::named);
         targets.extend(note.and_then(stem).map(str::to_owned));
@@ -368,8 +334,13 @@ fn own_notes(
         Some(Lies::Session(_, name) | Lies::Archived(_, name)) => names.contains(&name),
         _ => false,
     };
+    let is_one = |id: &str| sessions.iter().any(|known| known.as_str() == id);
+    let others = open.register.entries().filter(|(id, _)| !is_one(id.as_str()));
+    let of_others: BTreeSet<String> = others.filter_map(|(_, entry)| entry.note.clone()).collect();
     let is_of_them = |path: &str, text: &str| match session::identity(text) {
-        Some(identity) => identity.session_ids.iter().any(|id| sessions.iter().any(|known| known.as_str() == id)),
+        // In whose head a person has put several sessions, that is the note of the one that it is known for.
+        Some(identity) if identity.own.len() > 1 && of_others.contains(path) => false,
+        Some(identity) => identity.own.iter().any(|id| is_one(id)),
         // A person has taken its head away: its name tells.
         None => is_called(path),
     };
@@ -412,27 +383,30 @@ fn own_notes(
             let is_named =
                 is_of_them(&path, &text) || stem(&path).is_some_and(|name| is_dated(name) || names.contains(name));
             match change(open, &path, &|text| forget::own(text))? {
-                Changed::Written => theirs.push(if is_named { rename(open, &path)? } else { path }),
+                Changed::Written => drop(theirs.insert(if is_named { rename(open, &path)? } else { path })),
                 // Nothing in it is Baton's any more but its name: somebody was killed before he changed that, or a person has
                 // written it all anew.
                 Changed::No if is_in(&path) && stem(&path).is_some_and(|name| names.contains(name)) => {
-                    theirs.push(rename(open, &path)?);
+                    theirs.insert(rename(open, &path)?);
                 }
                 Changed::No | Changed::Gone => {}
             }
         }
     }
-    // Names that notes of other sessions have.
-    let mut others = BTreeSet::new();
+    // Names that notes of other sessions have; and whether all of these are known here.
+    let mut others: BTreeMap<String, bool> = BTreeMap::new();
     for path in &scan.paths {
         let Some(name) = stem(path).filter(|name| targets.contains(*name)) else { continue };
-        if text_of(open, path)?.is_some_and(|text| session::identity(&text).is_some() && !is_of_them(path, &text)) {
-            others.insert(name.to_owned());
-        }
+        let Some(text) = text_of(open, path)?.filter(|text| !is_of_them(path, text)) else { continue };
+        let Some(identity) = session::identity(&text) else { continue };
+        let ids = identity.session_ids.iter().filter_map(|id| SessionId::new(id));
+        let is_known = ids.filter_map(|id| open.register.get(&id)).any(|entry| is_called_so(entry, name));
+        *others.entry(name.to_owned()).or_insert(true) &= is_known;
     }
     let scoped = |name: String| {
-        let folders = others.contains(&name).then(|| folders.clone());
-        (name, Scope { folders })
+        let other = others.get(&name);
+        let scope = Scope { folders: other.map(|_| folders.clone()), is_put_back: other.is_some_and(|known| *known) };
+        (name, scope)
     };
     Ok((targets.into_iter().map(scoped).collect(), theirs))
 }
@@ -442,7 +416,9 @@ fn lines_to(open: &mut Open, targets: &BTreeMap<String, Scope>, scan: &Scan) -> 
     let mut gone = BTreeSet::new();
     for path in scan.leading_to(targets.keys()) {
         let Some(text) = text_of(open, &path)? else { continue };
-        let is_concerned = |(target, scope): &(&String, &Scope)| scope.means(&path) && text.contains(target.as_str());
+        let remembered = forget::remembered(&text);
+        let is_told = |target: &String| text.contains(target.as_str()) || remembered.contains(&forget::tag(target));
+        let is_concerned = |(target, scope): &(&String, &Scope)| scope.means(&path, open) && is_told(target);
         let concerned: Vec<&String> = targets.iter().filter(is_concerned).map(|(target, _)| target).collect();
         if concerned.is_empty() {
             continue;
@@ -524,7 +500,7 @@ fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Left) -> Result<Ch
         let Some(text) = &found.text else { return Ok(Changed::No) };
         let (written, changed) = match with(text) {
             Left::Unchanged => return Ok(Changed::No),
-            Left::Text(text) => (open.place.write(&found, &text), Changed::Written),
+            Left::Text(text) => (open.place.write(&found, &text).map(drop), Changed::Written),
             Left::Nothing => (open.place.remove(&found).map(drop), Changed::Gone),
         };
         match written {

@@ -97,7 +97,21 @@ pub(super) struct Found {
     at: PathBuf,
     /// What it says; `None`: it is not there.
     pub(super) text: Option<String>,
-    seen: Option<(FileStat, FileIdentity)>,
+    pub(super) seen: Option<Stamp>,
+}
+
+/// What tells whether somebody has written a file.
+pub(super) type Stamp = (FileStat, FileIdentity);
+
+/// What a vault has besides the notes of the folder in which Baton writes; paths are below it.
+#[derive(Debug, Default)]
+pub(super) struct Outside {
+    /// Texts of people, and what programs keep of what was deleted or changed.
+    pub(super) texts: Vec<String>,
+    /// Folders that may not be looked into; the vault itself, where it has more than is looked at.
+    pub(super) closed: Vec<PathBuf>,
+    /// Links that lead nowhere, each with what it names, also among the notes.
+    pub(super) dangling: Vec<(String, PathBuf)>,
 }
 
 /// Nobody else writes notes while this lives, as far as the file system has locks.
@@ -231,8 +245,7 @@ impl Place {
     /// Whether the vault itself is there beyond doubt, whatever has become of the notes: it is the home's own, or holds something
     /// else that can be seen. A link may lead to a disk that is away, and hidden files lie below mounts, too.
     pub(super) fn is_there(&self) -> bool {
-        let is_link = fs::symlink_metadata(&self.named).is_ok_and(|found| found.is_symlink());
-        if self.is_own && !is_link {
+        if self.is_own && !is_link(&self.named) {
             return true;
         }
         let top = self.root.split('/').next().unwrap_or_default();
@@ -277,8 +290,15 @@ impl Place {
         Ok(Found { at, text: Some(text), seen: Some((FileStat::of(&metadata), identity(&metadata))) })
     }
 
-    /// Writes a file that was read before, unless somebody has written it since. Durable after [`Place::settle`].
-    pub(super) fn write(&self, found: &Found, text: &str) -> Result<(), Error> {
+    /// A note as it lies there now, without reading it; given by its path below the vault, as [`Place::all`] has it.
+    pub(super) fn stamp(&self, path: &str) -> Option<Stamp> {
+        let metadata = fs::metadata(self.vault.join(path)).ok()?;
+        Some((FileStat::of(&metadata), identity(&metadata)))
+    }
+
+    /// Writes a file that was read before, unless somebody has written it since. Durable after [`Place::settle`]. What it is
+    /// known by then.
+    pub(super) fn write(&self, found: &Found, text: &str) -> Result<Option<Stamp>, Error> {
         let folder = found.at.parent().unwrap_or(&self.vault);
         self.make_folder(folder).map_err(|error| self.judge(&error))?;
         let temporary = folder.join(temporary());
@@ -288,6 +308,8 @@ impl Place {
             if is_theirs { durable::sync_file(&temporary) } else { Ok(()) }
         });
         let written = filled.map_err(|error| self.judge(&error));
+        // Before it has its name: from then on others write it.
+        let stamp = seen(&temporary);
         let written = written.and_then(|()| match seen(&found.at) == found.seen {
             true => fs::rename(&temporary, &found.at).map_err(|error| self.judge(&error)),
             false => Err(Error::Changed),
@@ -297,7 +319,7 @@ impl Place {
         }
         written?;
         self.unsettled.borrow_mut().push(found.at.clone());
-        Ok(())
+        Ok(stamp)
     }
 
     fn fill(&self, temporary: &Path, like: &Path, text: &str) -> io::Result<()> {
@@ -375,7 +397,7 @@ impl Place {
         let walked = self.walk(&self.notes(), &self.root, false)?;
         match walked.closed.into_iter().next() {
             Some((folder, error)) => Err(refused(&folder, &error)),
-            None if walked.notes.len() >= NOTES_MAX => Err(Refused {
+            None if walked.is_cut => Err(Refused {
                 what: format!("{} has more than {NOTES_MAX} notes", self.notes().display()),
                 fix: "put some of them elsewhere".to_owned(),
             }),
@@ -399,19 +421,35 @@ impl Place {
         Ok(Walked::default())
     }
 
+    /// Links among the notes that lead nowhere, by their paths below the vault, each with what it names.
+    pub(super) fn dangling(&self) -> Result<Vec<(String, PathBuf)>, Refused> {
+        Ok(self.walk(&self.notes(), &self.root, false)?.dangling)
+    }
+
+    /// Removes a link, and nothing else.
+    pub(super) fn remove_link(&self, path: &str) -> Result<(), Error> {
+        let link = self.vault.join(path);
+        if is_link(&link) {
+            fs::remove_file(&link).map_err(|error| self.judge(&error))?;
+            self.unsettled.borrow_mut().push(link);
+        }
+        Ok(())
+    }
+
     /// Whether a file that was found lies below the folder of notes, and not somewhere else in the vault.
     pub(super) fn is_note(&self, found: &Found) -> bool {
         let notes = fs::canonicalize(self.notes()).unwrap_or_else(|_| self.notes());
         found.at.starts_with(notes) && found.at.extension().is_some_and(|it| it.eq_ignore_ascii_case("md"))
     }
 
-    /// Texts of the vault that are no notes of the folder in which Baton writes, by their paths below it: those of people, what
-    /// programs keep of what was deleted or changed, and, apart, folders that may not be looked into.
-    pub(super) fn outside(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
+    /// What there is in the vault besides the notes of the folder in which Baton writes.
+    pub(super) fn outside(&self) -> Result<Outside, Refused> {
         let walked = self.walk(&self.vault, "", true)?;
         let (mut texts, own) = (walked.notes, format!("{}/", self.root));
         texts.retain(|path| !path.starts_with(&own) || !is_note(path) || path.contains("/."));
-        Ok((texts, walked.closed.into_iter().map(|(folder, _)| folder).collect()))
+        let cut = walked.is_cut.then(|| self.vault.clone());
+        let closed = walked.closed.into_iter().map(|(folder, _)| folder).chain(cut).collect();
+        Ok(Outside { texts, closed, dangling: walked.dangling })
     }
 
     /// Makes a folder of the vault and those above it.
@@ -435,7 +473,7 @@ impl Place {
                 return Err(Error::Left("it leads out of the vault".to_owned()));
             };
             at = named(&at, name);
-            if fs::symlink_metadata(&at).is_ok_and(|found| found.is_symlink()) {
+            if is_link(&at) {
                 at = fs::canonicalize(&at).map_err(|_| Error::Left("it is a link to nothing".to_owned()))?;
                 if !at.starts_with(&self.vault) {
                     return Err(Error::Left("it is a link that leads out of the vault".to_owned()));
@@ -459,6 +497,10 @@ impl Place {
             Err(wide) => Error::Vault(refused(&self.notes(), &wide)),
         }
     }
+}
+
+fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
 }
 
 /// Whether there is anything in a folder that is not hidden.
@@ -499,7 +541,7 @@ fn temporary() -> String {
     format!("{}{}-{count}{}", TEMPORARY.0, std::process::id(), TEMPORARY.1)
 }
 
-fn seen(path: &Path) -> Option<(FileStat, FileIdentity)> {
+fn seen(path: &Path) -> Option<Stamp> {
     let metadata = fs::symlink_metadata(path).ok()?;
     Some((FileStat::of(&metadata), identity(&metadata)))
 }

@@ -58,6 +58,12 @@ pub(super) struct Entry {
     /// The [`name_print`] of what its note was called, where it was forgotten while the place was away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) called: Option<String>,
+    /// Whether it was forgotten while nobody knew where its folder of notes is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) lost: bool,
+    /// Whether lines of it in notes of all projects may have gone with a session whose note was called the same.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) lacks: bool,
     /// By what the copy of its note that was last put into the archive is known: in that one nobody has written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) copy: Option<String>,
@@ -270,18 +276,19 @@ impl Register {
     }
 
     /// Keeps of forgotten sessions only what it takes to find their notes once the place is back: no line of the file names them
-    /// or their notes when this returns.
-    pub(super) fn seal(&mut self, sessions: &[SessionId]) -> io::Result<()> {
+    /// or their notes when this returns. `lost`: nobody knows where it is; else they were removed where it is now.
+    pub(super) fn seal(&mut self, sessions: &[SessionId], lost: bool) -> io::Result<()> {
         let mut is_any = false;
         for id in sessions {
-            let Some(entry) = self.entries.get(id).filter(|entry| !entry.is_sealed()).cloned() else { continue };
+            let is_news = |entry: &&Entry| !entry.is_sealed() || (entry.lost && !lost);
+            let Some(entry) = self.entries.get(id).filter(is_news).cloned() else { continue };
             is_any = true;
             self.drop_without_note(id);
             self.left.remove(id);
             self.touched.insert(id.clone());
             match entry.named().and_then(stem).map(name_print).or(entry.called) {
                 Some(called) => {
-                    let sealed = Entry { called: Some(called), prints: entry.prints, ..Entry::default() };
+                    let sealed = Entry { called: Some(called), prints: entry.prints, lost, ..Entry::default() };
                     self.entries.insert(id.clone(), sealed);
                 }
                 None => drop(self.entries.remove(id)),

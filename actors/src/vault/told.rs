@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use baton_events::projection::table::SessionTable;
 use baton_events::protocol::answer::{Problem, Vault, VaultFailure};
-use baton_events::record::Timestamp;
+use baton_events::record::{SessionId, Timestamp};
 use baton_events::redact::redact;
 
 use super::desk::Desk;
@@ -151,7 +151,9 @@ pub(super) fn counted(
             counted.left_alone.extend(entry.left.as_ref().map(failure));
         }
     }
-    counted.to_remove = former.max(owed::to_remove(table, register).len() as u64);
+    // For a folder that is gone they are remembered: nothing is to be done.
+    let is_owed = |id: &SessionId| register.get(id).is_some_and(|entry| !entry.is_sealed());
+    counted.to_remove = former.max(owed::to_remove(table, register).iter().filter(|id| is_owed(id)).count() as u64);
     if settings.vault.enabled {
         counted.behind = open.owed(table, settings).len() as u64;
     }

@@ -5,26 +5,13 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{notes, only_session, own, ready, until, with_notes, worked};
-use crate::world::{World, files_below, id, text};
-
-/// Files below a folder that have a word, in their names or in what they say.
-fn with_word(folder: &Path, word: &str) -> Vec<String> {
-    let has = |path: &&std::path::PathBuf| {
-        let name = path.strip_prefix(folder).unwrap().display().to_string();
-        name.contains(word) || fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(word))
-    };
-    files_below(folder).iter().filter(has).map(|path| path.display().to_string()).collect()
-}
+use super::{in_vault, notes, only_session, own, ready, until, with_notes, with_one, with_two, with_word, worked};
+use crate::world::{World, id, text};
 
 #[test]
 fn what_is_forgotten_is_in_no_note_and_what_others_support_stays() {
     let world = with_notes(&json!({"compact_lines": 1}));
-    worked(&world, "-work-one", 1, "quokka");
-    worked(&world, "-work-one", 2, "platypus");
-    world.close(&id(1));
-    world.close(&id(2));
-    ready(&world, 2);
+    with_two(&world);
     assert!(with_word(world.home(), "quokka").iter().any(|path| path.contains("/archive/")));
     let done = world.json(&["forget", &id(1), "--yes"]);
     assert_eq!(done["status"], "success", "{done}");
@@ -45,9 +32,7 @@ fn what_is_forgotten_is_in_no_note_and_what_others_support_stays() {
 #[test]
 fn without_a_register_notes_are_known_by_their_heads() {
     let world = with_notes(&json!({}));
-    worked(&world, "-work-one", 1, "quokka");
-    world.close(&id(1));
-    ready(&world, 1);
+    with_one(&world);
     world.stop();
     fs::remove_dir_all(world.home().join("vault-register")).unwrap();
     world.ok(&["forget", &id(1), "--yes"]);
@@ -57,9 +42,7 @@ fn without_a_register_notes_are_known_by_their_heads() {
 #[test]
 fn what_a_person_wrote_into_a_forgotten_note_stays() {
     let world = with_notes(&json!({}));
-    worked(&world, "-work-one", 1, "quokka");
-    world.close(&id(1));
-    ready(&world, 1);
+    with_one(&world);
     let (path, note) = only_session(&own(&world));
     fs::write(&path, note + "\nMy own conclusion.\n").unwrap();
     let forgotten = world.ok(&["forget", &id(1), "--yes"]);
@@ -74,9 +57,7 @@ fn what_a_person_wrote_into_a_forgotten_note_stays() {
 #[test]
 fn a_name_goes_also_where_only_a_person_s_words_are_left_under_it() {
     let world = with_notes(&json!({}));
-    worked(&world, "-work-one", 1, "quokka");
-    world.close(&id(1));
-    ready(&world, 1);
+    with_one(&world);
     let (path, _) = only_session(&own(&world));
     // As whoever is killed between changing the note and its name leaves it.
     fs::write(&path, "My own conclusion.\n").unwrap();
@@ -90,11 +71,8 @@ fn a_name_goes_also_where_only_a_person_s_words_are_left_under_it() {
 fn what_cannot_be_reached_is_owed_and_removed_when_it_is_back() {
     let world = World::new();
     let vault = world.path("notes");
-    fs::create_dir_all(&vault).unwrap();
-    super::configure(&world, &json!({"path": vault}));
-    worked(&world, "-work-one", 1, "quokka");
-    world.close(&id(1));
-    ready(&world, 1);
+    in_vault(&world, &vault);
+    with_one(&world);
     let away = world.path("away");
     fs::rename(&vault, &away).unwrap();
     let done = world.run(&["forget", &id(1), "--yes", "--json"]);
@@ -123,11 +101,7 @@ fn copies_are_named(named: bool) {
         fs::create_dir_all(&vault).unwrap();
     }
     super::configure(&world, &if named { json!({"path": vault}) } else { json!({}) });
-    worked(&world, "-work-one", 1, "quokka");
-    worked(&world, "-work-one", 2, "platypus");
-    world.close(&id(1));
-    world.close(&id(2));
-    ready(&world, 2);
+    with_two(&world);
     let copies = vault.join("My Stuff");
     fs::create_dir_all(&copies).unwrap();
     for path in notes(&root).iter().filter(|path| path.contains("/sessions/")) {
@@ -235,9 +209,7 @@ fn what_may_not_be_looked_into_is_not_said_to_be_gone() {
 
     let Some(world) = World::without_superpowers() else { return };
     super::configure(&world, &json!({}));
-    worked(&world, "-work-one", 1, "quokka");
-    world.close(&id(1));
-    ready(&world, 1);
+    with_one(&world);
     let (path, _) = only_session(&own(&world));
     let folder = path.parent().unwrap();
     let mode = |bits| fs::set_permissions(folder, fs::Permissions::from_mode(bits)).unwrap();
@@ -256,11 +228,7 @@ fn what_may_not_be_looked_into_is_not_said_to_be_gone() {
 #[test]
 fn a_note_without_a_head_is_known_by_what_baton_wrote_in_it() {
     let world = with_notes(&json!({}));
-    worked(&world, "-work-one", 1, "quokka");
-    worked(&world, "-work-one", 2, "platypus");
-    world.close(&id(1));
-    world.close(&id(2));
-    ready(&world, 2);
+    with_two(&world);
     let all = notes(&own(&world));
     let path = |word: &str| {
         own(&world).join(all.iter().find(|path| path.contains("/sessions/") && path.contains(word)).unwrap())
@@ -287,186 +255,11 @@ fn a_note_without_a_head_is_known_by_what_baton_wrote_in_it() {
 }
 
 #[test]
-fn a_place_that_was_mistyped_is_none_where_notes_were() {
-    let world = World::new();
-    let vault = world.path("notes");
-    fs::create_dir_all(&vault).unwrap();
-    for path in [world.path("mistyped"), vault.clone()] {
-        super::configure(&world, &json!({"path": path}));
-        worked(&world, "-work-one", 1, "quokka");
-        worked(&world, "-work-one", 2, "platypus");
-        world.close(&id(1));
-        until(&world, "the place", |told| {
-            told["path"] == path.display().to_string() && (told["pending"] == 1 || told["notes"] == 1)
-        });
-    }
-    ready(&world, 1);
-    for number in [1, 2] {
-        let done = world.json(&["forget", &id(number), "--yes"]);
-        assert_eq!(done["status"], "success", "{done}");
-    }
-    assert_eq!(with_word(&vault, "quokka"), [""; 0]);
-    let told = world.json(&["vault", "status"]);
-    assert_eq!((&told["to_remove"], &told["state"]), (&json!(0), &json!("ready")), "{told}");
-}
-
-#[test]
-fn a_vault_that_was_moved_is_one_place_and_one_that_is_away_is_another() {
-    for moved in [true, false] {
-        let world = World::new();
-        let (before, after) = (world.path("before"), world.path("after"));
-        fs::create_dir_all(&before).unwrap();
-        fs::create_dir_all(&after).unwrap();
-        super::configure(&world, &json!({"path": before}));
-        for (number, word) in [(1, "quokka"), (2, "platypus")] {
-            worked(&world, "-work-one", number, word);
-            world.close(&id(number));
-        }
-        ready(&world, 2);
-        world.stop();
-        match moved {
-            true => {
-                fs::rename(before.join("claude"), after.join("claude")).unwrap();
-                fs::remove_dir(&before).unwrap();
-            }
-            // A disk that is not plugged in, with notes of its own.
-            false => fs::rename(&before, world.path("unplugged")).unwrap(),
-        }
-        super::configure(&world, &json!({"path": after}));
-        ready(&world, 2);
-        let done = world.run(&["forget", &id(1), "--yes", "--json"]);
-        assert_eq!(
-            (done.code, with_word(&after, "quokka")),
-            (i32::from(!moved), Vec::new()),
-            "{}{}",
-            done.out,
-            done.err
-        );
-        assert_eq!(with_word(&world.home().join("vault-register"), "quokka").len(), usize::from(!moved));
-        assert_eq!(world.json(&["vault", "status"])["to_remove"], u64::from(!moved));
-        assert!(!with_word(&after, "platypus").is_empty());
-    }
-}
-
-/// A vault with notes of two sessions, and whatever a person has made of it.
-fn with_two(world: &World, vault: &Path) {
-    fs::create_dir_all(vault).unwrap();
-    super::configure(world, &json!({"path": vault}));
-    for (number, word) in [(1, "quokka"), (2, "platypus")] {
-        worked(world, "-work-one", number, word);
-        world.close(&id(number));
-    }
-    ready(world, 2);
-}
-
-#[test]
-fn a_copy_is_forgotten_in_and_its_original_too_once_it_is_back() {
-    let world = World::new();
-    let (original, copy, unplugged) = (world.path("original"), world.path("copy"), world.path("unplugged"));
-    with_two(&world, &original);
-    // Its own note has gone since: what led to it is known by the name alone.
-    let (bare, name) = {
-        let all = notes(&original);
-        let path = all.iter().find(|path| path.contains("/sessions/") && path.contains("quokka")).unwrap().clone();
-        let name = path.rsplit('/').next().unwrap().trim_end_matches(".md").to_owned();
-        (original.join(path), name)
-    };
-    world.stop();
-    let mut copying = std::process::Command::new("cp");
-    assert!(copying.arg("-a").arg(&original).arg(&copy).status().unwrap().success());
-    fs::remove_file(&bare).unwrap();
-    fs::write(original.join("claude/Mine.md"), format!("See [[{name}]].\n")).unwrap();
-    assert!(!with_word(&original, "quokka").is_empty(), "entities lead to it");
-    fs::rename(&original, &unplugged).unwrap();
-    super::configure(&world, &json!({"path": copy}));
-    ready(&world, 2);
-    for number in [1, 2] {
-        // The second one after another daemon has begun, with nothing to remember but what lies on the disk.
-        let done = world.json(&["forget", &id(number), "--yes"]);
-        assert_eq!(done["status"], "success", "{done}");
-        let told = world.json(&["vault", "status"]);
-        assert_eq!((&told["to_remove"], &told["state"]), (&json!(0), &json!("ready")), "{told}");
-        world.stop();
-    }
-    for word in ["quokka", "platypus"] {
-        assert_eq!((with_word(&copy, word), with_word(world.home(), word)), (Vec::new(), Vec::new()), "{word}");
-    }
-    world.ok(&["status"]);
-    fs::rename(&unplugged, &original).unwrap();
-    world.ok(&["vault", "sync"]);
-    let left = || (with_word(&original, "quokka"), with_word(&original, "platypus"));
-    let mine = original.join("claude/Mine.md").display().to_string();
-    assert!(crate::world::wait(|| left() == (vec![mine.clone()], Vec::new())), "{:?}", left());
-    assert_eq!(world.json(&["vault", "status"])["to_remove"], 0);
-}
-
-#[test]
-fn what_is_forgotten_twice_is_forgotten_in_whatever_can_be_reached() {
-    let world = World::new();
-    let (original, copy, unplugged) = (world.path("original"), world.path("copy"), world.path("unplugged"));
-    with_two(&world, &original);
-    world.stop();
-    let mut copying = std::process::Command::new("cp");
-    assert!(copying.arg("-a").arg(&original).arg(&copy).status().unwrap().success());
-    fs::rename(&original, &unplugged).unwrap();
-    super::configure(&world, &json!({"path": copy}));
-    ready(&world, 2);
-    world.ok(&["forget", &id(1), "--yes"]);
-    // It is back when the next one is forgotten: nothing is done before both are gone from there.
-    fs::rename(&unplugged, &original).unwrap();
-    let done = world.json(&["forget", &id(2), "--yes"]);
-    world.kill();
-    assert_eq!(done["status"], "success", "{done}");
-    for word in ["quokka", "platypus"] {
-        for place in [&original, &copy] {
-            assert_eq!(with_word(place, word), [""; 0], "{word}");
-        }
-    }
-}
-
-#[test]
-fn a_folder_that_is_gone_for_good_and_is_known_by_nothing_can_be_given_up() {
-    let world = World::new();
-    let (before, after) = (world.path("before"), world.path("after"));
-    with_two(&world, &before);
-    world.stop();
-    // As folders were before they were known by an id.
-    fs::remove_file(before.join("claude/.baton.id")).unwrap();
-    let [register] = &files_below(&world.home().join("vault-register"))[..] else { panic!("one register") };
-    let written = fs::read_to_string(register).unwrap();
-    let (head, rest) = written.split_once('\n').unwrap();
-    let mut head: serde_json::Value = serde_json::from_str(head).unwrap();
-    assert!(head["vault"].as_object_mut().unwrap().remove("id").is_some(), "{head}");
-    fs::write(register, format!("{head}\n{rest}")).unwrap();
-    fs::create_dir_all(after.join("claude")).unwrap();
-    // Whoever moves what he sees leaves what is hidden.
-    let mut moving = std::process::Command::new("sh");
-    assert!(
-        moving.args(["-c", "mv \"$0\"/claude/* \"$1\"/claude/"]).arg(&before).arg(&after).status().unwrap().success()
-    );
-    assert!(before.join("claude/.baton.lock").exists());
-    super::configure(&world, &json!({"path": after}));
-    ready(&world, 2);
-    let done = world.run(&["forget", &id(1), "--yes", "--json"]);
-    assert_eq!((done.code, with_word(&after, "quokka")), (1, Vec::new()), "{}{}", done.out, done.err);
-    let message = text(&done.json()["message"]);
-    assert!(message.contains("is empty") && message.contains("mount or put back"), "{message}");
-    let (_, named) = message.split_once("if that folder is gone for good, remove ").expect(&message);
-    let named = named.split([';', ' ']).next().unwrap();
-    assert_eq!(Path::new(named), register, "{message}");
-    fs::remove_file(named).unwrap();
-    let done = world.json(&["forget", &id(1), "--yes"]);
-    assert_eq!(done["status"], "success", "{done}");
-    let told = world.json(&["vault", "status"]);
-    assert_eq!((&told["to_remove"], &told["state"], &told["notes"]), (&json!(0), &json!("ready"), &json!(1)), "{told}");
-    assert_eq!(with_word(world.home(), "quokka"), [""; 0]);
-}
-
-#[test]
 fn two_who_forget_at_once_are_each_told_what_came_of_it() {
     let world = World::new();
     let (vault, away) = (world.path("notes"), world.path("away"));
-    with_two(&world, &vault);
+    in_vault(&world, &vault);
+    with_two(&world);
     for number in [3, 4] {
         worked(&world, "-work-one", number, if number == 3 { "numbat" } else { "bilby" });
         world.close(&id(number));
@@ -502,30 +295,6 @@ fn two_who_forget_at_once_are_each_told_what_came_of_it() {
 }
 
 #[test]
-fn who_deletes_the_notes_of_a_vault_that_is_there_has_nothing_to_forget_in() {
-    for named in [false, true] {
-        let world = World::new();
-        let vault = if named { world.path("notes") } else { world.home().join("vault") };
-        let mine = vault.join("Mine.md");
-        fs::create_dir_all(&vault).unwrap();
-        super::configure(&world, &if named { json!({"path": vault}) } else { json!({}) });
-        worked(&world, "-work-one", 1, "quokka");
-        world.close(&id(1));
-        ready(&world, 1);
-        if named {
-            fs::write(&mine, format!("session {}", id(1))).unwrap();
-        }
-        fs::write(world.home().join("config.json"), "{}").unwrap();
-        fs::remove_dir_all(if named { vault.join("claude") } else { vault.clone() }).unwrap();
-        let forgotten = world.ok(&["forget", &id(1), "--yes"]);
-        assert_eq!(forgotten.out.contains("Mine.md"), named, "{}", forgotten.out);
-        assert_eq!(with_word(&world.home().join("vault-register"), "quokka"), [""; 0]);
-        assert_eq!(world.json(&["vault", "status"])["to_remove"], 0);
-        assert!(!vault.join("claude").exists(), "it is not made again");
-    }
-}
-
-#[test]
 fn notes_in_a_folder_that_is_linked_within_the_vault_are_forgotten_too() {
     let world = World::new();
     let vault = world.path("notes");
@@ -533,11 +302,7 @@ fn notes_in_a_folder_that_is_linked_within_the_vault_are_forgotten_too() {
     fs::create_dir_all(vault.join("Elsewhere/projects")).unwrap();
     std::os::unix::fs::symlink("../Elsewhere/projects", vault.join("claude/projects")).unwrap();
     super::configure(&world, &json!({"path": vault, "compact_lines": 1}));
-    for (number, word) in [(1, "quokka"), (2, "platypus")] {
-        worked(&world, "-work-one", number, word);
-        world.close(&id(number));
-    }
-    ready(&world, 2);
+    with_two(&world);
     assert!(!with_word(&vault.join("Elsewhere"), "quokka").is_empty());
     let verified = world.json(&["vault", "verify"]);
     assert_eq!(verified["clean"], true, "{verified}");
@@ -545,4 +310,63 @@ fn notes_in_a_folder_that_is_linked_within_the_vault_are_forgotten_too() {
     assert!(forgotten.out.contains("no file of Baton's home"), "{}", forgotten.out);
     assert_eq!(with_word(&vault, "quokka"), [""; 0]);
     assert!(!with_word(&vault.join("Elsewhere"), "platypus").is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_note_that_is_a_link_goes_with_what_it_leads_to() {
+    use std::os::unix::fs::symlink;
+
+    for is_written_in in [false, true] {
+        let world = World::new();
+        let vault = world.path("notes");
+        in_vault(&world, &vault);
+        with_two(&world);
+        let path = notes(&vault).into_iter().find(|path| path.contains("/sessions/") && path.contains("quokka"));
+        let link = vault.join(path.unwrap());
+        let (kept, beside) = (vault.join("Elsewhere/kept.md"), link.with_file_name("Favourite.md"));
+        fs::create_dir_all(kept.parent().unwrap()).unwrap();
+        fs::rename(&link, &kept).unwrap();
+        symlink(&kept, &link).unwrap();
+        // What leads to another note of the folder is no note of its own.
+        symlink(link.file_name().unwrap(), &beside).unwrap();
+        if is_written_in {
+            let text = fs::read_to_string(&kept).unwrap();
+            fs::write(&kept, text + "\nMy own conclusion.\n").unwrap();
+        }
+        let forgotten = world.ok(&["forget", &id(1), "--yes"]);
+        for gone in [&link, &kept, &beside] {
+            assert!(fs::symlink_metadata(gone).is_err(), "{}: {}", gone.display(), forgotten.out);
+        }
+        assert_eq!(with_word(&vault, "quokka"), [""; 0]);
+        assert_eq!(with_word(&vault, "My own conclusion.").len(), usize::from(is_written_in));
+        assert!(!with_word(&vault, "platypus").is_empty());
+        assert_eq!(world.json(&["vault", "verify"])["clean"], true);
+    }
+}
+
+#[test]
+fn what_a_person_always_wants_goes_from_where_a_note_of_the_same_name_has_lines_too_and_these_stay() {
+    let world = with_notes(&json!({"compact_lines": 1}));
+    for (project, number, word) in [("-work-one", 1, "quokka"), ("-work-two", 2, "platypus")] {
+        let wish = format!("From now on always use the {word}, never npm");
+        world.transcript(project, &id(number)).prompt(&wish).reply("ok");
+        world.close(&id(number));
+    }
+    ready(&world, 2);
+    let is_own = |path: &&String| path.contains("/sessions/") && !path.contains("/archive/");
+    for path in notes(&own(&world)).iter().filter(is_own) {
+        let path = own(&world).join(path);
+        fs::rename(&path, path.with_file_name("Plan.md")).unwrap();
+    }
+    world.ok(&["vault", "sync"]);
+    let preferences = || fs::read_to_string(own(&world).join("preferences.md")).unwrap();
+    assert_eq!(preferences().matches("[[Plan]]").count(), 2, "{}", preferences());
+    let forgotten = world.ok(&["forget", &id(1), "--yes"]);
+    assert!(!forgotten.out.contains("preferences.md"), "{}", forgotten.out);
+    assert_eq!(with_word(&own(&world), "quokka"), [""; 0]);
+    // It has been told once, when it was compacted.
+    let is_back = || fs::read_to_string(own(&world).join("preferences.md")).is_ok_and(|it| it.contains("platypus"));
+    assert!(crate::world::wait(is_back), "{:?}", telling(&own(&world), "platypus"));
+    assert_eq!(world.json(&["vault", "verify"])["clean"], true);
 }

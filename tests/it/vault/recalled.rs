@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{notes, own, ready, until, with_notes, worked};
 use crate::sockets::Raw;
@@ -14,6 +14,25 @@ fn with_projects(world: &World, projects: &[&str]) {
         world.transcript(project, &id(number)).prompt("Something else").reply("done");
         world.wait_for(&id(number), "the project", |_| true);
     }
+}
+
+/// The nodes of a kind that somebody finds who works in a directory.
+fn found(raw: &mut Raw, query: &str, directory: &str, label: &str) -> Value {
+    let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "nodes",
+        "params": {"query": query, "limit": 5, "caller": {"directory": directory}, "labels": [label]}});
+    raw.call(&asked)["result"]["nodes"].clone()
+}
+
+/// Has an entity recalled in three projects that know nothing of it: it is shared then.
+fn recalled_in_three(world: &World, query: &str, label: &str) {
+    let mut raw = Raw::greeted(world);
+    let projects = ["alpha", "beta", "gamma"];
+    with_projects(world, &projects);
+    for project in projects {
+        let found = found(&mut raw, query, &format!("/srv/{project}"), label);
+        assert!(!list(&found).is_empty(), "{found}");
+    }
+    until(world, "the promotion", |told| told["promoted"] == 1);
 }
 
 /// How often an entity was recorded as recalled elsewhere.
@@ -30,10 +49,7 @@ fn an_entity_that_three_other_projects_recall_is_shared() {
     let mut raw = Raw::greeted(&world);
     with_projects(&world, &["alpha", "beta", "gamma"]);
     let mut ask = |project: &str| {
-        let caller = json!({"directory": format!("/srv/{project}")});
-        let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "nodes",
-            "params": {"query": "wombat_cache.rs", "limit": 5, "caller": caller, "labels": ["File"]}});
-        let found = raw.call(&asked)["result"]["nodes"].clone();
+        let found = found(&mut raw, "wombat_cache.rs", &format!("/srv/{project}"), "File");
         assert!(!list(&found).is_empty(), "{found}");
     };
     let shared = || notes(&own(&world)).into_iter().filter(|path| path.starts_with("shared/")).collect::<Vec<_>>();
@@ -79,26 +95,21 @@ fn an_entity_of_a_group_is_recalled_at_home_and_shared_like_any_other() {
         assert_eq!(answer["result"]["structuredContent"]["status"], "success", "{answer}");
     }
     ready(&world, 2);
-    let mut ask = |directory: &std::path::Path| {
-        let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "nodes",
-            "params": {"query": "wombat", "limit": 5, "caller": {"directory": directory}, "labels": ["File"]}});
-        let grouped = |found: &serde_json::Value| list(found).iter().any(|node| node["group_id"] == "team");
-        let mut found = json!([]);
-        assert!(
-            crate::world::wait(|| {
-                found = raw.call(&asked)["result"]["nodes"].clone();
-                grouped(&found)
-            }),
-            "{found}"
-        );
+    let mut ask = |directory: &str| {
+        let mut nodes = json!([]);
+        let came = crate::world::wait(|| {
+            nodes = found(&mut raw, "wombat", directory, "File");
+            list(&nodes).iter().any(|node| node["group_id"] == "team")
+        });
+        assert!(came, "{nodes}");
     };
     // Where it comes from, and in another project of the group, which has nothing of it.
-    ask(std::path::Path::new("/srv/-work-one"));
-    ask(std::path::Path::new("/srv/-work-two"));
+    ask("/srv/-work-one");
+    ask("/srv/-work-two");
     assert!(crate::world::wait(|| recorded(&world) == 1), "{}", recorded(&world));
     with_projects(&world, &["alpha", "beta"]);
     for project in ["/srv/alpha", "/srv/beta"] {
-        ask(std::path::Path::new(project));
+        ask(project);
     }
     until(&world, "the promotion", |told| told["promoted"] == 1);
     assert_eq!(recorded(&world), 3, "its own project is none of them");
@@ -121,15 +132,7 @@ fn what_is_shared_is_shared_in_another_vault_too_and_with_each_project_that_has_
     worked(&world, "-work-one", 1, "wombat cache");
     world.close(&id(1));
     ready(&world, 1);
-    let mut raw = Raw::greeted(&world);
-    with_projects(&world, &["alpha", "beta", "gamma"]);
-    for project in ["alpha", "beta", "gamma"] {
-        let directory = format!("/srv/{project}");
-        let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "nodes",
-            "params": {"query": "wombat_cache", "limit": 5, "caller": {"directory": directory}, "labels": ["File"]}});
-        assert!(!list(&raw.call(&asked)["result"]["nodes"]).is_empty());
-    }
-    until(&world, "the promotion", |told| told["promoted"] == 1);
+    recalled_in_three(&world, "wombat_cache", "File");
     // The same daemon, and a vault that has nothing yet.
     let other = world.path("notes");
     fs::create_dir_all(&other).unwrap();
@@ -156,16 +159,7 @@ fn what_is_shared_goes_on_to_be_shared_however_many_recalls_would_be_needed_now(
     };
     added("-work-one", 1);
     ready(&world, 1);
-    let mut raw = Raw::greeted(&world);
-    with_projects(&world, &["alpha", "beta", "gamma"]);
-    for project in ["alpha", "beta", "gamma"] {
-        let directory = format!("/srv/{project}");
-        let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "nodes",
-            "params": {"query": "zodlib", "limit": 5, "caller": {"directory": directory}, "labels": ["Package"]}});
-        let found = raw.call(&asked)["result"]["nodes"].clone();
-        assert!(!list(&found).is_empty(), "{found}");
-    }
-    until(&world, "the promotion", |told| told["promoted"] == 1);
+    recalled_in_three(&world, "zodlib", "Package");
     let path = notes(&own(&world)).into_iter().find(|path| path.starts_with("shared/")).unwrap();
     let shared = || fs::read_to_string(own(&world).join(&path)).unwrap();
     assert!(shared().contains("work-one") && !shared().contains("work-two"), "{}", shared());

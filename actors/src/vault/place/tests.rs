@@ -238,11 +238,47 @@ fn what_is_kept_beside_notes_is_looked_at_and_what_is_too_deep_is_said() {
         fs::write(temp.path().join(hidden), "x").unwrap();
     }
     assert_eq!(place.whole().unwrap().0, ["claude/a.md"]);
-    let (texts, closed) = place.outside().unwrap();
+    let Outside { texts, closed, .. } = place.outside().unwrap();
     assert_eq!(texts, [".stversions/claude/a~1.md", ".trash/c.md", "claude/.trash/b.md", "claude/a.md~", "d.txt"]);
     assert!(closed.is_empty());
     fs::create_dir_all(temp.path().join(format!("claude{}", "/d".repeat(80)))).unwrap();
     assert!(place.all().is_ok());
     assert!(place.whole().unwrap_err().what.contains("deeper than"));
-    assert_eq!(place.outside().unwrap().1.len(), 1);
+    assert_eq!(place.outside().unwrap().closed.len(), 1);
+}
+
+#[test]
+fn more_than_is_looked_at_is_said_beside_the_notes_too() {
+    let temp = tempfile::tempdir().unwrap();
+    let place = place(temp.path());
+    fs::create_dir_all(temp.path().join("Mine")).unwrap();
+    let write = |number: usize| fs::write(temp.path().join(format!("Mine/{number}.md")), "x").unwrap();
+    (0..NOTES_MAX).for_each(write);
+    let outside = place.outside().unwrap();
+    assert_eq!((outside.texts.len(), outside.closed.len()), (NOTES_MAX, 0), "all there is");
+    write(NOTES_MAX);
+    let outside = place.outside().unwrap();
+    assert_eq!((outside.texts.len(), outside.closed), (NOTES_MAX, vec![place.vault().to_owned()]));
+    fs::rename(temp.path().join("Mine"), temp.path().join("claude")).unwrap();
+    assert!(place.whole().unwrap_err().what.contains("has more than"));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_lead_nowhere_are_told_and_removed_alone() {
+    let temp = tempfile::tempdir().unwrap();
+    let place = place(temp.path());
+    fs::create_dir_all(temp.path().join("claude")).unwrap();
+    fs::write(temp.path().join("one.md"), "x").unwrap();
+    for (to, link) in [("../one.md", "claude/there.md"), ("../two.md", "claude/gone.md"), ("two.md", "beside.md")] {
+        std::os::unix::fs::symlink(to, temp.path().join(link)).unwrap();
+    }
+    let gone = ("claude/gone.md".to_owned(), PathBuf::from("../two.md"));
+    assert_eq!(place.dangling().unwrap(), std::slice::from_ref(&gone));
+    assert_eq!(place.outside().unwrap().dangling.len(), 2);
+    for path in ["claude/gone.md", "claude/there.md", "one.md"] {
+        place.remove_link(path).unwrap();
+    }
+    assert_eq!((place.all().unwrap().0.len(), place.dangling().unwrap().len()), (0, 0));
+    assert!(temp.path().join("one.md").exists(), "it is no link");
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use super::{TEMPORARY, is_missing};
 use crate::obstacle::Obstacle;
 
-/// Most files of a vault that are looked at.
-pub(super) const NOTES_MAX: usize = 200_000;
+/// Most files of a vault that are looked at; fewer where that is tried.
+pub(super) const NOTES_MAX: usize = if cfg!(test) { 300 } else { 200_000 };
 /// Deepest folder of notes that is looked into.
 const DEPTH_MAX: usize = 64;
 /// Folders of a vault into which programs put what a person deletes or changes: Obsidian, Syncthing.
@@ -31,6 +31,10 @@ pub(super) struct Walked {
     links: Vec<(PathBuf, String, usize)>,
     /// Something went while it was looked at: it may be elsewhere.
     pub(super) is_moving: bool,
+    /// Links that lead nowhere, with what they name.
+    pub(super) dangling: Vec<(String, PathBuf)>,
+    /// Whether there is more than is taken: [`NOTES_MAX`].
+    pub(super) is_cut: bool,
 }
 
 impl Walked {
@@ -42,7 +46,14 @@ impl Walked {
     /// Goes on behind links that stay in the vault, as writing does: each folder once.
     pub(super) fn follow_links(&mut self, vault: &Path) -> io::Result<()> {
         while let Some((link, path, depth)) = self.links.pop() {
-            let Ok(to) = fs::canonicalize(&link) else { continue };
+            let to = match fs::canonicalize(&link) {
+                Ok(to) => to,
+                Err(error) if is_missing(&error) => {
+                    self.dangling.extend(fs::read_link(&link).ok().map(|named| (path, named)));
+                    continue;
+                }
+                Err(_) => continue,
+            };
             if !to.starts_with(vault) {
                 continue;
             }
@@ -50,12 +61,19 @@ impl Walked {
                 Ok(found) if found.is_dir() => self.enter(&link, &path, depth)?,
                 // Else it is found there.
                 Ok(found) if found.is_file() && self.takes(&path) && !self.was_entered(to.parent()) => {
-                    self.notes.push(path);
+                    self.note(path);
                 }
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    fn note(&mut self, path: String) {
+        match self.notes.len() < NOTES_MAX {
+            true => self.notes.push(path),
+            false => self.is_cut = true,
+        }
     }
 
     fn was_entered(&self, folder: Option<&Path>) -> bool {
@@ -103,16 +121,14 @@ impl Walked {
             let path = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
             if kind.is_file() && is_temporary(name) {
                 self.left.push(entry.path());
-            } else if (name.starts_with('.') && !(self.with_copies && KEPT_BY_OTHERS.contains(&name)))
-                || self.notes.len() >= NOTES_MAX
-            {
+            } else if self.is_cut || (name.starts_with('.') && !(self.with_copies && KEPT_BY_OTHERS.contains(&name))) {
                 continue;
             } else if kind.is_dir() {
                 self.enter(&entry.path(), &path, depth)?;
             } else if kind.is_symlink() {
                 self.links.push((entry.path(), path, depth));
             } else if kind.is_file() && self.takes(&path) {
-                self.notes.push(path);
+                self.note(path);
             }
         }
         Ok(())

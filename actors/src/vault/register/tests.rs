@@ -121,7 +121,7 @@ fn what_is_sealed_tells_no_name_and_is_found_by_it() {
     register.put(&id("b"), Entry { stamp: "nobody typed anything".to_owned(), ..Entry::default() });
     register.save().unwrap();
     for _ in 0..2 {
-        register.seal(&[id("a"), id("b"), id("unknown")]).unwrap();
+        register.seal(&[id("a"), id("b"), id("unknown")], false).unwrap();
         let text = fs::read_to_string(register.file()).unwrap();
         assert!(!text.contains("secret") && !text.contains("typed"), "{text}");
         register = Register::open(home.path(), &elsewhere).unwrap();
@@ -129,6 +129,20 @@ fn what_is_sealed_tells_no_name_and_is_found_by_it() {
         assert_eq!(sealed.called.as_deref(), Some(name_print("2026-03-14-secret-plans").as_str()));
         assert_eq!((sealed.prints.len(), sealed.without_note.len(), register.entries.len()), (1, 0, 1));
         assert!(register.had_notes() && register.has_sealed() && !register.has_notes());
+    }
+}
+
+#[test]
+fn what_nobody_knows_where_it_is_is_lost_until_it_was_removed_somewhere() {
+    let home = tempfile::tempdir().unwrap();
+    let mut register = Register::open(home.path(), &settings::Vault::default()).unwrap();
+    register.put(&id("a"), entry("one.md", "1"));
+    for (lost, is_lost) in [(true, true), (true, true), (false, false), (true, false)] {
+        register.seal(&[id("a")], lost).unwrap();
+        register = Register::open(home.path(), &settings::Vault::default()).unwrap();
+        let sealed = register.get(&id("a")).unwrap();
+        assert!(sealed.is_sealed());
+        assert_eq!(sealed.lost, is_lost);
     }
 }
 
