@@ -26,6 +26,7 @@ mod compaction;
 mod desk;
 mod forgetting;
 mod index;
+mod lineage;
 mod owed;
 mod pending;
 mod place;

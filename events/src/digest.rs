@@ -289,11 +289,18 @@ impl Episode {
         self.marked_by(|text| text.push_str(MODEL_MARK))
     }
 
-    /// The same with every text that only a model says between [`MODEL_BEGINS`] and [`MODEL_ENDS`], for programs that ask of
-    /// a piece of it who says it. It has the same words.
-    pub fn told_apart(self) -> Self {
-        let is_own = |c: char| matches!(c, MODEL_BEGINS | MODEL_ENDS);
-        self.marked_by(|text| *text = format!("{MODEL_BEGINS}{}{MODEL_ENDS}", text.replace(is_own, "")))
+    /// The [content](Self::content) with every text that only a model says between [`MODEL_BEGINS`] and [`MODEL_ENDS`], for
+    /// programs that ask of a piece of it who says it. It has the same words.
+    pub fn told_apart(self) -> String {
+        let marks = [MODEL_BEGINS, MODEL_ENDS];
+        match self.said_by_model.is_empty() {
+            // Nor does a transcript that holds such characters pass for a model.
+            true => self.content().replace(marks, ""),
+            false => {
+                let put = |text: &mut String| *text = format!("{MODEL_BEGINS}{}{MODEL_ENDS}", text.replace(marks, ""));
+                self.marked_by(put).content()
+            }
+        }
     }
 
     fn marked_by(mut self, put: impl Fn(&mut String)) -> Self {

@@ -13,8 +13,9 @@
 //!
 //! and the opening marker holds the hash of what Baton last wrote there. A block with another content belongs to the person
 //! from then on: it is never touched again, counts as a **conflict**, and what is new goes into a new block below. Keys of
-//! the frontmatter are kept apart likewise, by the one line `<!-- baton:note … -->` behind it. So a note carries all that is
-//! needed to merge into it, and nothing of it is kept elsewhere.
+//! the frontmatter are kept apart likewise, by the one line `<!-- baton:note … -->` behind it, which also holds
+//! traces of what was told: a line that a person has taken out is not told again. So a note carries all that is needed to merge
+//! into it, and nothing of it is kept elsewhere.
 //!
 //! | room | holds |
 //! |---|---|
@@ -27,6 +28,7 @@
 //! | [`threshold`], [`compaction`] | when a note is compacted; into what; archive and failures |
 //! | [`renamed()`], [`followed()`] | links that follow a session's note, or one of an entity, which a person has renamed |
 //! | [`forget`] | a session out of a text |
+//! | `trace` | what was told, known without being said |
 //! | [`verify`] | whether a set of notes is sound |
 
 mod block;
@@ -45,6 +47,7 @@ pub mod session;
 pub mod start;
 pub mod threshold;
 pub mod told;
+mod trace;
 pub mod verify;
 mod yaml;
 

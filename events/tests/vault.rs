@@ -251,7 +251,9 @@ fn a_forgotten_session_leaves_nothing_and_takes_nothing_of_others() {
     let (mut vault, told) = whole();
     for gone in &told {
         let mut left: Vec<String> = vec![gone.about.note.clone()];
+        let mut tags = BTreeSet::new();
         while let Some(target) = left.pop() {
+            tags.insert(forget::tag(&target));
             let mut after = BTreeMap::new();
             for (path, text) in std::mem::take(&mut vault.files) {
                 let is_own = match layout().place(&path) {
@@ -270,6 +272,7 @@ fn a_forgotten_session_leaves_nothing_and_takes_nothing_of_others() {
         for (path, text) in &vault.files {
             assert!(!path.contains(&gone.about.note) && !text.contains(&gone.about.note), "{path}\n{text}");
             assert_eq!(conflicts(text), 0, "{path}");
+            assert_eq!(forget::remembered(text).intersection(&tags).next(), None, "{path}\n{text}");
         }
         assert_eq!(vault.findings(), Vec::<String>::new());
     }

@@ -196,11 +196,19 @@ fn passage(output: &Output, hit: &Hit) {
             hit.role.as_deref().map_or_else(|| "?".to_owned(), |role| print::one_line(role, 20))
         )
     });
-    let mark = if hit.said_by.is_some() { MODEL_MARK } else { "" };
-    let beside = 5 + print::columns(&place) + print::columns(mark);
+    let beside = 5 + print::columns(&place);
     let fit = output.fit().map_or(usize::MAX, |fit| (fit * SNIPPET_LINES).saturating_sub(beside));
-    let snippet = print::one_line(&hit.snippet, fit);
-    output.line(&format!("     {}{snippet}{mark}", output.styled(Style::Faint, &place)));
+    output.line(&format!("     {}{}", output.styled(Style::Faint, &place), snippet(hit, fit)));
+}
+
+/// The passage in so many columns. Who says it stays with it when it is cut.
+fn snippet(hit: &Hit, fit: usize) -> String {
+    let marks = |text: &str| text.matches(MODEL_MARK).count();
+    let shown = print::one_line(&hit.snippet, fit);
+    match hit.said_by.is_some() && marks(&shown) < marks(&print::one_line(&hit.snippet, usize::MAX)) {
+        true => print::one_line(&hit.snippet, fit.saturating_sub(print::columns(MODEL_MARK))) + MODEL_MARK,
+        false => shown,
+    }
 }
 
 fn heading(output: &Output, hit: &Hit) {
@@ -240,6 +248,21 @@ mod tests {
     use baton_events::protocol::answer::Freshness;
 
     use super::*;
+
+    #[test]
+    fn a_passage_that_is_cut_stays_a_models() {
+        let of = |snippet: &str, said_by: Option<&str>| Hit {
+            snippet: snippet.to_owned(),
+            said_by: said_by.map(str::to_owned),
+            ..Hit::default()
+        };
+        let (short, long) = ("a claim · model", "a claim that is longer than what is shown · model, and a measure");
+        assert_eq!(snippet(&of(short, Some("model")), 40), short);
+        let cut = snippet(&of(long, Some("model")), 40);
+        assert!(cut.ends_with("… · model") && print::columns(&cut) <= 40, "{cut}");
+        assert!(!snippet(&of(&"word ".repeat(20), None), 40).contains(MODEL_MARK));
+        assert_eq!(snippet(&of(short, Some("model")), usize::MAX), short);
+    }
 
     #[test]
     fn where_nothing_was_found_the_next_step_is_told() {

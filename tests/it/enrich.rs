@@ -94,6 +94,7 @@ fn a_closed_session_is_enriched_under_its_uuid_and_a_rebuilt_memory_asks_nobody(
     assert!(text(&episode["objective"]).starts_with("Summarised: Feed the wombats"), "{episode}");
     assert_eq!((&episode["decisions"][0]["line"], &episode["decisions"][0]["said_by"]), (&json!(1), &json!("model")));
     // What only the model says is told as that wherever it is told.
+    assert_eq!(episode["said_by"]["objective"], "model", "{episode}");
     assert!(
         text(&episode["content"]).contains("- decided upon Feed the wombats of house number1x · model\n"),
         "{episode}"
@@ -117,17 +118,12 @@ fn a_closed_session_is_enriched_under_its_uuid_and_a_rebuilt_memory_asks_nobody(
     // What the model alone has said is found.
     assert!(wait(|| world.found("summarised") == [id(1)]), "{}", world.log());
     // There too it is said to be a model's; what somebody said is not.
-    let of_model = |hit: &Value| {
-        (
-            hit["kind"] == "episode",
-            text(&hit["snippet"]).contains("Summarised: Feed the wombats"),
-            hit["said_by"].clone(),
-        )
-    };
     let found = world.json(&["search", "summarised"])["hits"][0].clone();
-    assert_eq!(of_model(&found), (true, true, json!("model")), "{found}");
+    assert_eq!((&found["kind"], &found["said_by"]), (&json!("episode"), &json!("model")), "{found}");
+    let (claim, snippet) = (format!("Objective: {} · model ", text(&episode["objective"])), text(&found["snippet"]));
+    assert!(snippet.contains(&claim), "{claim:?}: {found}");
     let told = world.ok(&["search", "summarised"]).out;
-    assert!(told.lines().any(|line| line.contains("Summarised") && line.ends_with(" · model")), "{told}");
+    assert!(told.contains(&claim), "{told}");
     let said = world.json(&["search", "wombats"]);
     let turns = list(&said["hits"]);
     assert!(!turns.is_empty() && turns.iter().all(|hit| hit["kind"] == "turn" && hit["said_by"].is_null()), "{said}");

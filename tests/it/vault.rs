@@ -2,6 +2,7 @@
 //! there.
 
 mod compacting;
+mod continued;
 mod edited;
 mod forgotten;
 mod places;

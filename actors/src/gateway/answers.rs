@@ -128,6 +128,8 @@ pub(super) fn hit(table: &SessionTable, hit: memory::Hit) -> Hit {
 pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, numbers: &Numbers) -> Episode {
     let content = out(&episode.clone().marked().content());
     let lines = |found: &[Pointed]| found.iter().map(|said| line(said, &episode)).collect::<Vec<_>>();
+    let own = [("objective", &episode.objective), ("continuation_context", &episode.continuation_context)];
+    let by_model_alone = own.into_iter().filter(|(_, text)| episode.is_of_model(0, text));
     let by_model = |line: u64, text: &str| episode.is_of_model(line, text).then(|| MODEL.to_owned());
     Episode {
         uuid: current.uuid.to_string(),
@@ -198,6 +200,7 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
             filtered_token_count: numbers.filtered_token_count,
             llm_cost_estimate: numbers.llm_cost_estimate,
         },
+        said_by: by_model_alone.map(|(name, _)| (name.to_owned(), MODEL.to_owned())).collect(),
         left_out: episode.left_out,
     }
 }

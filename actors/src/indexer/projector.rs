@@ -441,7 +441,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
         let titles = std::mem::take(&mut outline.titles).with_own(episode.is_titled);
         let title = episode.title.clone();
-        let content = episode.told_apart().content();
+        let content = episode.told_apart();
         let entry = Entry {
             session,
             generation: current.generation,

@@ -65,7 +65,7 @@ pub struct Hit {
     pub project: Option<String>,
     /// Its title.
     pub title: String,
-    /// The passage that shows why, at most 240 characters on one line.
+    /// The passage that shows why, at most 240 characters on one line; what only a model says in it is marked.
     pub snippet: String,
     /// Of a turn: the transcript line it starts at.
     pub line: Option<u64>,

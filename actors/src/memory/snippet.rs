@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use baton_events::digest::{MODEL_BEGINS, MODEL_ENDS};
+use baton_events::digest::{MODEL_BEGINS, MODEL_ENDS, MODEL_MARK};
 
 use super::analyzer::{Analyzer, Listener};
 use super::limits::SNIPPET_CHARS;
@@ -56,24 +56,33 @@ impl Listener for Finder<'_> {
 /// tokens stand together, or the beginning when there is none of them.
 pub(super) fn cut(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]) -> String {
     let line = one_line(query::head(text, SEARCHED_BYTES));
-    let within = passage(analyzer, &line, wanted);
-    shown(&line, within)
+    let within = around(&line, passage(analyzer, &line, wanted), SNIPPET_CHARS);
+    shown(&line, within, &[])
 }
 
-/// The same of an episode's text, and whether any of the passage is what only a model says. What tells that apart is not in it.
+/// The same of an episode's text, with [`MODEL_MARK`] behind everything in it that only a model says, and whether there is any.
 pub(super) fn cut_episode(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]) -> (String, bool) {
     let (line, claims) = apart(query::head(text, SEARCHED_BYTES));
-    let within = passage(analyzer, &line, wanted);
-    let by_model = claims.iter().any(|claim| claim.start < within.end && within.start < claim.end);
-    (shown(&line, within), by_model)
+    let passage = passage(analyzer, &line, wanted);
+    let (mark, mut marks) = (MODEL_MARK.chars().count(), 0);
+    loop {
+        let within = around(&line, passage.clone(), SNIPPET_CHARS.saturating_sub(mark * marks));
+        let is_shown = |claim: &&Range<usize>| claim.start < within.end && within.start < claim.end;
+        let claims: Vec<Range<usize>> = claims.iter().filter(is_shown).cloned().collect();
+        // The marks have to fit too.
+        if claims.len() <= marks {
+            return (shown(&line, within, &claims), !claims.is_empty());
+        }
+        marks += 1;
+    }
 }
 
-/// The bytes of a line that are shown of it.
+/// The bytes of a line from the first to the last word for which it is shown.
 fn passage(analyzer: &mut Analyzer, line: &str, wanted: &[Wanted]) -> Range<usize> {
     let mut finder = Finder { wanted, found: Vec::new() };
     analyzer.analyze(line, &mut finder);
     finder.found.sort_by_key(|found| (found.at.start, found.at.end));
-    around(line, best_passage(line, &finder.found, wanted))
+    best_passage(line, &finder.found, wanted)
 }
 
 /// A text on one line, and where in it stands what only a model says: from [`MODEL_BEGINS`] to [`MODEL_ENDS`], or to the end
@@ -133,12 +142,13 @@ fn best_passage(line: &str, found: &[Found], wanted: &[Wanted]) -> Range<usize> 
     best.1
 }
 
-/// The passage with some of what stands around it, cut between words where there are any; a line with room for it whole.
-fn around(line: &str, passage: Range<usize>) -> Range<usize> {
-    if line.chars().nth(SNIPPET_CHARS).is_none() {
+/// The passage with some of what stands around it, of so many characters at most, cut between words where there are any; a
+/// line with room for it whole.
+fn around(line: &str, passage: Range<usize>, most: usize) -> Range<usize> {
+    if line.chars().nth(most).is_none() {
         return 0..line.len();
     }
-    let room = SNIPPET_CHARS - 2;
+    let room = most.saturating_sub(2);
     let lead = LEAD_CHARS.min(room.saturating_sub(line[passage.clone()].chars().count()));
     let mut start = match lead {
         0 => passage.start,
@@ -155,17 +165,31 @@ fn around(line: &str, passage: Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// What is within, and marks where the line goes on.
-fn shown(line: &str, within: Range<usize>) -> String {
-    let mut text = String::with_capacity(within.len() + 2 * CUT.len_utf8());
+/// What is within, with signs where the line goes on, and marks behind the claims of a model in it.
+fn shown(line: &str, within: Range<usize>, claims: &[Range<usize>]) -> String {
+    let text = &line[within.clone()];
+    let begin = within.start + (text.len() - text.trim_start().len());
+    let end = (within.start + text.trim_end().len()).max(begin);
+    let mut out = String::with_capacity(text.len() + 2 * CUT.len_utf8() + claims.len() * MODEL_MARK.len());
     if within.start > 0 {
-        text.push(CUT);
+        out.push(CUT);
     }
-    text.push_str(line[within.clone()].trim());
-    if within.end < line.len() {
-        text.push(CUT);
+    let (mut told, mut goes_on) = (begin, within.end < line.len());
+    for claim in claims {
+        let upto = claim.end.clamp(told, end);
+        out.push_str(&line[told..upto]);
+        if claim.end > end && goes_on {
+            out.push(CUT);
+            goes_on = false;
+        }
+        out.push_str(MODEL_MARK);
+        told = upto;
     }
-    text
+    out.push_str(&line[told..end]);
+    if goes_on {
+        out.push(CUT);
+    }
+    out
 }
 
 #[cfg(test)]
@@ -214,21 +238,35 @@ mod tests {
             assert_eq!(cut, (expected.to_owned(), by_model), "{text:?}");
         };
         check("# A title\n\n## Done\n- measured\n", "measur", "# A title ## Done - measured", false);
-        check("- \u{fdd0}claimed\u{fdd1} -> resolved: by hand\n", "hand", "- claimed -> resolved: by hand", true);
-        check("- \u{fdd0}cut off\n- said\n", "said", "- cut off - said", true);
+        check(
+            "- \u{fdd0}claimed\u{fdd1} -> resolved: by hand\n",
+            "hand",
+            "- claimed · model -> resolved: by hand",
+            true,
+        );
+        check("- \u{fdd0}cut off\n- said\n", "said", "- cut off · model - said", true);
         check("\u{fdd1}- \u{fdd0}\u{fdd1}said\n", "said", "- said", false);
         // Of a long text only what is shown counts.
         let filler = "lorem ipsum dolor sit amet ".repeat(20);
         let text = format!("Objective: \u{fdd0}claimed {filler}\u{fdd1}\n\n## Open\n- measured {filler}\n");
         let of = |token: &str| cut_episode(&mut Analyzer::default(), &text, &wanted(&[token]));
-        let ((claimed, by_model), (measured, by_rules)) = (of("claim"), of("measur"));
-        assert!(claimed.starts_with("Objective: claimed lorem") && by_model, "{claimed}");
-        assert!(measured.contains("measured lorem"), "{measured}");
+        let (claimed, by_model) = of("claim");
+        assert!(
+            claimed.starts_with("Objective: claimed lorem") && claimed.ends_with("… · model") && by_model,
+            "{claimed}"
+        );
         // What stands before the found word is shown too, and is the model's here.
-        assert!(measured.starts_with('…') && by_rules, "{measured}");
+        let (measured, by_model) = of("measur");
+        assert!(measured.starts_with('…') && measured.contains("amet · model ## Open - measured lorem"), "{measured}");
+        assert!(measured.ends_with('…') && by_model, "{measured}");
         let text = format!("- \u{fdd0}claimed\u{fdd1}\n{}- measured {filler}\n", "- x\n".repeat(80));
         let (measured, by_model) = cut_episode(&mut Analyzer::default(), &text, &wanted(&["measur"]));
-        assert!(measured.contains("measured lorem") && !by_model, "{measured}");
+        assert!(measured.contains("measured lorem") && !measured.contains(MODEL_MARK) && !by_model, "{measured}");
+        // However many there are, each has its mark and all of it is no longer than any other.
+        let many = format!("## Open\n{}- done\n", "- \u{fdd0}a claim\u{fdd1}\n".repeat(30));
+        let (snippet, _) = cut_episode(&mut Analyzer::default(), &many, &wanted(&["claim"]));
+        assert!(snippet.matches("a claim").count() > 8 && snippet.chars().count() <= SNIPPET_CHARS, "{snippet}");
+        assert_eq!(snippet.matches("claim").count(), snippet.matches(MODEL_MARK).count(), "{snippet}");
     }
 
     proptest! {
@@ -236,6 +274,7 @@ mod tests {
         fn what_tells_a_models_words_apart_changes_no_passage(text in "(a|token|=| |\n|x.y|\u{fdd0}|\u{fdd1}){0,400}") {
             let (snippet, by_model) = cut_episode(&mut Analyzer::default(), &text, &wanted(&["token", "=x.y"]));
             prop_assert!(!snippet.contains([MODEL_BEGINS, MODEL_ENDS]) && snippet.chars().count() <= SNIPPET_CHARS);
+            prop_assert_eq!(by_model, snippet.contains(MODEL_MARK));
             prop_assert!(!by_model || text.contains(MODEL_BEGINS));
         }
 

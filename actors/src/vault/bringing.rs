@@ -18,7 +18,7 @@ use super::desk::{Note, Open, TRIES, Written, not_remembered};
 use super::pending::Pending;
 use super::place::{Error, Refused};
 use super::register::Entry;
-use super::{index, owed};
+use super::{index, lineage, owed};
 use crate::gateway::{Services, conversation};
 use crate::settings;
 
@@ -177,7 +177,7 @@ impl Bringing<'_> {
         let graph = graph::graph(&items, &episode, &surroundings);
         let about = About {
             session: self.id.clone(),
-            others: Vec::new(),
+            others: lineage::continued(&services.table.now(), &services.settings.now(), self.id, self.row),
             episode: Some(current.uuid),
             project: folder,
             note: String::new(),
@@ -227,7 +227,7 @@ impl Bringing<'_> {
                 Ok(text) => {
                     let identity = text.as_deref().and_then(session::identity);
                     let is_own = |id: &String| id == self.id.as_str();
-                    if identity.is_some_and(|identity| identity.session_ids.iter().any(is_own)) {
+                    if identity.is_some_and(|identity| identity.own.iter().any(is_own)) {
                         return Ok(());
                     }
                     if text.is_none() && !open.is_called(&name::key(&told.about.note)) {

@@ -289,8 +289,8 @@ fn print(text: &str) -> String {
 
 /// Whether two notes are of one session.
 fn is_of(there: &str, copy: &str) -> bool {
-    let sessions = |text| session::identity(text).map(|identity| identity.session_ids).filter(|ids| !ids.is_empty());
-    sessions(copy).is_some_and(|ids| sessions(there) == Some(ids))
+    let own = |text| session::identity(text).and_then(|identity| identity.session_ids.into_iter().next_back());
+    own(copy).is_some_and(|id| own(there) == Some(id))
 }
 
 /// Changes the head of a note. A note that cannot be written stays as it is.

@@ -12,7 +12,7 @@ use baton_events::record::{SessionId, Timestamp};
 use baton_events::vault::layout::{Layout, Place as Lies};
 use baton_events::vault::note::Wanted;
 use baton_events::vault::verify::{Known, links};
-use baton_events::vault::{Day, followed, merge, name, renamed};
+use baton_events::vault::{Day, followed, forget, merge, name, renamed};
 use uuid::Uuid;
 
 use super::index::{Former, Index, stem};
@@ -429,10 +429,11 @@ impl Open {
         if from == to {
             return Ok(false);
         }
-        let (link, other) = (format!("[[{from}"), format!("[[{to}"));
+        let (link, other, tag) = (format!("[[{from}"), format!("[[{to}"), forget::tag(from));
         for note in self.place.all()?.0 {
             let edited = self.edit(&note, &mut |text| {
-                let text = text.filter(|text| text.contains(&link) || text.contains(&other))?;
+                let tells = |text: &str| forget::remembered(text).contains(&tag);
+                let text = text.filter(|text| text.contains(&link) || text.contains(&other) || tells(text))?;
                 renamed(text, from, to)
             });
             match edited {

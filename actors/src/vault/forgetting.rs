@@ -193,6 +193,10 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
         scan = gone_through(open, &known, &BTreeSet::new())?;
     }
     let (mut targets, mut theirs) = own_notes(open, &known, &mut scan)?;
+    let ids: Vec<&str> = known.iter().map(SessionId::as_str).collect();
+    for path in &scan.mentions {
+        change(open, path, &|text| forget::continued(text, &ids))?;
+    }
     let names = targets.clone();
     let mut done = BTreeSet::new();
     for _ in 0..ROUNDS {
@@ -330,8 +334,13 @@ fn own_notes(
         Some(Lies::Session(_, name) | Lies::Archived(_, name)) => names.contains(&name),
         _ => false,
     };
+    let is_one = |id: &str| sessions.iter().any(|known| known.as_str() == id);
+    let others = open.register.entries().filter(|(id, _)| !is_one(id.as_str()));
+    let of_others: BTreeSet<String> = others.filter_map(|(_, entry)| entry.note.clone()).collect();
     let is_of_them = |path: &str, text: &str| match session::identity(text) {
-        Some(identity) => identity.session_ids.iter().any(|id| sessions.iter().any(|known| known.as_str() == id)),
+        // In whose head a person has put several sessions, that is the note of the one that it is known for.
+        Some(identity) if identity.own.len() > 1 && of_others.contains(path) => false,
+        Some(identity) => identity.own.iter().any(|id| is_one(id)),
         // A person has taken its head away: its name tells.
         None => is_called(path),
     };
@@ -407,8 +416,9 @@ fn lines_to(open: &mut Open, targets: &BTreeMap<String, Scope>, scan: &Scan) -> 
     let mut gone = BTreeSet::new();
     for path in scan.leading_to(targets.keys()) {
         let Some(text) = text_of(open, &path)? else { continue };
-        let is_concerned =
-            |(target, scope): &(&String, &Scope)| scope.means(&path, open) && text.contains(target.as_str());
+        let remembered = forget::remembered(&text);
+        let is_told = |target: &String| text.contains(target.as_str()) || remembered.contains(&forget::tag(target));
+        let is_concerned = |(target, scope): &(&String, &Scope)| scope.means(&path, open) && is_told(target);
         let concerned: Vec<&String> = targets.iter().filter(is_concerned).map(|(target, _)| target).collect();
         if concerned.is_empty() {
             continue;

@@ -149,7 +149,7 @@ fn all(place: &Place, progress: &Progress, seen: &mut dyn FnMut(&str, &str)) -> 
                     told.bytes += text.len() as u64;
                     seen(path, &text);
                     let identity = session::identity(&text).filter(|_| !is_copy(path));
-                    for id in identity.into_iter().flat_map(|identity| identity.session_ids) {
+                    for id in identity.into_iter().flat_map(|identity| identity.own) {
                         if let Some(other) = sessions.insert(id, path.clone()) {
                             let what = format!("it is of the same session as {other:?}");
                             findings.push(Finding { path: path.clone(), line: 0, what });

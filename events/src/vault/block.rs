@@ -119,6 +119,16 @@ pub(super) fn written(lines: &[&str]) -> Option<(usize, BTreeMap<String, String>
     })
 }
 
+/// The same of a whole text, looking at no more of it than that line.
+pub(super) fn note_of(text: &str) -> Option<BTreeMap<String, String>> {
+    let prefix = format!("{OPEN}{NOTE}");
+    let lines = text.match_indices(&prefix).map(|(at, _)| {
+        let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+        text[start..].split('\n').next().unwrap_or_default()
+    });
+    lines.filter_map(|line| written(&[line])).map(|(_, written)| written).next()
+}
+
 /// The marker of a note.
 pub(super) fn note_marker(written: &BTreeMap<String, String>) -> String {
     let pairs: String = written.iter().map(|(key, hash)| format!(" {key}={hash}")).collect();

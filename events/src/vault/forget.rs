@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::block::{self, Block, Blocks, bare};
 use super::header::{self, Document, Head};
-use super::note::Line;
-use super::{knowledge, session};
+use super::note::{Field, Line, Note, When};
+use super::{knowledge, merge, session, trace};
 
 /// What is left of a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub fn own(text: &str) -> Left {
     }
 }
 
-/// Any other note: lines that lead to `target` go, and those that it alone supported. `target` is what a link names: the name
+/// Any other note: lines that lead to `target` go, and those that it alone supported, with the traces of such lines. `target` is what a link names: the name
 /// of a session's note, or the whole path of another, without extension.
 pub fn lines(text: &str, target: &str) -> Left {
     let document = Document::of(text);
@@ -46,7 +46,9 @@ pub fn lines(text: &str, target: &str) -> Left {
     let mut out: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
     let mut changed = false;
     for block in blocks.found.iter().rev().filter(|block| block.is_intact) {
-        let Some(content) = without_line(&lines[block.open + 1..block.close], target) else { continue };
+        let before = &lines[block.open + 1..block.close];
+        let Some(content) = without_line(before, target) else { continue };
+        trace::take_back(&mut written, &block.key, &block::content(before), &content);
         let last_ends = lines[block.close].ends_with('\n');
         let mut text = match content.is_empty() {
             true => String::new(),
@@ -63,6 +65,8 @@ pub fn lines(text: &str, target: &str) -> Left {
         out.splice(block.open - gap..=block.close, [text]);
         changed = true;
     }
+    // Also of what a person has thrown out.
+    changed |= trace::forget(&mut written, target);
     if !changed {
         return Left::Unchanged;
     }
@@ -72,6 +76,29 @@ pub fn lines(text: &str, target: &str) -> Left {
         true => Left::Nothing,
         false => Left::Text(text),
     }
+}
+
+/// The note of another session: what it continues goes out of its head. A list that a person has changed is theirs.
+pub fn continued(text: &str, sessions: &[&str]) -> Left {
+    let Some(identity) = session::identity(text) else { return Left::Unchanged };
+    let is_gone = |id: &String| sessions.contains(&id.as_str()) && !identity.own.contains(id);
+    if !identity.session_ids.iter().any(is_gone) {
+        return Left::Unchanged;
+    }
+    let left = identity.session_ids.iter().filter(|id| !is_gone(id)).cloned().collect();
+    let header = vec![Field::list(session::SESSION_IDS, left, When::Always)];
+    let merged = merge(Some(text), &Note { header, sections: Vec::new() });
+    if merged.changed { Left::Text(merged.text) } else { Left::Unchanged }
+}
+
+/// The tags of all sessions and notes that a note has told of, also where it does not name them any more: see [`tag`].
+pub fn remembered(text: &str) -> BTreeSet<String> {
+    block::note_of(text).map(|written| trace::tags(&written)).unwrap_or_default()
+}
+
+/// What stands for a target of [`lines`] in [`remembered`].
+pub fn tag(target: &str) -> String {
+    trace::tag(target)
 }
 
 /// Sections of a session's note that tell what it was about.

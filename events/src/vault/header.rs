@@ -285,6 +285,15 @@ pub(super) fn texts(text: &str) -> BTreeMap<String, String> {
     fields(text).into_iter().filter_map(text_of).collect()
 }
 
+/// Whether a key of a text stands there once, as Baton wrote it last.
+pub(super) fn is_as_written(text: &str, key: &str) -> bool {
+    let document = Document::of(text);
+    let Head::Read { entries, .. } = &document.head else { return false };
+    let mut found = entries.iter().filter(|entry| entry.key == key);
+    let (Some(entry), None) = (found.next(), found.next()) else { return false };
+    block::note_of(document.rest).is_some_and(|written| is_own(entry, &written))
+}
+
 /// Whether a key is as Baton wrote it last.
 pub(super) fn is_own(entry: &Entry<'_>, written: &BTreeMap<String, String>) -> bool {
     written.get(entry.key).is_some_and(|known| *known == entry.print())

@@ -6,22 +6,28 @@ use super::block::{self, Block, Blocks};
 use super::header::Document;
 use super::knowledge::{self, EntityIdentity};
 use super::layout::{self, Layout, Place};
-use super::name;
+use super::{name, trace};
 
 /// How often it is tried what a block was before links in it were changed.
 const ATTEMPTS: usize = 1_024;
 
-/// The text with the links of Baton's blocks to a note as it is called now; `None` where none leads there by its former name.
-/// A block in which nothing was changed but these links, as Obsidian does it when a note is renamed, is Baton's again.
+/// The text with the links of Baton's blocks to a note as it is called now, and the traces of what was told of it; `None` where
+/// none leads there by its former name. A block in which nothing was changed but these links, as Obsidian does it when a note is renamed, is Baton's again.
 pub fn renamed(text: &str, from: &str, to: &str) -> Option<String> {
-    rewritten(text, &|content, block| match block.is_intact {
+    let with = |content: &str, block: &Block| match block.is_intact {
         true => Some(relinked(content, from, to)),
         false => (block::hash(&relinked(content, to, from)) == block.hash).then(|| content.to_owned()),
-    })
+    };
+    rewritten(text, &with, &|written| trace::retag(written, from, to))
 }
 
-/// The text with the contents of blocks as `with` has them, which are Baton's then; `None` if nothing is otherwise.
-fn rewritten(text: &str, with: &dyn Fn(&str, &Block) -> Option<String>) -> Option<String> {
+/// The text with the contents of blocks as `with` has them, which are Baton's then, and the marker of the note as `mark` has it,
+/// which says whether it has changed; `None` if nothing is otherwise.
+fn rewritten(
+    text: &str,
+    with: &dyn Fn(&str, &Block) -> Option<String>,
+    mark: &dyn Fn(&mut BTreeMap<String, String>) -> bool,
+) -> Option<String> {
     let document = Document::of(text);
     let eol = Document::eol(text);
     let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
@@ -42,6 +48,7 @@ fn rewritten(text: &str, with: &dyn Fn(&str, &Block) -> Option<String>) -> Optio
         out.splice(block.open..=block.close, [new]);
         changed = true;
     }
+    changed |= mark(&mut written);
     changed.then(|| {
         let rest = block::with_written(&out.concat(), &written, eol);
         format!("{}{}{rest}", document.bom, document.head_text())
@@ -155,7 +162,7 @@ pub fn followed(
         _ => None,
     };
     let leading = Leading { of: knowledge::entity(text), project, layout, entities };
-    rewritten(text, &|content, block| {
+    let with = |content: &str, block: &Block| {
         let own = match block.is_intact {
             true => content.to_owned(),
             false => leading.own(content, &block.hash)?,
@@ -165,7 +172,9 @@ pub fn followed(
             false => leading.now(target, shown),
         });
         Some(once(&own, &led))
-    })
+    };
+    // Traces of lines that lead to notes of entities are known by what the links show.
+    rewritten(text, &with, &|_| false)
 }
 
 impl Leading<'_> {

@@ -25,6 +25,8 @@ pub const SECTIONS: [(&str, &str); 7] = [
     ("next-steps", "Next Steps"),
 ];
 
+/// The key of the sessions that a note names.
+pub(super) const SESSION_IDS: &str = "session_ids";
 /// What stands in the Work Log below the heading of an end.
 pub const FINALIZED: &str = "Session completed. Work finalized.";
 
@@ -44,8 +46,10 @@ pub enum Status {
 /// Which session a note tells of, by its frontmatter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The sessions that it names.
+    /// The sessions that it names: what it continues, eldest first, and its own as the last one.
     pub session_ids: Vec<String>,
+    /// Those of them that it is the note of: the last one, or any where a person has changed the list.
+    pub own: Vec<String>,
     /// The episode that it tells of.
     pub episode_uuid: Option<String>,
     /// The project's folder.
@@ -102,7 +106,7 @@ fn header_of(told: &Told, today: Day) -> Vec<Field> {
         Field::text("claude_last_accessed", today.to_string(), When::Touched),
         Field::text("title", title, When::Always),
         Field::list("tags", tags("session", &about.project), When::Once),
-        Field::list("session_ids", ids, When::Always),
+        Field::list(SESSION_IDS, ids, When::Always),
     ];
     fields.extend(about.episode.map(|uuid| Field::text("episode_uuid", uuid.to_string(), When::Always)));
     fields
@@ -187,10 +191,14 @@ pub fn identity(text: &str) -> Option<Identity> {
     if field("type").as_deref() != Some("session") {
         return None;
     }
-    let session_ids = match fields.get("session_ids") {
+    let session_ids = match fields.get(SESSION_IDS) {
         Some(Value::List(ids)) => ids.clone(),
         Some(Value::Text(id)) if !id.is_empty() => vec![id.clone()],
         _ => Vec::new(),
+    };
+    let own = match session_ids.as_slice() {
+        [.., last] if session_ids.len() > 1 && header::is_as_written(text, SESSION_IDS) => vec![last.clone()],
+        all => all.to_vec(),
     };
     let status = match field("status").as_deref() {
         Some("active") | None => Status::Active,
@@ -200,6 +208,7 @@ pub fn identity(text: &str) -> Option<Identity> {
     };
     Some(Identity {
         session_ids,
+        own,
         episode_uuid: field("episode_uuid"),
         project: field("project").unwrap_or_default(),
         status,

@@ -5,6 +5,7 @@ mod edits;
 mod forget;
 mod merge;
 mod noted;
+mod once;
 mod renamed;
 mod sample;
 mod verify;

@@ -25,7 +25,7 @@ const PERSON: &str = "User: ";
 pub struct About {
     /// The session.
     pub session: SessionId,
-    /// Others of the same conversation (what it continues), eldest first; mostly none.
+    /// What it continues, each session in the place of the one before, eldest first; mostly none.
     pub others: Vec<SessionId>,
     /// Its current episode.
     pub episode: Option<Uuid>,

@@ -39,6 +39,70 @@ fn edits_by_a_person_survive_further_ends() {
 }
 
 #[test]
+fn what_a_person_throws_out_of_notes_stays_out() {
+    let world = with_notes(&json!({"compact_lines": 1}));
+    let mut transcript = worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    let (path, note) = only_session(&own(&world));
+    let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+    // From the session's own note, and from all that lead to it but one.
+    let throw = |path: &std::path::Path, is_out: &dyn Fn(&str) -> bool| {
+        let before = fs::read_to_string(path).unwrap();
+        let after: String = before.split_inclusive('\n').filter(|line| !is_out(line)).collect();
+        assert_ne!(before, after, "{}", path.display());
+        fs::write(path, &after).unwrap();
+    };
+    let decision = note.lines().find(|line| line.starts_with("- ") && line.contains("sled instead of sqlite")).unwrap();
+    let prompt = note.lines().find(|line| line.starts_with("- 20") && line.contains("Mend the wombat")).unwrap();
+    let thrown_out = [decision, prompt].map(|line| format!("{line}\n"));
+    throw(&path, &|line| thrown_out.iter().any(|out| out == line));
+    let all = notes(&own(&world));
+    let others: Vec<std::path::PathBuf> = all
+        .iter()
+        .filter(|path| !path.contains("/sessions/"))
+        .map(|path| own(&world).join(path))
+        .filter(|path| fs::read_to_string(path).unwrap().contains(&format!("[[{stem}]]")))
+        .collect();
+    assert!(others.len() >= 3, "{all:?}");
+    others.iter().for_each(|path| throw(path, &|line| line.contains(&stem)));
+
+    let is_out = |what: &str| {
+        let text = fs::read_to_string(&path).unwrap();
+        let back = thrown_out.iter().find(|line| text.contains(line.as_str()));
+        assert_eq!(back, None, "{what}: {text}");
+        for path in &others {
+            let text = fs::read_to_string(path).unwrap();
+            assert!(!text.contains(&stem), "{what}: {}: {text}", path.display());
+        }
+        text
+    };
+    goes_on(&world, &mut transcript, "And the numbat index, too");
+    until(&world, "the second end", |_| fs::read_to_string(&path).unwrap().contains("numbat index"));
+    let told = ready(&world, 1);
+    let text = is_out("the next end");
+    assert_eq!((text.matches("<!-- baton:decisions ").count(), text.matches("<!-- baton:work-log ").count()), (1, 2));
+    world.ok(&["vault", "sync"]);
+    let text = is_out("asked");
+    assert_eq!(world.json(&["vault", "verify"])["clean"], true, "{}", world.run(&["vault", "verify"]).out);
+    // A home that knows nothing of it, as that of another computer.
+    world.stop();
+    fs::remove_dir_all(world.home().join("vault-register")).unwrap();
+    world.ok(&["vault", "sync"]);
+    assert_eq!(is_out("without the register"), text);
+    assert_eq!(world.json(&["vault", "status"])["conflicts"], told["conflicts"], "no new ones");
+
+    // Nothing of it is remembered when it is forgotten: not by the notes that do not name it any more.
+    let tags = |path: &std::path::PathBuf| {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        baton_events::vault::forget::remembered(&text).contains(&baton_events::vault::forget::tag(&stem))
+    };
+    assert!(others.iter().all(tags));
+    world.ok(&["forget", &id(1), "--yes"]);
+    assert!(!others.iter().any(tags), "{others:?}");
+}
+
+#[test]
 fn a_note_that_somebody_removes_stays_away_until_there_is_something_new_to_say() {
     let world = with_notes(&json!({}));
     let mut transcript = worked(&world, "-work-one", 1, "wombat cache");

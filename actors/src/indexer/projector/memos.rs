@@ -9,7 +9,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::record::SessionId;
 use baton_events::schema::outcomes::Outcomes;
 use baton_events::session::{EpisodeRef, Tier};
-use baton_events::{graph, home, schema, turns};
+use baton_events::{digest, graph, home, schema, turns};
 use uuid::Uuid;
 
 use super::{Error, Projector};
@@ -71,6 +71,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.left_out.suspect(&key, &current);
         let units = turns::units(&items(&words, memo));
         let graph = graph::memo(&words, memo.source, &memo.group, memo.time());
+        // Nothing in it passes for a model's words.
+        let body = words.body.replace([digest::MODEL_BEGINS, digest::MODEL_ENDS], "");
         let entry = Entry {
             session: &key,
             generation: 0,
@@ -79,7 +81,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             agent: Agent::ClaudeCode,
             title: &words.name,
             episode_uuid: uuid,
-            episode_text: &words.body,
+            episode_text: &body,
             ended_at: Some(memo.time()),
             indexed_at: memo.at,
             parent: None,

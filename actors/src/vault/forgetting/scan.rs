@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use baton_events::digest::head;
+use baton_events::vault::forget;
 use baton_events::vault::verify::LINK_BYTES;
 
 use super::{is_part, name_print, stem};
@@ -55,6 +56,8 @@ pub(super) struct Scan {
     pub(super) unread: BTreeSet<String>,
     /// In which of all notes a link stands, by what it names.
     links: HashMap<String, Vec<usize>>,
+    /// Which of all notes remember what they told of something, by its tag: they may not lead there any more.
+    tags: HashMap<String, Vec<usize>>,
 }
 
 impl Scan {
@@ -80,6 +83,9 @@ impl Scan {
         };
         if self.words.are_in(text) {
             self.mentions.insert(path.to_owned());
+        }
+        for tag in forget::remembered(text) {
+            self.tags.entry(tag).or_default().push(at);
         }
         for target in linked(text) {
             self.name(target);
@@ -107,9 +113,10 @@ impl Scan {
         self.words.are_in(text)
     }
 
-    /// Notes in which a link stands to one of these.
+    /// Notes in which a link stands to one of these, or that told of it.
     pub(super) fn leading_to<'a>(&self, targets: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
-        let notes = targets.into_iter().filter_map(|target| self.links.get(target)).flatten();
+        let of = |target: &'a String| [self.links.get(target), self.tags.get(&forget::tag(target))];
+        let notes = targets.into_iter().flat_map(of).flatten().flatten();
         notes.filter_map(|at| self.paths.get(*at).cloned()).collect()
     }
 }

@@ -328,13 +328,15 @@ fn what_was_said_and_measured_stays_beside_what_a_model_says_and_that_is_marked(
     assert_eq!(text.matches(MODEL_MARK).count(), by_model.len(), "{text}");
     assert!(text.contains("- User: never floats\n- a third one · model\n"), "{text}");
     assert!(!told.content().contains(MODEL_MARK), "what is searched has no mark");
-    let apart = told.clone().told_apart().content();
+    let apart = told.clone().told_apart();
     let claims: Vec<&str> =
         apart.split(MODEL_BEGINS).skip(1).map(|rest| rest.split(MODEL_ENDS).next().unwrap()).collect();
     assert_eq!(claims.len(), by_model.len(), "{apart}");
     assert!(claims.contains(&"a third one") && !claims.concat().contains("never floats"), "{claims:?}");
     assert_eq!(apart.replace([MODEL_BEGINS, MODEL_ENDS], ""), told.content(), "it has the same words");
-    assert_eq!((before.clone().marked(), before.clone().told_apart()), (before.clone(), before.clone()));
+    assert_eq!((before.clone().marked(), before.clone().told_apart()), (before.clone(), before.content()));
+    let odd = Episode { objective: "\u{fdd0}odd".to_owned(), ..before.clone() };
+    assert!(odd.told_apart().contains("Objective: odd\n"), "a transcript passes for no model");
     assert_eq!(Answer::default().tell(before.clone(), &lines()), before, "of which it says nothing");
 }
 

@@ -44,6 +44,10 @@ pub struct Episode {
     pub content: String,
     /// Numbers about the session.
     pub metadata: Metadata,
+    /// By the name of a field that is a text of its own, who says it: `model` for `objective` and `continuation_context` where
+    /// only a model does; absent where none does.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub said_by: BTreeMap<String, String>,
     /// Parts of a very long conversation, between its beginning and its end, that nothing of this is made of but what was
     /// typed and which files were changed; absent from nearly every one.
     #[serde(skip_serializing_if = "is_zero")]

@@ -35,7 +35,7 @@ pub struct Hit {
     pub project: Option<String>,
     /// The session's title.
     pub title: String,
-    /// The passage that fits, one line.
+    /// The passage that fits, one line; ` · model` behind what only a model says.
     pub snippet: String,
     /// Transcript line, from 1; `null` for an episode.
     pub line: Option<u64>,
@@ -55,7 +55,7 @@ pub struct Hit {
     /// `memory:<uuid>`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// `model` where the passage, or some of it, is what only a model says of the session.
+    /// `model` where the passage holds anything that only a model says of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_by: Option<String>,
 }

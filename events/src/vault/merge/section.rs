@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::record::Timestamp;
 use crate::vault::block::{self, Block, Blocks, bare, content};
 use crate::vault::note::{Body, Line, Section};
+use crate::vault::trace::Traces;
 
 /// What is recorded of a section whose heading alone was written.
 const HEADING_ONLY: &str = "-";
@@ -27,6 +28,25 @@ struct Wish {
     content: Option<String>,
     /// What is recorded as wanted.
     recorded: Option<String>,
+    /// The lines by which everything that is wanted is known.
+    wanted: Vec<String>,
+    /// Those of them that a person has, or has thrown out, as far as what stands there tells.
+    told: Vec<String>,
+}
+
+impl Wish {
+    /// What is wanted where a person has these lines. What is no news was all told once.
+    fn of(
+        content: String,
+        is_news: bool,
+        recorded: Option<String>,
+        wanted: Vec<String>,
+        theirs: &BTreeSet<&str>,
+    ) -> Self {
+        let is_told = |line: &&String| !is_news || theirs.contains(line.as_str());
+        let told = wanted.iter().filter(is_told).cloned().collect();
+        Self { content: is_news.then_some(content), recorded, wanted, told }
+    }
 }
 
 impl Text {
@@ -60,31 +80,38 @@ impl Text {
         let strays = blocks.stray.iter().filter(|(_, key)| key == section.key);
         let stray = strays.map(|(at, _)| *at).min();
         let is_taken = !taken.is_empty() || stray.is_some();
-        let wish = match &section.body {
-            Body::Whole(entries) | Body::Sole(entries) => whole(&lines, entries, own.as_ref(), &taken, stray),
-            Body::Added(new) => added(&lines, new, own.as_ref()),
-            Body::Log(entries) => log(&lines, entries, &[], own.as_ref(), &taken, stray),
-            Body::LogEnd(entries) => {
-                let before = own.as_ref().map(|own| entries_beside(&lines[own.open + 1..own.close], entries));
-                log(&lines, entries, &before.unwrap_or_default(), own.as_ref(), &taken, stray)
-            }
-        };
+        let mine = own.as_ref().map_or(&lines[..0], |own| &lines[own.open + 1..own.close]);
         let is_sole = matches!(section.body, Body::Sole(_));
+        // What was told and stands in no block of Baton's any more: a person has it, or has thrown it out.
+        let gone = Traces::of(written, section.key).without(mine.iter().map(|line| bare(line)));
+        let there = There { lines: &lines, own: own.as_ref(), taken: &taken, stray, gone: &gone };
+        let wish = match &section.body {
+            Body::Whole(entries) | Body::Sole(entries) => there.whole(entries),
+            Body::Added(new) => there.added(new),
+            Body::Log(entries) => there.log(entries, &[]),
+            Body::LogEnd(entries) => there.log(entries, &entries_beside(mine, entries)),
+        };
         let was_there = known.as_deref().is_some_and(|known| known != HEADING_ONLY);
         if let Some(own) = own {
-            let now = content(&lines[own.open + 1..own.close]);
+            let now = content(mine);
             self.blocks = Some(blocks);
-            if let Some(new) = wish.content.filter(|new| *new != now) {
+            let new = wish.content.unwrap_or_else(|| now.clone());
+            if !is_sole {
+                gone.and(&wish.told).record(written, section.key, new.lines());
+            }
+            if new != now {
                 self.replace(own.open, own.close, &block::block(section.key, &new));
             }
             written.extend(wish.recorded.map(|hash| (name, hash)));
             return;
         }
+        let is_taken_away = was_there && !is_taken && known == wish.recorded;
         // Nothing to say, a block that a person took away and that would say nothing new, or what is theirs for good.
-        let is_left = wish.content.as_ref().is_none_or(String::is_empty)
-            || (was_there && !is_taken && known == wish.recorded)
-            || (is_sole && (is_taken || was_there));
+        let is_left =
+            wish.content.as_ref().is_none_or(String::is_empty) || is_taken_away || (is_sole && (is_taken || was_there));
+        let gone = if is_sole { gone } else { gone.and(if is_taken_away { &wish.wanted } else { &wish.told }) };
         if is_left {
+            gone.record(written, section.key, []);
             if known.is_none() && !section.heading.is_empty() && !is_taken {
                 self.heading(all, which);
                 written.insert(name, HEADING_ONLY.to_owned());
@@ -96,7 +123,11 @@ impl Text {
             return;
         }
         self.missed += usize::from(was_there && !is_taken);
-        self.open(all, which, &wish.content.unwrap_or_default());
+        let new = wish.content.unwrap_or_default();
+        if !is_sole {
+            gone.record(written, section.key, new.lines());
+        }
+        self.open(all, which, &new);
         written.extend(wish.recorded.map(|hash| (name, hash)));
     }
 
@@ -188,65 +219,79 @@ impl Text {
     }
 }
 
-/// Entries that replace those that are there, without those that a person has taken over.
-fn whole(lines: &[&str], entries: &[String], own: Option<&Block>, taken: &[Block], stray: Option<usize>) -> Wish {
-    let all = entries.join("\n");
-    let recorded = Some(block::short(&all));
-    let told = taken_lines(lines, taken, stray);
-    let left = entries.iter().filter(|entry| !told.contains(first(entry)));
-    let left: Vec<&str> = left.map(String::as_str).collect();
-    let is_news = own.is_some() || !taken.iter().any(|block| block.hash == block::hash(&all));
-    Wish { content: is_news.then(|| left.join("\n")), recorded }
-}
-
-/// Lines beside those that are there.
-fn added(lines: &[&str], new: &[Line], own: Option<&Block>) -> Wish {
-    let mut all: BTreeMap<String, Line> = BTreeMap::new();
-    let mut put = |line: Line| match all.get_mut(&line.text) {
-        Some(known) => known.join(&line.support),
-        None => drop(all.insert(line.text.clone(), line)),
-    };
-    let is_own = |at: usize| own.is_some_and(|own| (own.open..=own.close).contains(&at));
-    let (mine, theirs): (Vec<usize>, Vec<usize>) = (0..lines.len()).partition(|at| is_own(*at));
-    let read = |at: &usize| Line::parse(bare(lines[*at]));
-    mine.iter().skip(1).take(mine.len().saturating_sub(2)).map(read).for_each(&mut put);
-    let told: BTreeSet<String> = match new.is_empty() {
-        true => BTreeSet::new(),
-        false => {
-            theirs.iter().filter(|at| lines[**at].trim_start().starts_with("- ")).map(|at| read(at).text).collect()
-        }
-    };
-    new.iter().filter(|line| !told.contains(&line.text)).cloned().for_each(&mut put);
-    let content: Vec<String> = all.values().map(Line::written).collect();
-    let content = content.join("\n");
-    let recorded = (!content.is_empty()).then(|| block::short(&content));
-    Wish { recorded, content: Some(content) }
-}
-
-/// Entries in order of time, and those with headings of their own that are there.
-fn log(
-    lines: &[&str],
-    entries: &[(Timestamp, String)],
-    before: &[(Timestamp, String)],
-    own: Option<&Block>,
-    taken: &[Block],
+/// A section as it is found.
+struct There<'a> {
+    lines: &'a [&'a str],
+    own: Option<&'a Block>,
+    taken: &'a [Block],
     stray: Option<usize>,
-) -> Wish {
-    let wanted: Vec<String> = entries.iter().map(|(_, entry)| entry.trim_end().to_owned()).collect();
-    let recorded = Some(block::short(&wanted.join("\n")));
-    let told = taken_lines(lines, taken, stray);
-    let is_news = own.is_some() || !taken.iter().any(|block| block.hash == block::hash(&spaced(&wanted)));
-    let mut all: Vec<(Timestamp, String)> = before.to_vec();
-    all.extend(entries.iter().zip(wanted).map(|((at, _), entry)| (*at, entry)));
-    all.extend(own.map(|own| kept(&lines[own.open + 1..own.close])).unwrap_or_default());
-    let mut seen = BTreeSet::new();
-    all.retain(|(_, entry)| {
-        let is_first = !entry.starts_with(OWN_HEADING) || seen.insert(first(entry).to_owned());
-        is_first && !told.contains(first(entry))
-    });
-    all.sort_by_key(|(at, _)| *at);
-    let all: Vec<String> = all.into_iter().map(|(_, entry)| entry).collect();
-    Wish { content: is_news.then(|| spaced(&all)), recorded }
+    /// What is not to be told again.
+    gone: &'a Traces,
+}
+
+impl There<'_> {
+    /// Whether anything of it has changed since a person took a block over in which it stood.
+    fn is_news(&self, content: &str) -> bool {
+        self.own.is_some() || !self.taken.iter().any(|block| block.hash == block::hash(content))
+    }
+
+    /// Entries that replace those that are there, without those that a person has taken over, or thrown out.
+    fn whole(&self, entries: &[String]) -> Wish {
+        let all = entries.join("\n");
+        let recorded = Some(block::short(&all));
+        let told = taken_lines(self.lines, self.taken, self.stray);
+        let is_left = |entry: &&String| !told.contains(first(entry)) && !self.gone.has(first(entry));
+        let left: Vec<&str> = entries.iter().filter(is_left).map(String::as_str).collect();
+        let wanted = entries.iter().map(|entry| first(entry).to_owned()).collect();
+        Wish::of(left.join("\n"), self.is_news(&all), recorded, wanted, &told)
+    }
+
+    /// Lines beside those that are there.
+    fn added(&self, new: &[Line]) -> Wish {
+        let mut all: BTreeMap<String, Line> = BTreeMap::new();
+        let mut put = |line: Line| match all.get_mut(&line.text) {
+            Some(known) => known.join(&line.support),
+            None => drop(all.insert(line.text.clone(), line)),
+        };
+        let lines = self.lines;
+        let is_own = |at: usize| self.own.is_some_and(|own| (own.open..=own.close).contains(&at));
+        let (mine, theirs): (Vec<usize>, Vec<usize>) = (0..lines.len()).partition(|at| is_own(*at));
+        let read = |at: &usize| Line::parse(bare(lines[*at]));
+        mine.iter().skip(1).take(mine.len().saturating_sub(2)).map(read).for_each(&mut put);
+        let told: BTreeSet<String> = match new.is_empty() {
+            true => BTreeSet::new(),
+            false => {
+                theirs.iter().filter(|at| lines[**at].trim_start().starts_with("- ")).map(|at| read(at).text).collect()
+            }
+        };
+        let (theirs, left): (Vec<&Line>, Vec<&Line>) = new.iter().partition(|line| told.contains(&line.text));
+        left.into_iter().filter_map(|line| self.gone.rest(line)).for_each(&mut put);
+        let content: Vec<String> = all.values().map(Line::written).collect();
+        let content = content.join("\n");
+        let recorded = (!content.is_empty()).then(|| block::short(&content));
+        let wanted = new.iter().map(Line::written).collect();
+        Wish { recorded, content: Some(content), wanted, told: theirs.into_iter().map(Line::written).collect() }
+    }
+
+    /// Entries in order of time, and those with headings of their own that are there.
+    fn log(&self, entries: &[(Timestamp, String)], before: &[(Timestamp, String)]) -> Wish {
+        let wanted: Vec<String> = entries.iter().map(|(_, entry)| entry.trim_end().to_owned()).collect();
+        let recorded = Some(block::short(&wanted.join("\n")));
+        let told = taken_lines(self.lines, self.taken, self.stray);
+        let is_news = self.is_news(&spaced(&wanted));
+        let lines: Vec<String> = wanted.iter().map(|entry| first(entry).to_owned()).collect();
+        let mut all: Vec<(Timestamp, String)> = before.to_vec();
+        all.extend(entries.iter().zip(wanted).map(|((at, _), entry)| (*at, entry)));
+        all.extend(self.own.map(|own| kept(&self.lines[own.open + 1..own.close])).unwrap_or_default());
+        let mut seen = BTreeSet::new();
+        all.retain(|(_, entry)| {
+            let is_first = !entry.starts_with(OWN_HEADING) || seen.insert(first(entry).to_owned());
+            is_first && !told.contains(first(entry)) && !self.gone.has(first(entry))
+        });
+        all.sort_by_key(|(at, _)| *at);
+        let all: Vec<String> = all.into_iter().map(|(_, entry)| entry).collect();
+        Wish::of(spaced(&all), is_news, recorded, lines, &told)
+    }
 }
 
 /// Lines of a log that are none of some entries, with the times that stand in them: `- 2026-03-14 09:26 words`.

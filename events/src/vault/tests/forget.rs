@@ -83,3 +83,19 @@ fn a_shared_entity_goes_with_the_last_of_its_projects() {
     assert_eq!(forget::lines(&own, "2026-03-14-refresh-tokens"), Left::Nothing);
     assert_eq!(forget::lines(&shared, &layout().target(&place)), Left::Nothing);
 }
+
+#[test]
+fn what_a_session_continues_goes_out_of_its_head() {
+    let mut later = told();
+    later.about.others = ["s-1", "s-2"].map(|id| crate::record::SessionId::new(id).unwrap()).to_vec();
+    let text = merge(None, &wanted(&later).note).text;
+    assert_eq!(forget::continued(&text, &["s-3", later.about.session.as_str()]), Left::Unchanged);
+    let Left::Text(left) = forget::continued(&text, &["s-1"]) else { panic!("{text}") };
+    assert!(!left.contains("s-1") && left.contains("  - s-2\n"), "{left}");
+    assert_eq!((forget::continued(&left, &["s-1"]), crate::vault::conflicts(&left)), (Left::Unchanged, 0));
+    // As if it had never been.
+    later.about.others.remove(0);
+    assert!(!merge(Some(&left), &wanted(&later).note).changed);
+    assert_eq!(forget::continued(&text.replace("  - s-2\n", "  - s-2\n  - mine\n"), &["s-1"]), Left::Unchanged);
+    assert_eq!(forget::continued("no head", &["s-1"]), Left::Unchanged);
+}

@@ -91,7 +91,7 @@ fn a_block_that_a_person_changed_is_theirs_and_what_is_new_goes_below() {
     let same = merged(Some(&edited), &whole(&["- a", "- b"]));
     assert_eq!((same.text.as_str(), same.conflicts, same.changed), (edited.as_str(), 1, false), "nothing is new");
     let new = merged(Some(&edited), &whole(&["- a", "- b", "- c"]));
-    assert_eq!(seen(&new.text), ["## Open", "- a", "- b, as I see it", "A remark of mine.", "- b", "- c"]);
+    assert_eq!(seen(&new.text), ["## Open", "- a", "- b, as I see it", "A remark of mine.", "- c"], "what was told");
     assert_eq!(new.conflicts, 1);
     // The new block is Baton's, the old one is not.
     let newer = merged(Some(&new.text), &whole(&["- a", "- d"]));
@@ -106,7 +106,7 @@ fn a_block_that_a_person_took_away_stays_away_until_there_is_something_new() {
     let same = merged(Some(&without), &whole(&["- a"]));
     assert_eq!((same.text.as_str(), same.changed), (without.as_str(), false));
     let new = merge(Some(&without), &whole(&["- a", "- b"]));
-    assert_eq!((seen(&new.text), new.conflicts), (vec!["## Open", "- a", "- b"], 1));
+    assert_eq!((seen(&new.text), new.conflicts), (vec!["## Open", "- b"], 1));
 }
 
 #[test]
@@ -416,6 +416,18 @@ fn a_note_says_which_session_or_entity_it_is_of() {
     assert_eq!(identity.session_ids, ["7acd37a8-2745-4b58-a8a9-46164b22ad9e"]);
     assert_eq!(identity.episode_uuid.as_deref(), Some("00000000-0000-0000-0000-000000000009"));
     assert_eq!((identity.status, identity.created), (session::Status::Active, Some(day("2026-03-14"))));
+    // What it continues stands before its own.
+    let mut later = told();
+    later.about.others = ["s-1", "s-2"].map(|id| crate::record::SessionId::new(id).unwrap()).to_vec();
+    let own = "7acd37a8-2745-4b58-a8a9-46164b22ad9e";
+    let continued = text(Some(&note), &wanted(&later).note);
+    let identity = session::identity(&continued).unwrap();
+    assert_eq!((identity.session_ids, identity.own), (vec!["s-1".into(), "s-2".into(), own.into()], vec![own.into()]));
+    let respelled = continued.replace("\n  - s-1\n  - s-2\n  - \"7acd", "\n- 's-1'\n- \"s-2\"\n- \"7acd");
+    assert_ne!(respelled, continued);
+    assert_eq!(session::identity(&respelled).unwrap().own, [own]);
+    let theirs = continued.replace("  - s-2\n", "");
+    assert_eq!(session::identity(&theirs).unwrap().own, ["s-1", own], "nobody can tell");
     assert_eq!(session::identity("---\ntype: other\n---\n"), None);
     assert_eq!(session::identity("no frontmatter"), None);
     let entities = knowledge::mentioned(&told(), &layout(), day("2026-03-14"));

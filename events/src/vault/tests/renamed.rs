@@ -33,7 +33,11 @@ fn a_block_in_which_only_links_were_changed_is_not_a_persons() {
     assert_eq!(conflicts(&text), 0, "{text}");
     assert!(text.contains("Changed ([[Line 59]])"), "{text}");
     let edited = followed.replace("Changed", "Changed a lot");
-    assert_eq!(renamed(&edited, FROM, "Line 59"), None, "more than links");
+    let theirs = renamed(&edited, FROM, "Line 59").unwrap();
+    assert_eq!(conflicts(&theirs), 1, "more than links");
+    let blocks = |text: &str| text.split_once("-->").map(|(_, blocks)| blocks.to_owned());
+    assert_eq!(blocks(&theirs), blocks(&edited), "only what was told of it is known by its new name");
+    assert_eq!(renamed(&theirs, FROM, "Line 59"), None, "once");
 }
 
 const OLD: &str = "claude/projects/shop/entities/src-auth.rs";
