@@ -440,8 +440,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             episode = answer.tell(episode, &lines);
         }
         let titles = std::mem::take(&mut outline.titles).with_own(episode.is_titled);
-        let title = episode.title.clone();
-        let content = episode.told_apart();
+        let (title, content) = (episode.title.clone(), episode.told_apart());
         let entry = Entry {
             session,
             generation: current.generation,
