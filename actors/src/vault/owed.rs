@@ -13,7 +13,7 @@ use crate::indexer::answer;
 use crate::settings::Settings;
 
 /// How notes are written: another number brings every session in once more.
-const NOTES_VERSION: u32 = 2;
+const NOTES_VERSION: u32 = 1;
 
 /// What stands for an episode and its end: another one is owed to the note. `None`: nothing is, for nobody has ended it, or
 /// it is being worked on.

@@ -472,8 +472,9 @@ impl Place {
             let Component::Normal(name) = part else {
                 return Err(Error::Left("it leads out of the vault".to_owned()));
             };
-            at = named(&at, name);
-            if is_link(&at) {
+            let is_link;
+            (at, is_link) = named(&at, name);
+            if is_link {
                 at = fs::canonicalize(&at).map_err(|_| Error::Left("it is a link to nothing".to_owned()))?;
                 if !at.starts_with(&self.vault) {
                     return Err(Error::Left("it is a link that leads out of the vault".to_owned()));
@@ -512,16 +513,22 @@ fn is_visible(entry: &fs::DirEntry) -> bool {
     !entry.file_name().to_string_lossy().starts_with('.')
 }
 
-/// The entry of a folder with this name, however its letters are written; else the name as it is.
-fn named(folder: &Path, name: &std::ffi::OsStr) -> PathBuf {
+/// The entry of a folder with this name, however its letters are written, and whether it is a link; else the name as it is.
+fn named(folder: &Path, name: &std::ffi::OsStr) -> (PathBuf, bool) {
     let exact = folder.join(name);
-    if fs::symlink_metadata(&exact).is_ok() {
-        return exact;
+    if let Ok(found) = fs::symlink_metadata(&exact) {
+        return (exact, found.is_symlink());
     }
-    let Some(wanted) = name.to_str().map(str::to_lowercase) else { return exact };
+    let Some(wanted) = name.to_str().map(str::to_lowercase) else { return (exact, false) };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let like = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|known| known.to_lowercase() == wanted);
-    entries.into_iter().find(like).map_or(exact, |entry| entry.path())
+    match entries.into_iter().find(like).map(|entry| entry.path()) {
+        Some(other) => {
+            let is_link = is_link(&other);
+            (other, is_link)
+        }
+        None => (exact, false),
+    }
 }
 
 /// An id that no other folder has.
