@@ -4,6 +4,7 @@
 //! [`digest`] is a pure function of the items: linear in their length, bounded in what it gives back.
 
 mod abridged;
+mod apart;
 mod attempt;
 mod choice;
 mod command;
@@ -30,6 +31,7 @@ mod todo;
 mod work;
 
 pub use self::abridged::{Abridged, WHOLE_BYTES};
+pub use self::apart::{MODEL_BEGINS, MODEL_ENDS};
 pub use self::excerpt::head;
 pub use self::metadata::{Counting, Metadata, seconds_between};
 pub use self::show::Show;
@@ -143,10 +145,6 @@ pub struct Episode {
 
 /// Behind what only a model says.
 pub const MODEL_MARK: &str = " · model";
-/// Before what only a model says, in a text that is searched and not shown: no character of any script, and no word.
-pub const MODEL_BEGINS: char = '\u{fdd0}';
-/// Behind what only a model says, in the same text. Where it was cut off the end of the line stands for it.
-pub const MODEL_ENDS: char = '\u{fdd1}';
 
 /// A text with the transcript line that says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -287,20 +285,6 @@ impl Episode {
     /// The same with a mark behind every text that only a model says, for people who read it as text.
     pub fn marked(self) -> Self {
         self.marked_by(|text| text.push_str(MODEL_MARK))
-    }
-
-    /// The [content](Self::content) with every text that only a model says between [`MODEL_BEGINS`] and [`MODEL_ENDS`], for
-    /// programs that ask of a piece of it who says it. It has the same words.
-    pub fn told_apart(self) -> String {
-        let marks = [MODEL_BEGINS, MODEL_ENDS];
-        match self.said_by_model.is_empty() {
-            // Nor does a transcript that holds such characters pass for a model.
-            true => self.content().replace(marks, ""),
-            false => {
-                let put = |text: &mut String| *text = format!("{MODEL_BEGINS}{}{MODEL_ENDS}", text.replace(marks, ""));
-                self.marked_by(put).content()
-            }
-        }
     }
 
     fn marked_by(mut self, put: impl Fn(&mut String)) -> Self {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::command::Command;
 use super::continuation;
 use super::excerpt::one_line;
-use super::{Episode, MODEL_BEGINS, Pointed};
+use super::{Episode, MODEL_BEGINS, Pointed, apart};
 
 /// Longest content, in bytes.
 const MAX_BYTES: usize = 16_000;
@@ -19,7 +19,12 @@ impl Episode {
     /// The whole episode as Markdown-like text of at most 16,000 bytes, the most telling first. Line numbers, and
     /// commands that only looked, are left out: they are in the fields.
     pub fn content(&self) -> String {
-        let mut content = Content { text: String::with_capacity(4_096) };
+        self.told(false)
+    }
+
+    /// The same; in one that is told apart its marks count for nothing.
+    pub(super) fn told(&self, is_apart: bool) -> String {
+        let mut content = Content { text: String::with_capacity(4_096), is_apart };
         content.paragraph("# ", &self.title);
         content.paragraph("Objective: ", &self.objective);
         content.paragraph("Where it stands: ", self.standing());
@@ -157,12 +162,15 @@ fn texts(entries: &[Pointed]) -> Vec<String> {
 /// The text so far, within its bound.
 struct Content {
     text: String,
+    /// Whether there are marks in it around what only a model says.
+    is_apart: bool,
 }
 
 impl Content {
     fn paragraph(&mut self, head: &str, text: &str) {
-        let room = MAX_BYTES.saturating_sub(self.text.len() + head.len() + 2);
-        let line = one_line(text, room / 4);
+        let room = MAX_BYTES.saturating_sub(self.bytes(&self.text) + head.len() + 2);
+        let marks = if self.is_apart { 2 } else { 0 };
+        let line = one_line(text, room / 4 + marks);
         if !line.is_empty() {
             self.separate();
             let _ = writeln!(self.text, "{head}{line}");
@@ -171,10 +179,10 @@ impl Content {
 
     /// A heading and one point per entry; what does not fit is counted. Of many, the last are the ones that matter.
     fn section(&mut self, heading: &str, entries: &[String]) {
-        let room = SECTION_BYTES.min(MAX_BYTES.saturating_sub(self.text.len() + heading.len() + 64));
+        let room = SECTION_BYTES.min(MAX_BYTES.saturating_sub(self.bytes(&self.text) + heading.len() + 64));
         let mut used = 0;
         let fits = entries.iter().rev().take_while(|entry| {
-            used += entry.len() + 3;
+            used += self.bytes(entry) + 3;
             used <= room
         });
         let kept = fits.count();
@@ -190,6 +198,10 @@ impl Content {
         for entry in &entries[skipped..] {
             let _ = writeln!(self.text, "- {entry}");
         }
+    }
+
+    fn bytes(&self, text: &str) -> usize {
+        if self.is_apart { apart::bytes(text) } else { text.len() }
     }
 
     fn separate(&mut self) {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::digest::{Episode, ErrorLine, MODEL_BEGINS, MODEL_ENDS, MODEL_MARK, Pointed, digest};
+use crate::digest::{Episode, ErrorLine, FileRead, MODEL_BEGINS, MODEL_ENDS, MODEL_MARK, Pointed, digest};
 use crate::enrichment::answer::MAX_ANSWER_BYTES;
 use crate::graph::{self, Label, Surroundings};
 use crate::record::SessionId;
@@ -335,8 +335,30 @@ fn what_was_said_and_measured_stays_beside_what_a_model_says_and_that_is_marked(
     assert!(claims.contains(&"a third one") && !claims.concat().contains("never floats"), "{claims:?}");
     assert_eq!(apart.replace([MODEL_BEGINS, MODEL_ENDS], ""), told.content(), "it has the same words");
     assert_eq!((before.clone().marked(), before.clone().told_apart()), (before.clone(), before.content()));
-    let odd = Episode { objective: "\u{fdd0}odd".to_owned(), ..before.clone() };
-    assert!(odd.told_apart().contains("Objective: odd\n"), "a transcript passes for no model");
+    // Whoever writes such characters himself passes for nobody else by them.
+    let mut odd = told.clone();
+    let tricks = ["a\u{fdd0}b", "c\u{fdd1}d"].map(|text| Pointed { text: text.to_owned(), line: 2, at: None });
+    odd.prompts.push(tricks[0].clone());
+    odd.files_read.push(FileRead { path: "/x\u{fdd0}".to_owned(), line: 2, count: 1 });
+    odd.knowledge_stored.insert("tool\u{fdd0}".to_owned(), vec![tricks[0].clone()]);
+    odd.next_steps.push(tricks[1].clone());
+    odd.said_by_model.insert((2, tricks[1].text.clone()));
+    let odd = odd.told_apart();
+    for line in ["- User: ab\n", "- /x\n", "- tool: ab\n", "- Next: \u{fdd0}cd\u{fdd1}\n"] {
+        assert!(odd.contains(line), "{line:?}: {odd}");
+    }
+    assert_eq!(odd.matches(MODEL_BEGINS).count(), by_model.len() + 1);
+    // The marks take no room from the words.
+    let mut full = told.clone();
+    for line in 1..=200_u64 {
+        let claim = Pointed { text: format!("{line} {}", "word ".repeat(8)), line, at: None };
+        full.said_by_model.insert((line, claim.text.clone()));
+        full.decisions.push(claim.clone());
+        full.external_research.push(claim);
+    }
+    let content = full.content();
+    assert!(content.contains("earlier)") && content.len() > 7_000, "{content}");
+    assert_eq!(full.told_apart().replace([MODEL_BEGINS, MODEL_ENDS], ""), content);
     assert_eq!(Answer::default().tell(before.clone(), &lines()), before, "of which it says nothing");
 }
 
