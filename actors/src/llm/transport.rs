@@ -185,7 +185,8 @@ fn looks(says_page: bool, body: &[u8], is_whole: bool) -> Looks {
     match body.first() {
         Some(b'{') => Looks::Object,
         None if !is_whole => Looks::Unclear,
-        _ if says_page => Looks::Page,
+        // Some say so of whatever they send, what a model has said among it.
+        None | Some(b'<') if says_page => Looks::Page,
         Some(b'<') => {
             let begins = |with: &&[u8]| body.get(..with.len()).is_some_and(|head| head.eq_ignore_ascii_case(with));
             match PAGES.iter().any(begins) {
@@ -278,7 +279,10 @@ mod tests {
             (false, "\u{feff} {\"a\"", Looks::Object, Looks::Object),
             // Some say so of whatever they send.
             (true, "{\"choices\"", Looks::Object, Looks::Object),
-            (true, "Please log in", Looks::Page, Looks::Page),
+            (true, "Please log in", Looks::Else, Looks::Else),
+            (true, "data: {\"choices\"", Looks::Else, Looks::Else),
+            (true, "[{\"choices\"", Looks::Else, Looks::Else),
+            (true, "<center>Please log in", Looks::Page, Looks::Page),
             (false, "Please log in", Looks::Else, Looks::Else),
             (false, "\n<!DOCTYPE html>", Looks::Page, Looks::Page),
             (false, "\u{feff}<HTML><body>", Looks::Page, Looks::Page),
