@@ -151,7 +151,9 @@ impl Plan {
 
     /// Whether it tells more of the conversation than the model was sent that has enriched it.
     pub fn tells_more_than(&self, before: &EnrichedBy) -> bool {
-        self.left_out < before.for_want_of_context()
+        // For a while what is not held was counted and not kept apart.
+        let is_same = before.not_held == 0 && before.unseen == self.unseen();
+        self.left_out < before.for_want_of_context() && !is_same
     }
 
     /// Whether answers have to be joined.

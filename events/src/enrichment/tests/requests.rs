@@ -286,6 +286,7 @@ fn of_a_giant_more_is_told_by_a_larger_context_alone_whatever_is_not_held() {
         assert!(large.tells_more_than(&before) && !small.tells_more_than(&before), "{before:?}");
         assert_eq!(before.for_want_of_context(), small.left_out);
     }
+    assert!(!small.tells_more_than(&by(small.unseen(), 0)), "nor where both were one number");
     let of_large = by(large.unseen(), large.not_held);
     assert!(!large.tells_more_than(&of_large) && !small.tells_more_than(&of_large));
     assert!(!large.tells_more_than(&by(0, 0)));
