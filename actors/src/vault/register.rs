@@ -58,6 +58,9 @@ pub(super) struct Entry {
     /// The [`name_print`] of what its note was called, where it was forgotten while the place was away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) called: Option<String>,
+    /// What the folder of notes was known by that it was forgotten for while that was not there: another one in its place is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) folder: Option<String>,
     /// Whether it was forgotten while nobody knew where its folder of notes is.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) lost: bool,
@@ -81,6 +84,16 @@ impl Entry {
     /// Whether it says of a forgotten session only what it takes to find its notes once their place is back.
     pub(super) fn is_sealed(&self) -> bool {
         self.called.is_some() && self.named().is_none()
+    }
+
+    /// Whether it tells of a folder of notes that is known by an id: what is sealed is of one alone.
+    pub(super) fn is_for(&self, id: Option<&str>) -> bool {
+        !self.is_sealed() || self.folder.is_none() || self.folder.as_deref() == id
+    }
+
+    /// Whether it was forgotten while nobody knew where this folder of notes is.
+    pub(super) fn is_lost_from(&self, id: &str) -> bool {
+        self.lost && self.folder.as_deref() == Some(id)
     }
 }
 
@@ -276,22 +289,39 @@ impl Register {
     }
 
     /// Keeps of forgotten sessions only what it takes to find their notes once the place is back: no line of the file names them
-    /// or their notes when this returns. `lost`: nobody knows where it is; else they were removed where it is now.
+    /// or their notes when this returns. `lost`: nobody knows where it is; see [`Register::found`].
     pub(super) fn seal(&mut self, sessions: &[SessionId], lost: bool) -> io::Result<()> {
         let mut is_any = false;
         for id in sessions {
-            let is_news = |entry: &&Entry| !entry.is_sealed() || (entry.lost && !lost);
-            let Some(entry) = self.entries.get(id).filter(is_news).cloned() else { continue };
+            let Some(entry) = self.entries.get(id).filter(|entry| !entry.is_sealed()).cloned() else { continue };
             is_any = true;
             self.drop_without_note(id);
             self.left.remove(id);
             self.touched.insert(id.clone());
             match entry.named().and_then(stem).map(name_print).or(entry.called) {
                 Some(called) => {
-                    let sealed = Entry { called: Some(called), prints: entry.prints, lost, ..Entry::default() };
+                    let sealed = Entry {
+                        called: Some(called),
+                        prints: entry.prints,
+                        folder: self.id.clone(),
+                        lost,
+                        ..Entry::default()
+                    };
                     self.entries.insert(id.clone(), sealed);
                 }
                 None => drop(self.entries.remove(id)),
+            }
+        }
+        if is_any { self.rewrite() } else { Ok(()) }
+    }
+
+    /// Remembers that forgotten sessions were removed where their folder of notes lies, by its id.
+    pub(super) fn found(&mut self, sessions: &[SessionId], id: &str) -> io::Result<()> {
+        let mut is_any = false;
+        for session in sessions {
+            if let Some(entry) = self.entries.get_mut(session).filter(|entry| entry.is_lost_from(id)) {
+                entry.lost = false;
+                is_any = true;
             }
         }
         if is_any { self.rewrite() } else { Ok(()) }
