@@ -114,7 +114,7 @@ enum Line {
     },
     Session {
         id: String,
-        entry: Option<Entry>,
+        entry: Option<Box<Entry>>,
     },
     Project {
         path: String,
@@ -213,7 +213,7 @@ impl Register {
                 Ok(Line::Session { id, entry }) => {
                     let Some(id) = SessionId::new(&id) else { continue };
                     match entry {
-                        Some(entry) => drop(register.entries.insert(id, entry)),
+                        Some(entry) => drop(register.entries.insert(id, *entry)),
                         None => drop(register.entries.remove(&id)),
                     }
                 }
@@ -348,7 +348,7 @@ impl Register {
             return Ok(());
         }
         let entry = Entry { begun: Some(note.to_owned()), stamp: String::new(), ..known };
-        let line = Line::Session { id: id.to_string(), entry: Some(entry.clone()) };
+        let line = Line::Session { id: id.to_string(), entry: Some(Box::new(entry.clone())) };
         self.take(id, entry);
         if self.lines == 0 {
             return self.rewrite();
@@ -364,7 +364,7 @@ impl Register {
         if self.entries.get(id) == Some(&entry) {
             return;
         }
-        self.note(&Line::Session { id: id.to_string(), entry: Some(entry.clone()) });
+        self.note(&Line::Session { id: id.to_string(), entry: Some(Box::new(entry.clone())) });
         self.take(id, entry);
     }
 
@@ -476,8 +476,10 @@ impl Register {
         let head = Line::Vault { format: FORMAT, path, root, id };
         let projects =
             self.projects.iter().map(|(path, folder)| Line::Project { path: path.clone(), folder: folder.clone() });
-        let sessions =
-            self.entries.iter().map(|(id, entry)| Line::Session { id: id.to_string(), entry: Some(entry.clone()) });
+        let sessions = self
+            .entries
+            .iter()
+            .map(|(id, entry)| Line::Session { id: id.to_string(), entry: Some(Box::new(entry.clone())) });
         let (mut text, mut lines) = (String::new(), 0);
         for line in std::iter::once(head).chain(self.swept.map(|at| Line::Swept { at })).chain(projects).chain(sessions)
         {

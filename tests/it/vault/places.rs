@@ -214,6 +214,8 @@ fn notes_that_were_moved_before_anybody_said_where_to_are_forgotten_there_once_i
             // In the vault from where they were moved there are other ones then.
             world.ok(&["vault", "sync"]);
             assert!(!with_word(&before, "platypus").is_empty());
+            // Whoever asks again there has not found it.
+            world.ok(&["forget", &id(1), "--yes"]);
             assert_eq!(world.json(&["vault", "status"])["to_remove"], 0);
         }
         super::configure(&world, &json!({"path": after, "enabled": enabled}));
