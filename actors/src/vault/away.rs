@@ -13,7 +13,6 @@ use baton_events::record::SessionId;
 use tokio::time::sleep;
 
 use super::Scribe;
-use super::desk::Open;
 use super::place::{Place, has_visible};
 use super::register::{Entry, Register};
 use crate::settings;
@@ -67,17 +66,26 @@ impl Places {
         Self { there, moved, never, unread }
     }
 
-    /// Tells a vault what is known of sessions from where its folder was moved.
-    pub(super) fn remember(&self, open: &mut Open, sessions: &[SessionId]) {
-        let Some(id) = open.place.known_id().filter(|_| !self.moved.is_empty()) else { return };
-        for register in self.moved.iter().filter(|register| register.id() == Some(id.as_str())) {
-            for session in sessions {
-                let known = register.get(session).filter(|entry| entry.named().is_some() || entry.lost);
-                if let (Some(entry), None) = (known, open.register.get(session)) {
-                    open.register.put(session, Entry { stamp: String::new(), lost: false, ..entry.clone() });
-                }
-            }
-        }
+    /// What the folders of notes are known by that can be reached, and that which is set.
+    pub(super) fn ids(&self, home: &Path, current: &settings::Vault) -> BTreeSet<String> {
+        let places = self.there.iter().map(|register| place_of(register, home)).chain([Place::of(current, home)]);
+        places.filter_map(|place| place.known_id()).collect()
+    }
+
+    /// What is known of sessions for folders of notes that lie elsewhere now, by what these are known by.
+    pub(super) fn elsewhere(&self, sessions: &[SessionId]) -> Vec<(String, SessionId, Entry)> {
+        let of = |register: &Register, session: &SessionId, is_moved: bool| {
+            let entry = register.get(session)?;
+            let folder = match entry.lost {
+                true => entry.folder.clone(),
+                false => register.id().filter(|_| is_moved && entry.named().is_some()).map(str::to_owned),
+            };
+            let known = Entry { stamp: String::new(), lost: false, ..entry.clone() };
+            Some((folder?, session.clone(), known))
+        };
+        let moved = self.moved.iter().map(|register| (register, true));
+        let all = moved.chain(self.there.iter().map(|register| (register, false)));
+        all.flat_map(|(register, is_moved)| sessions.iter().filter_map(move |id| of(register, id, is_moved))).collect()
     }
 
     /// Folders of notes for which forgotten sessions are remembered should they come back.

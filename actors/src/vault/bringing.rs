@@ -329,6 +329,7 @@ impl Bringing<'_> {
             note: Some(own.path.clone()),
             prints: known.prints,
             copy: known.copy,
+            lacks: known.lacks,
             stamp: self.stamp.clone(),
             left: written.left.first().map(|(path, why)| match *path == own.path {
                 true => why.clone(),
@@ -367,9 +368,14 @@ impl Bringing<'_> {
         let text = match open.text(path) {
             Ok(text) => text.unwrap_or_default(),
             Err(Error::Vault(refused)) => return Err(refused),
-            Err(Error::Left(_) | Error::Changed) => return Ok(None),
+            Err(error @ (Error::Left(_) | Error::Changed)) => {
+                if entry.lacks {
+                    entry.left.get_or_insert_with(|| error.to_string());
+                }
+                return Ok(None);
+            }
         };
-        compaction::put_back(open, told, path, self.today)?;
+        compaction::put_back(open, told, &text, entry, self.today)?;
         let measure = threshold::measure(&text, &limits(&open.settings), self.today);
         let status = session::identity(&text).map(|identity| identity.status);
         let reason = compaction::reason(&measure);

@@ -179,24 +179,24 @@ pub(super) fn missing(open: &mut Open, told: &Told, path: &str, today: Day) -> R
     }
 }
 
-/// Puts lines back that have gone from notes of all projects with a session whose note was called the same.
-pub(super) fn put_back(open: &mut Open, told: &Told, path: &str, today: Day) -> Result<(), Refused> {
-    if !open.register.get(&told.about.session).is_some_and(|entry| entry.lacks) {
-        return Ok(());
+/// Puts lines back that have gone from notes of all projects with a session whose note was called the same; `text` is what that
+/// of this one says. What cannot be written now is tried again with what else is left alone.
+pub(super) fn put_back(open: &mut Open, told: &Told, text: &str, entry: &mut Entry, today: Day) -> Result<(), Refused> {
+    let is_compacted = || session::identity(text).is_some_and(|identity| identity.is_compacted);
+    // Else it never wrote there.
+    if entry.lacks && is_compacted() {
+        match put(open, &plan(told, &open.layout, today).updates) {
+            Ok(()) => {}
+            Err(Stopped::Refused(refused)) => return Err(refused),
+            Err(Stopped::Failed(why)) => {
+                entry.left.get_or_insert(why);
+                return Ok(());
+            }
+            Err(Stopped::Unverified) => return Ok(()),
+        }
     }
-    let text = match open.text(path) {
-        Ok(text) => text.unwrap_or_default(),
-        Err(Error::Vault(refused)) => return Err(refused),
-        Err(Error::Left(_) | Error::Changed) => String::new(),
-    };
-    if !session::identity(&text).is_some_and(|identity| identity.is_compacted) {
-        // It never wrote there.
-        return Ok(());
-    }
-    match put(open, &plan(told, &open.layout, today).updates) {
-        Err(Stopped::Refused(refused)) => Err(refused),
-        Ok(()) | Err(Stopped::Failed(_) | Stopped::Unverified) => Ok(()),
-    }
+    entry.lacks = false;
+    Ok(())
 }
 
 /// Gives copies in the archive that are called like their notes a name of their own, if nobody has written in them.
@@ -315,7 +315,7 @@ mod tests {
     use baton_events::graph::Graph;
     use baton_events::record::Timestamp;
     use baton_events::vault::merge;
-    use baton_events::vault::told::About;
+    use baton_events::vault::told::{About, Said};
 
     use super::*;
     use crate::settings;
@@ -331,8 +331,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_copy_that_is_not_what_was_written_leaves_the_note_active() {
+    /// A vault, and a session that has no note in it yet.
+    fn a_session() -> (tempfile::TempDir, Open, Told) {
         let home = tempfile::tempdir().unwrap();
         let settings = settings::Vault::default();
         let register = Register::open(home.path(), &settings).unwrap();
@@ -349,8 +349,36 @@ mod tests {
         };
         let prompt = Pointed { text: "Mend the cache".to_owned(), line: 1, at: None };
         let episode = Episode { title: "Cache".to_owned(), prompts: vec![prompt], ..Episode::default() };
-        let told = Told::of(about, None, &episode, &Graph::default());
+        (home, open, Told::of(about, None, &episode, &Graph::default()))
+    }
+
+    #[test]
+    fn what_cannot_be_put_back_now_stays_lacking_and_is_tried_again() {
         let today = Day::parse("2026-03-20").unwrap();
+        let (_home, mut open, mut told) = a_session();
+        let wish = Said { text: "Always use tabs".to_owned(), resolution: None, at: None, about: Vec::new() };
+        told.preferences.push(wish);
+        let text = merge(None, &session::wanted(&told, &open.layout, today).note).text;
+        let mut entry = Entry { lacks: true, ..Entry::default() };
+        put_back(&mut open, &told, &text, &mut entry, today).unwrap();
+        assert!(!entry.lacks && open.place.all().unwrap().0.is_empty(), "it never wrote there");
+
+        let compacted = archived(&text, today);
+        let preferences = open.place.vault().join("claude/preferences.md");
+        std::fs::create_dir_all(preferences.parent().unwrap()).unwrap();
+        std::fs::write(&preferences, b"\xff").unwrap();
+        let mut entry = Entry { lacks: true, ..Entry::default() };
+        put_back(&mut open, &told, &compacted, &mut entry, today).unwrap();
+        assert!(entry.lacks && entry.left.as_deref().is_some_and(|why| why.contains("no UTF-8")), "{entry:?}");
+        std::fs::remove_file(&preferences).unwrap();
+        put_back(&mut open, &told, &compacted, &mut entry, today).unwrap();
+        assert!(!entry.lacks && std::fs::read_to_string(&preferences).unwrap().contains("Always use tabs"));
+    }
+
+    #[test]
+    fn a_copy_that_is_not_what_was_written_leaves_the_note_active() {
+        let today = Day::parse("2026-03-20").unwrap();
+        let (_home, mut open, told) = a_session();
         let wanted = session::wanted(&told, &open.layout, today);
         let found = open.place.read(&wanted.path).unwrap();
         open.place.write(&found, &merge(None, &wanted.note).text).unwrap();

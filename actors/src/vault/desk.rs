@@ -58,6 +58,8 @@ pub(super) struct Open {
     former: Former,
     /// Notes with links that lead nowhere, as they were found when the vault was gone through.
     astray: Option<BTreeSet<String>>,
+    /// Those in which links to entities could not be made to follow.
+    unfollowed: BTreeSet<String>,
 }
 
 /// A note as it is found when the vault is gone through.
@@ -140,6 +142,7 @@ impl Open {
             looks: 0,
             former: Former::default(),
             astray: None,
+            unfollowed: BTreeSet::new(),
         })
     }
 
@@ -194,6 +197,10 @@ impl Open {
         if let (Some(tally), Some(_)) = (&self.tally, &self.index)
             && tally.is_of(&self.place, &self.place.all()?.0)
         {
+            // What could not be written may be by now.
+            if !self.unfollowed.is_empty() {
+                self.astray.get_or_insert_default().append(&mut self.unfollowed);
+            }
             return Ok(());
         }
         self.look_again_seeing(&mut |_, _| {})
@@ -228,7 +235,13 @@ impl Open {
                 Err(Error::Vault(refused)) => return Err(refused.clone()),
             };
             // Its name is taken also where it cannot be read.
-            let text = if let Seen::Text(text) = seen { text } else { "" };
+            let text = match seen {
+                Seen::Text(text) => text,
+                Seen::Changing | Seen::Left => {
+                    tally.pass_over(&path);
+                    ""
+                }
+            };
             index.take(&path, text, &self.layout);
             see(&path, &seen);
             if text.lines().flat_map(links).any(|target| !known.leads(target)) {
@@ -236,6 +249,7 @@ impl Open {
             }
         }
         (self.astray, self.tally) = (Some(astray), Some(tally));
+        self.unfollowed.clear();
         Ok(index)
     }
 
@@ -252,14 +266,18 @@ impl Open {
         let notes = self.place.all()?.0;
         let known = Known::of(notes.iter().map(String::as_str), layout.root());
         let mut has_changed = false;
-        for note in astray {
+        while let Some(note) = astray.pop_first() {
             let edited =
                 self.edit(&note, &mut |text| followed(text?, &note, &layout, &entities, &|target| known.leads(target)));
             match edited {
-                Err(Error::Vault(refused)) => return Err(refused),
-                // It is a person's, or being written: its links stay as they are.
+                Err(Error::Vault(refused)) => {
+                    astray.insert(note);
+                    self.unfollowed.append(&mut astray);
+                    return Err(refused);
+                }
                 Ok(changed) => has_changed |= changed,
-                Err(Error::Left(_) | Error::Changed) => {}
+                // It may not be written, or is being: its links stay as they are until somebody looks again.
+                Err(Error::Left(_) | Error::Changed) => drop(self.unfollowed.insert(note)),
             }
         }
         Ok(has_changed)

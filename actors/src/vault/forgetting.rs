@@ -47,12 +47,16 @@ pub(super) fn owed(desk: &Desk, table: &SessionTable, current: &settings::Vault)
         sessions.retain(|id| register.get(id).is_some_and(is_owed));
         sessions
     };
-    // For a folder that is gone they are remembered.
+    // For a folder that is gone they are remembered, unless it is somewhere else now.
+    let ids = places.ids(desk.home(), current);
+    let is_found = |entry: &Entry| ids.iter().any(|id| entry.is_lost_from(id));
     let there = places.there.iter().flat_map(|register| {
-        let is_back = !away::place_of(register, desk.home()).is_gone();
-        of(register, &|entry| is_back || !entry.is_sealed())
+        let place = away::place_of(register, desk.home());
+        let (is_gone, id) = (place.is_gone(), place.known_id());
+        let is_back = |entry: &Entry| !is_gone && entry.is_for(id.as_deref());
+        of(register, &|entry| !entry.is_sealed() || is_back(entry) || is_found(entry))
     });
-    let moved = places.moved.iter().flat_map(|register| of(register, &|entry| !entry.is_sealed() || entry.lost));
+    let moved = places.moved.iter().flat_map(|register| of(register, &|entry| !entry.is_sealed() || is_found(entry)));
     let all: BTreeSet<SessionId> = there.chain(moved).chain(waiting.cloned()).collect();
     Owed { sessions: all.into_iter().collect(), away: places.awaited(desk.home()) }
 }
@@ -67,6 +71,7 @@ pub(super) fn everywhere(
 ) -> Result<Vec<String>, String> {
     let (mut problems, mut left) = (Vec::new(), Vec::new());
     let waited: BTreeSet<SessionId> = desk.pending.sessions().cloned().collect();
+    let mut names = desk.pending.names(sessions);
     for id in sessions {
         if let Err(error) = desk.pending.remove(id) {
             problems.push(format!("what waited in vault-pending of session {id} is still there: {error}"));
@@ -74,6 +79,19 @@ pub(super) fn everywhere(
     }
     let home = desk.home().to_owned();
     let mut places = Places::of(&home, current);
+    // What waits of others may name it, and is made anew.
+    let registers = || places.there.iter().chain(&places.moved);
+    let entries = sessions.iter().flat_map(|id| registers().filter_map(move |register| register.get(id)));
+    names.extend(entries.filter_map(Entry::named).filter_map(stem).map(str::to_owned));
+    let words = Words::of(names.iter().map(String::as_str).chain(sessions.iter().map(|id| id.as_str())));
+    let tags: Vec<String> = names.iter().map(|name| forget::tag(name)).collect();
+    let names_it = |text: &str| {
+        let remembered = forget::remembered(text);
+        words.are_in(text) || tags.iter().any(|tag| remembered.contains(tag))
+    };
+    if let Err(error) = desk.pending.remove_naming(&names_it) {
+        problems.push(format!("what waits in vault-pending may still name it: {error}"));
+    }
     problems.extend(places.unread.drain(..).map(|why| format!("notes may still tell of it: {why}")));
     for register in places.never.drain(..) {
         if let Err(error) = register.remove() {
@@ -82,21 +100,29 @@ pub(super) fn everywhere(
     }
     // Also where notes are off, a folder that was moved to where it is set to be is there.
     let id = Place::of(current, &home).known_id();
-    let is_moved_here = id.is_some() && places.moved.iter().any(|register| register.id() == id.as_deref());
+    let elsewhere = places.elsewhere(sessions);
+    let is_moved_here = id.is_some()
+        && (places.moved.iter().any(|register| register.id() == id.as_deref())
+            || elsewhere.iter().any(|(folder, ..)| Some(folder) == id.as_ref()));
     if (current.enabled || is_moved_here) && !places.there.iter().any(|known| away::is_of(known, current)) {
         match Register::open(&home, current) {
             Ok(register) => places.there.push(register),
             Err(error) => problems.push(format!("notes may still tell of it: {}: {error}", super::register::FOLDER)),
         }
     }
-    let (mut undone, mut awaited) = (BTreeSet::new(), Vec::new());
+    let (mut undone, mut done, mut awaited) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for register in std::mem::take(&mut places.there) {
         let settings = settings::Vault { path: register.path.clone(), root: register.root.clone(), ..current.clone() };
         let is_current = away::is_of(&register, current);
         let known = desk.known().is_some_and(|open| away::is_of(&open.register, &settings));
         let (place, file) = (away::place_of(&register, &home), register.file().to_owned());
         let mut out = |open: &mut Open| {
-            places.remember(open, sessions);
+            let id = open.place.known_id();
+            for (_, session, entry) in elsewhere.iter().filter(|(folder, ..)| Some(folder) == id.as_ref()) {
+                if open.register.get(session).is_none() {
+                    open.register.put(session, entry.clone());
+                }
+            }
             let left = out_of(open, sessions, &waited);
             if open.register.has_sealed() && open.place.is_gone() {
                 awaited.push(open.place.notes());
@@ -109,7 +135,10 @@ pub(super) fn everywhere(
             Open::new(settings, &home, register).and_then(|mut open| out(&mut open))
         };
         match removed {
-            Ok(theirs) => left.extend(theirs),
+            Ok(theirs) => {
+                done.extend(place.known_id());
+                left.extend(theirs);
+            }
             Err(refused) => {
                 undone.extend(place.known_id());
                 let fix = refused.fix.clone();
@@ -127,6 +156,20 @@ pub(super) fn everywhere(
             problems.push(format!("{} still names it: {error}", register.file().display()));
         }
     }
+    done.retain(|id| elsewhere.iter().any(|(folder, ..)| folder == id));
+    for id in done.difference(&undone) {
+        for mut register in Register::all(&home).0 {
+            let settings =
+                settings::Vault { path: register.path.clone(), root: register.root.clone(), ..current.clone() };
+            let found = match desk.known().filter(|open| away::is_of(&open.register, &settings)) {
+                Some(open) => open.register.found(sessions, id),
+                None => register.found(sessions, id),
+            };
+            if let Err(error) = found {
+                problems.push(format!("{} still names it: {error}", register.file().display()));
+            }
+        }
+    }
     *away = places.awaited(&home).into_iter().chain(awaited).collect();
     if problems.is_empty() { Ok(left) } else { Err(problems.join("; ")) }
 }
@@ -134,8 +177,11 @@ pub(super) fn everywhere(
 /// Takes sessions out of one vault; those that `waited` to be delivered may never have been in it. Which notes keep something
 /// that people wrote.
 fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>) -> Result<Vec<String>, Refused> {
+    // What is remembered for a folder of notes that was here is not looked for in another one.
+    let id = open.place.known_id();
+    let is_for = |session: &&SessionId| open.register.get(session).is_none_or(|entry| entry.is_for(id.as_deref()));
     let (mut known, others): (Vec<SessionId>, Vec<SessionId>) =
-        sessions.iter().cloned().partition(|id| open.register.get(id).is_some());
+        sessions.iter().filter(is_for).cloned().partition(|id| open.register.get(id).is_some());
     let mut scan = None;
     // Without a register the heads of notes tell, where they can be read.
     if !others.is_empty() {
@@ -159,10 +205,10 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
     if known.is_empty() {
         return Ok(Vec::new());
     }
-    // Until it is done it is owed, whoever is killed.
+    // Until it is done it is owed, whoever is killed; and nobody else's note gets a line of it.
     for id in &known {
         let entry = open.register.get(id).cloned().unwrap_or_default();
-        open.register.put(id, Entry { stamp: String::new(), ..entry });
+        open.register.put(id, Entry { stamp: String::new(), without_note: BTreeMap::new(), ..entry });
     }
     open.register.save().map_err(|error| Refused {
         what: format!("what is to be removed cannot be remembered: {error}"),
@@ -208,7 +254,7 @@ fn out_of(open: &mut Open, sessions: &[SessionId], waited: &BTreeSet<SessionId>)
         done.extend(targets.into_keys());
         targets = gone.into_iter().map(|target| (target, Scope::default())).collect();
     }
-    owe_namesakes(open, &names);
+    owe_namesakes(open, &names)?;
     for file in left {
         std::fs::remove_file(&file)
             .map_err(|error| Refused { what: format!("{}: {error}", file.display()), fix: "remove it".to_owned() })?;
@@ -297,7 +343,7 @@ fn is_called_so(entry: &Entry, name: &str) -> bool {
 }
 
 /// Has sessions brought in once more whose notes are called like one that was forgotten: a line of theirs may have gone with it.
-fn owe_namesakes(open: &mut Open, names: &BTreeMap<String, Scope>) {
+fn owe_namesakes(open: &mut Open, names: &BTreeMap<String, Scope>) -> Result<(), Refused> {
     let is_namesake = |entry: &Entry| {
         let name = entry.named().and_then(stem);
         name.and_then(|name| names.get(name)).is_some_and(|scope| scope.folders.is_some())
@@ -309,8 +355,13 @@ fn owe_namesakes(open: &mut Open, names: &BTreeMap<String, Scope>) {
         .map(|(id, entry)| (id.clone(), entry.clone()))
         .collect();
     for (id, entry) in namesakes {
+        // What a person has deleted is not written again because of another one.
+        if !matches!(open.note_as_known(&id)?, Note::There(_)) {
+            continue;
+        }
         open.register.put(&id, Entry { stamp: String::new(), lacks: true, ..entry });
     }
+    Ok(())
 }
 
 /// Takes what is Baton's out of the notes that sessions have of their own. What led to these notes, and where it means them; and
@@ -399,7 +450,7 @@ fn own_notes(
         let Some(name) = stem(path).filter(|name| targets.contains(*name)) else { continue };
         let Some(text) = text_of(open, path)?.filter(|text| !is_of_them(path, text)) else { continue };
         let Some(identity) = session::identity(&text) else { continue };
-        let ids = identity.session_ids.iter().filter_map(|id| SessionId::new(id));
+        let ids = identity.own.iter().filter_map(|id| SessionId::new(id));
         let is_known = ids.filter_map(|id| open.register.get(&id)).any(|entry| is_called_so(entry, name));
         *others.entry(name.to_owned()).or_insert(true) &= is_known;
     }

@@ -3,7 +3,7 @@
 //!
 //! What is delivered is made anew when the vault is back, for a person may have edited its notes since.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -133,6 +133,23 @@ impl Pending {
         Ok(())
     }
 
+    /// What the notes of sessions are called that wait.
+    pub(super) fn names(&self, sessions: &[SessionId]) -> BTreeSet<String> {
+        let waiting = self.waiting.values().filter(|waiting| sessions.contains(&waiting.id));
+        let notes = waiting
+            .flat_map(|waiting| files(&waiting.folder))
+            .filter(|path| path.parent().and_then(Path::file_name).is_some_and(|folder| folder == "sessions"));
+        notes.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect()
+    }
+
+    /// Removes what waits of any session in whose notes there is what is told: they are made anew. Also what cannot be read.
+    pub(super) fn remove_naming(&mut self, is_told: &dyn Fn(&str) -> bool) -> io::Result<()> {
+        let tells = |path: &PathBuf| fs::read_to_string(path).map_or(true, |text| is_told(&text));
+        let telling = self.waiting.values().filter(|waiting| files(&waiting.folder).iter().any(tells));
+        let telling: Vec<SessionId> = telling.map(|waiting| waiting.id.clone()).collect();
+        telling.iter().try_for_each(|id| self.remove(id))
+    }
+
     /// Removes unfinished folders; then the folder of all, if it is empty.
     fn sweep(&self) {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
@@ -146,6 +163,21 @@ impl Pending {
         }
         let _ = fs::remove_dir(&self.folder);
     }
+}
+
+/// The files of a folder of ours and of those below it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                _ => found.push(entry.path()),
+            }
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -182,6 +214,20 @@ mod tests {
         assert_eq!(again.len(), 0);
         let left: Vec<_> = fs::read_dir(home.path().join(FOLDER)).unwrap().map(|it| it.unwrap().file_name()).collect();
         assert_eq!(left, ["mine.txt"], "nothing of ours is left, and nothing else is touched");
+    }
+
+    #[test]
+    fn what_waits_of_others_goes_where_it_tells_of_what_is_forgotten() {
+        let home = tempfile::tempdir().unwrap();
+        let mut pending = Pending::open(home.path());
+        for (name, text) in [("a", "one"), ("b", "what [[one]] began"), ("c", "nothing of it")] {
+            pending.put(&id(name), "1", &notes(text)).unwrap();
+        }
+        assert_eq!(pending.names(&[id("a"), id("unknown")]), ["one".to_owned()].into());
+        pending.remove(&id("a")).unwrap();
+        pending.remove_naming(&|text| text.contains("[[one]]")).unwrap();
+        assert_eq!(pending.sessions().cloned().collect::<Vec<_>>(), [id("c")]);
+        assert_eq!(Pending::open(home.path()).len(), 1, "its folder has gone");
     }
 
     #[test]

@@ -58,6 +58,9 @@ pub(super) struct Entry {
     /// The [`name_print`] of what its note was called, where it was forgotten while the place was away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) called: Option<String>,
+    /// What the folder of notes was known by that it was forgotten for while that was not there: another one in its place is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) folder: Option<String>,
     /// Whether it was forgotten while nobody knew where its folder of notes is.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) lost: bool,
@@ -82,6 +85,16 @@ impl Entry {
     pub(super) fn is_sealed(&self) -> bool {
         self.called.is_some() && self.named().is_none()
     }
+
+    /// Whether it tells of a folder of notes that is known by an id: what is sealed is of one alone.
+    pub(super) fn is_for(&self, id: Option<&str>) -> bool {
+        !self.is_sealed() || self.folder.is_none() || self.folder.as_deref() == id
+    }
+
+    /// Whether it was forgotten while nobody knew where this folder of notes is.
+    pub(super) fn is_lost_from(&self, id: &str) -> bool {
+        self.lost && self.folder.as_deref() == Some(id)
+    }
 }
 
 /// What tells a name from others without saying it.
@@ -101,7 +114,7 @@ enum Line {
     },
     Session {
         id: String,
-        entry: Option<Entry>,
+        entry: Option<Box<Entry>>,
     },
     Project {
         path: String,
@@ -200,7 +213,7 @@ impl Register {
                 Ok(Line::Session { id, entry }) => {
                     let Some(id) = SessionId::new(&id) else { continue };
                     match entry {
-                        Some(entry) => drop(register.entries.insert(id, entry)),
+                        Some(entry) => drop(register.entries.insert(id, *entry)),
                         None => drop(register.entries.remove(&id)),
                     }
                 }
@@ -276,22 +289,39 @@ impl Register {
     }
 
     /// Keeps of forgotten sessions only what it takes to find their notes once the place is back: no line of the file names them
-    /// or their notes when this returns. `lost`: nobody knows where it is; else they were removed where it is now.
+    /// or their notes when this returns. `lost`: nobody knows where it is; see [`Register::found`].
     pub(super) fn seal(&mut self, sessions: &[SessionId], lost: bool) -> io::Result<()> {
         let mut is_any = false;
         for id in sessions {
-            let is_news = |entry: &&Entry| !entry.is_sealed() || (entry.lost && !lost);
-            let Some(entry) = self.entries.get(id).filter(is_news).cloned() else { continue };
+            let Some(entry) = self.entries.get(id).filter(|entry| !entry.is_sealed()).cloned() else { continue };
             is_any = true;
             self.drop_without_note(id);
             self.left.remove(id);
             self.touched.insert(id.clone());
             match entry.named().and_then(stem).map(name_print).or(entry.called) {
                 Some(called) => {
-                    let sealed = Entry { called: Some(called), prints: entry.prints, lost, ..Entry::default() };
+                    let sealed = Entry {
+                        called: Some(called),
+                        prints: entry.prints,
+                        folder: self.id.clone(),
+                        lost,
+                        ..Entry::default()
+                    };
                     self.entries.insert(id.clone(), sealed);
                 }
                 None => drop(self.entries.remove(id)),
+            }
+        }
+        if is_any { self.rewrite() } else { Ok(()) }
+    }
+
+    /// Remembers that forgotten sessions were removed where their folder of notes lies, by its id.
+    pub(super) fn found(&mut self, sessions: &[SessionId], id: &str) -> io::Result<()> {
+        let mut is_any = false;
+        for session in sessions {
+            if let Some(entry) = self.entries.get_mut(session).filter(|entry| entry.is_lost_from(id)) {
+                entry.lost = false;
+                is_any = true;
             }
         }
         if is_any { self.rewrite() } else { Ok(()) }
@@ -318,7 +348,7 @@ impl Register {
             return Ok(());
         }
         let entry = Entry { begun: Some(note.to_owned()), stamp: String::new(), ..known };
-        let line = Line::Session { id: id.to_string(), entry: Some(entry.clone()) };
+        let line = Line::Session { id: id.to_string(), entry: Some(Box::new(entry.clone())) };
         self.take(id, entry);
         if self.lines == 0 {
             return self.rewrite();
@@ -334,7 +364,7 @@ impl Register {
         if self.entries.get(id) == Some(&entry) {
             return;
         }
-        self.note(&Line::Session { id: id.to_string(), entry: Some(entry.clone()) });
+        self.note(&Line::Session { id: id.to_string(), entry: Some(Box::new(entry.clone())) });
         self.take(id, entry);
     }
 
@@ -446,8 +476,10 @@ impl Register {
         let head = Line::Vault { format: FORMAT, path, root, id };
         let projects =
             self.projects.iter().map(|(path, folder)| Line::Project { path: path.clone(), folder: folder.clone() });
-        let sessions =
-            self.entries.iter().map(|(id, entry)| Line::Session { id: id.to_string(), entry: Some(entry.clone()) });
+        let sessions = self
+            .entries
+            .iter()
+            .map(|(id, entry)| Line::Session { id: id.to_string(), entry: Some(Box::new(entry.clone())) });
         let (mut text, mut lines) = (String::new(), 0);
         for line in std::iter::once(head).chain(self.swept.map(|at| Line::Swept { at })).chain(projects).chain(sessions)
         {

@@ -421,3 +421,28 @@ fn what_a_session_writes_that_knows_nothing_of_a_renamed_note_opens_no_second_bl
     assert_eq!(page.matches("<!-- baton:entities ").count(), 1, "{page}");
     assert!(page.contains("/Cache|") && page.contains("numbat"), "{page}");
 }
+
+#[test]
+fn what_could_not_follow_a_renamed_note_does_once_it_may_be_written_and_somebody_asks() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let Some(world) = World::without_superpowers() else { return };
+    super::configure(&world, &json!({}));
+    worked(&world, "-work-one", 1, "wombat cache");
+    world.close(&id(1));
+    ready(&world, 1);
+    let (path, _) = only_session(&own(&world));
+    // The page of the project leads to it.
+    let folder = path.parent().unwrap().parent().unwrap();
+    let mode = |bits| fs::set_permissions(folder, fs::Permissions::from_mode(bits)).unwrap();
+    let of_entity = |path: &String| path.contains("/entities/") && path.contains("wombat");
+    let note = own(&world).join(notes(&own(&world)).into_iter().find(of_entity).unwrap());
+    fs::rename(&note, note.with_file_name("Cache.md")).unwrap();
+    mode(0o555);
+    world.run(&["vault", "sync"]);
+    assert_eq!(world.run(&["vault", "verify"]).code, 1, "its page is as it was");
+    mode(0o755);
+    world.ok(&["vault", "sync"]);
+    let verified = world.run(&["vault", "verify"]);
+    assert_eq!(verified.code, 0, "{}", verified.out);
+}

@@ -370,3 +370,68 @@ fn what_a_person_always_wants_goes_from_where_a_note_of_the_same_name_has_lines_
     assert!(crate::world::wait(is_back), "{:?}", telling(&own(&world), "platypus"));
     assert_eq!(world.json(&["vault", "verify"])["clean"], true);
 }
+
+#[test]
+fn a_note_that_a_person_deleted_is_not_written_again_because_one_of_its_name_is_forgotten() {
+    let world = with_notes(&json!({}));
+    for (project, number, word) in
+        [("-work-one", 1, "quokka"), ("-work-two", 2, "platypus"), ("-work-three", 3, "wallaby")]
+    {
+        worked(&world, project, number, word);
+        world.close(&id(number));
+    }
+    ready(&world, 3);
+    for path in notes(&own(&world)).iter().filter(|path| path.contains("/sessions/")) {
+        let path = own(&world).join(path);
+        fs::rename(&path, path.with_file_name("Plan.md")).unwrap();
+    }
+    world.ok(&["vault", "sync"]);
+    let plan = |project: &str| {
+        let is_it = |path: &String| path.contains(&format!("/{project}/")) && path.ends_with("/Plan.md");
+        notes(&own(&world)).into_iter().find(is_it).map(|path| own(&world).join(path))
+    };
+    let (kept, deleted) = (plan("work-two"), plan("work-three"));
+    fs::remove_file(deleted.as_ref().unwrap()).unwrap();
+    world.ok(&["forget", &id(1), "--yes"]);
+    assert_eq!(with_word(&own(&world), "quokka"), [""; 0]);
+    until(&world, "what the other one has", |told| told["behind"] == 0 && told["to_remove"] == 0);
+    assert_eq!((plan("work-two"), plan("work-three")), (kept, None));
+}
+
+#[test]
+fn what_waits_of_others_does_not_name_it_either() {
+    let world = World::new();
+    let (vault, away) = (world.path("notes"), world.path("away"));
+    in_vault(&world, &vault);
+    let changed = |number: u32, words: &str| {
+        let mut transcript = world.transcript("-work-one", &id(number));
+        transcript
+            .prompt(words)
+            .call(
+                "c1",
+                "Edit",
+                json!({"file_path": "/srv/-work-one/src/shared.rs", "old_string": "a", "new_string": "b"}),
+            )
+            .result("c1", "The file has been updated.", false)
+            .reply("done");
+        world.close(&id(number));
+    };
+    changed(1, "Mend the quokka");
+    ready(&world, 1);
+    fs::rename(&vault, &away).unwrap();
+    changed(2, "Look at it again");
+    let waits = |what: &str| until(&world, what, |told| told["pending"] == 1 && told["state"] == "waiting");
+    waits("the second one");
+    let pending = world.home().join("vault-pending");
+    assert!(!with_word(&pending, "quokka").is_empty(), "both have changed that file");
+    let done = world.run(&["forget", &id(1), "--yes", "--json"]);
+    assert_eq!((done.code, with_word(&pending, "quokka")), (1, Vec::new()), "{}{}", done.out, done.err);
+    // What is made anew does not name it, as long as it is owed.
+    world.stop();
+    waits("the second one, once more");
+    assert_eq!(with_word(&pending, "quokka"), [""; 0]);
+    assert!(!with_word(&pending, "Look at it again").is_empty());
+    fs::rename(&away, &vault).unwrap();
+    until(&world, "both", |told| told["pending"] == 0 && told["to_remove"] == 0 && told["notes"] == 1);
+    assert_eq!(with_word(&vault, "quokka"), [""; 0]);
+}

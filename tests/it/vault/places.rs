@@ -195,7 +195,7 @@ fn who_deletes_the_notes_of_a_vault_that_is_there_has_nothing_to_forget_in() {
 
 #[test]
 fn notes_that_were_moved_before_anybody_said_where_to_are_forgotten_there_once_it_is_said() {
-    for enabled in [true, false] {
+    for (enabled, begins_anew) in [(true, false), (true, true), (false, false)] {
         let world = World::new();
         let (before, after) = (world.path("before"), world.path("after"));
         in_vault(&world, &before);
@@ -210,6 +210,14 @@ fn notes_that_were_moved_before_anybody_said_where_to_are_forgotten_there_once_i
         assert_eq!(done["status"], "success", "nobody knows of another place: {done}");
         assert_eq!(with_word(world.home(), "quokka"), [""; 0]);
         assert_eq!(world.json(&["vault", "status"])["to_remove"], 0);
+        if begins_anew {
+            // In the vault from where they were moved there are other ones then.
+            world.ok(&["vault", "sync"]);
+            assert!(!with_word(&before, "platypus").is_empty());
+            // Whoever asks again there has not found it.
+            world.ok(&["forget", &id(1), "--yes"]);
+            assert_eq!(world.json(&["vault", "status"])["to_remove"], 0);
+        }
         super::configure(&world, &json!({"path": after, "enabled": enabled}));
         world.ok(&["status"]);
         assert!(crate::world::wait(|| with_word(&after, "quokka").is_empty()), "{:?}", with_word(&after, "quokka"));

@@ -12,6 +12,8 @@ pub(super) struct Tally {
     sum: u64,
     /// Nobody can make two files cancel each other out.
     key: RandomState,
+    /// Notes that could not be read: who makes one readable does not change it.
+    unread: Vec<String>,
 }
 
 impl Tally {
@@ -25,6 +27,11 @@ impl Tally {
         self.sum = self.sum.wrapping_add(self.of_one(path, stamp));
     }
 
+    /// Takes in that a note could not be read.
+    pub(super) fn pass_over(&mut self, path: &str) {
+        self.unread.push(path.to_owned());
+    }
+
     /// Takes in that a note was written.
     pub(super) fn replace(&mut self, path: &str, before: Option<Stamp>, after: Stamp) {
         self.sum = self.sum.wrapping_sub(self.of_one(path, before));
@@ -34,7 +41,7 @@ impl Tally {
     /// Whether these are all the notes, as they were taken in.
     pub(super) fn is_of(&self, place: &Place, notes: &[String]) -> bool {
         let sum = |sum: u64, path: &String| sum.wrapping_add(self.of_one(path, place.stamp(path)));
-        notes.iter().fold(0, sum) == self.sum
+        notes.iter().fold(0, sum) == self.sum && self.unread.iter().all(|path| place.read(path).is_err())
     }
 }
 
@@ -111,6 +118,28 @@ mod tests {
         fs::write(&file, "somebody's own\n").unwrap();
         assert!(open.edit(path, &mut |text| Some(format!("{}more\n", text.unwrap()))).unwrap());
         open.take_looks();
+        open.look_again().unwrap();
+        assert_eq!(open.take_looks(), 1);
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_looked_at_as_soon_as_it_can() {
+        let home = tempfile::tempdir().unwrap();
+        let settings = settings::Vault::default();
+        let register = Register::open(home.path(), &settings).unwrap();
+        let mut open = Open::new(settings, home.path(), register).unwrap();
+        open.look(false).unwrap();
+        let file = open.place.vault().join("claude/Start.md");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, b"\xff").unwrap();
+        let stat = fs::metadata(&file).unwrap();
+        open.index().unwrap();
+        open.look_again().unwrap();
+        assert_eq!(open.take_looks(), 1, "it is as it was");
+        // As by `chmod`: its size, its time and the file are the same.
+        let mut writing = fs::File::options().write(true).open(&file).unwrap();
+        std::io::Write::write_all(&mut writing, b"x").unwrap();
+        writing.set_modified(stat.modified().unwrap()).unwrap();
         open.look_again().unwrap();
         assert_eq!(open.take_looks(), 1);
     }

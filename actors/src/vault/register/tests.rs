@@ -137,12 +137,17 @@ fn what_nobody_knows_where_it_is_is_lost_until_it_was_removed_somewhere() {
     let home = tempfile::tempdir().unwrap();
     let mut register = Register::open(home.path(), &settings::Vault::default()).unwrap();
     register.put(&id("a"), entry("one.md", "1"));
-    for (lost, is_lost) in [(true, true), (true, true), (false, false), (true, false)] {
-        register.seal(&[id("a")], lost).unwrap();
+    register.identify("0f").unwrap();
+    for (found, is_lost) in [(None, true), (None, true), (Some("aa"), true), (Some("0f"), false), (None, false)] {
+        match found {
+            Some(folder) => register.found(&[id("a"), id("unknown")], folder).unwrap(),
+            None => register.seal(&[id("a")], true).unwrap(),
+        }
+        register.identify("aa").unwrap();
         register = Register::open(home.path(), &settings::Vault::default()).unwrap();
         let sealed = register.get(&id("a")).unwrap();
-        assert!(sealed.is_sealed());
-        assert_eq!(sealed.lost, is_lost);
+        assert!(sealed.is_sealed() && sealed.is_for(Some("0f")) && !sealed.is_for(Some("aa")) && !sealed.is_for(None));
+        assert_eq!((sealed.is_lost_from("0f"), sealed.is_lost_from("aa")), (is_lost, false));
     }
 }
 
