@@ -335,12 +335,15 @@ fn own_notes(
         _ => false,
     };
     let is_one = |id: &str| sessions.iter().any(|known| known.as_str() == id);
-    let others = open.register.entries().filter(|(id, _)| !is_one(id.as_str()));
-    let of_others: BTreeSet<String> = others.filter_map(|(_, entry)| entry.note.clone()).collect();
+    let entries = sessions.iter().filter_map(|id| open.register.get(id));
+    let of_them: BTreeSet<String> = entries.filter_map(|entry| entry.note.clone()).collect();
     let is_of_them = |path: &str, text: &str| match session::identity(text) {
-        // In whose head a person has put several sessions, that is the note of the one that it is known for.
-        Some(identity) if identity.own.len() > 1 && of_others.contains(path) => false,
-        Some(identity) => identity.own.iter().any(|id| is_one(id)),
+        Some(identity) if identity.is_sure => identity.own.iter().any(|id| is_one(id)),
+        // Whose head was changed, that is the note of the session that it is known for; and nobody's of which another one named
+        // there may be.
+        Some(identity) if of_them.contains(path) => identity.session_ids.iter().any(|id| is_one(id)),
+        Some(identity) if is_called(path) => identity.own.iter().any(|id| is_one(id)),
+        Some(identity) => identity.session_ids.iter().all(|id| is_one(id)),
         // A person has taken its head away: its name tells.
         None => is_called(path),
     };
@@ -399,7 +402,7 @@ fn own_notes(
         let Some(name) = stem(path).filter(|name| targets.contains(*name)) else { continue };
         let Some(text) = text_of(open, path)?.filter(|text| !is_of_them(path, text)) else { continue };
         let Some(identity) = session::identity(&text) else { continue };
-        let ids = identity.session_ids.iter().filter_map(|id| SessionId::new(id));
+        let ids = identity.own.iter().filter_map(|id| SessionId::new(id));
         let is_known = ids.filter_map(|id| open.register.get(&id)).any(|entry| is_called_so(entry, name));
         *others.entry(name.to_owned()).or_insert(true) &= is_known;
     }
