@@ -75,6 +75,16 @@ Session completed. Work finalized.
 }
 
 #[test]
+fn who_says_a_long_goal_stands_behind_it() {
+    use crate::digest::MODEL_MARK;
+
+    let mut told = told();
+    told.goal = format!("{} end{MODEL_MARK}", "a".repeat(716));
+    let text = text(None, &wanted(&told).note);
+    assert!(text.contains(&format!(" end{MODEL_MARK}\n")), "{text}");
+}
+
+#[test]
 fn what_is_wanted_replaces_what_baton_wrote() {
     let first = text(None, &whole(&["- a", "- b"]));
     assert_eq!(seen(&first), ["## Open", "- a", "- b"]);
