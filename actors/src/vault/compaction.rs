@@ -289,7 +289,7 @@ fn print(text: &str) -> String {
 
 /// Whether two notes are of one session.
 fn is_of(there: &str, copy: &str) -> bool {
-    let own = |text| session::identity(text).and_then(|identity| identity.session_ids.into_iter().next_back());
+    let own = |text| session::identity(text).and_then(|identity| identity.own);
     own(copy).is_some_and(|id| own(there) == Some(id))
 }
 

@@ -386,12 +386,15 @@ fn own_notes(
         _ => false,
     };
     let is_one = |id: &str| sessions.iter().any(|known| known.as_str() == id);
-    let others = open.register.entries().filter(|(id, _)| !is_one(id.as_str()));
-    let of_others: BTreeSet<String> = others.filter_map(|(_, entry)| entry.note.clone()).collect();
+    let entries = sessions.iter().filter_map(|id| open.register.get(id));
+    let of_them: BTreeSet<String> = entries.filter_map(|entry| entry.note.clone()).collect();
     let is_of_them = |path: &str, text: &str| match session::identity(text) {
-        // In whose head a person has put several sessions, that is the note of the one that it is known for.
-        Some(identity) if identity.own.len() > 1 && of_others.contains(path) => false,
-        Some(identity) => identity.own.iter().any(|id| is_one(id)),
+        Some(identity) if identity.is_sure => identity.own.iter().any(|id| is_one(id)),
+        // Whose head was changed, that is the note of the session that it is known for; and nobody's of which another one named
+        // there may be.
+        Some(identity) if of_them.contains(path) => identity.session_ids.iter().any(|id| is_one(id)),
+        Some(identity) if is_called(path) => identity.own.iter().any(|id| is_one(id)),
+        Some(identity) => identity.session_ids.iter().all(|id| is_one(id)),
         // A person has taken its head away: its name tells.
         None => is_called(path),
     };

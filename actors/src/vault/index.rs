@@ -18,8 +18,6 @@ const PATH_CHARS: usize = 400;
 pub(super) struct Index {
     /// The note of each session that is not a copy in the archive, below the vault.
     sessions: BTreeMap<String, String>,
-    /// Notes by the sessions that they name in a list which a person has changed.
-    named: BTreeMap<String, String>,
     /// Names of notes of sessions, by [`name::key`]: links name them alone.
     names: BTreeSet<String>,
     /// The note of each entity: project's folder, kind and name.
@@ -135,8 +133,7 @@ impl Index {
 
     /// Copies in the archive that are called like their notes, of sessions whose notes are still there: a link may mean either.
     pub(super) fn copies_before(&self) -> Vec<String> {
-        let there: BTreeSet<&str> =
-            self.sessions.values().chain(self.named.values()).filter_map(|path| stem(path)).collect();
+        let there: BTreeSet<&str> = self.sessions.values().filter_map(|path| stem(path)).collect();
         self.copies_before.iter().filter(|path| stem(path).is_some_and(|name| there.contains(name))).cloned().collect()
     }
 
@@ -164,16 +161,15 @@ impl Index {
         if let Some(name) = stem(path) {
             self.names.insert(name::key(name));
         }
-        // Where a person has changed the list nobody can tell which one is its own.
-        let notes = if identity.own.len() > 1 { &mut self.named } else { &mut self.sessions };
-        for id in identity.own {
-            prefer(notes, id, path.to_owned(), "");
+        // Where somebody has changed the list it is found by the register alone: it may be that of another session, which has its own.
+        if let Some(id) = identity.own.filter(|_| identity.is_sure) {
+            prefer(&mut self.sessions, id, path.to_owned(), "");
         }
     }
 
     /// Where the note of a session lies.
     pub(super) fn note(&self, id: &SessionId) -> Option<&str> {
-        self.sessions.get(id.as_str()).or_else(|| self.named.get(id.as_str())).map(String::as_str)
+        self.sessions.get(id.as_str()).map(String::as_str)
     }
 
     /// Whether the note of a session is called so, by its [`name::key`].

@@ -9,7 +9,7 @@ use baton_events::protocol::answer;
 use baton_events::redact::redact;
 use baton_events::vault::layout::Place as Lies;
 use baton_events::vault::verify::{Finding, Known};
-use baton_events::vault::{Layout, session};
+use baton_events::vault::{Layout, forget, session};
 use tokio::time::timeout;
 
 use super::place::{Error, Place, Refused};
@@ -120,6 +120,7 @@ fn one(place: &Place, path: &str) -> Result<answer::VaultRead, Unread> {
     }
     let Some(text) = found.text else { return Err(Unread::Unknown(path, root.to_owned())) };
     let bytes = text.len() as u64;
+    let text = forget::without_traces(&text);
     let text = redact(&text);
     let mut end = text.len().min(READ_BYTES);
     while !text.is_char_boundary(end) {

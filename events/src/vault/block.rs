@@ -111,22 +111,26 @@ fn is_key(key: &str) -> bool {
 /// What Baton wrote last in each key and block of a note, by the marker of the note: its line, and a hash for each key; those
 /// of blocks begin with `#`.
 pub(super) fn written(lines: &[&str]) -> Option<(usize, BTreeMap<String, String>)> {
-    let prefix = format!("{OPEN}{NOTE}");
-    lines.iter().enumerate().find_map(|(at, line)| {
-        let rest = bare(line).trim_matches(BLANK).strip_prefix(&prefix)?.strip_suffix(END)?;
-        let pairs: Option<Vec<(&str, &str)>> = rest.split(' ').skip(1).map(|pair| pair.split_once('=')).collect();
-        Some((at, pairs?.into_iter().map(|(key, hash)| (key.to_owned(), hash.to_owned())).collect()))
-    })
+    lines.iter().enumerate().find_map(|(at, line)| Some((at, written_in(line)?)))
 }
 
-/// The same of a whole text, looking at no more of it than that line.
+fn written_in(line: &str) -> Option<BTreeMap<String, String>> {
+    let rest = bare(line).trim_matches(BLANK).strip_prefix(OPEN)?.strip_prefix(NOTE)?.strip_suffix(END)?;
+    let pairs: Option<Vec<(&str, &str)>> = rest.split(' ').skip(1).map(|pair| pair.split_once('=')).collect();
+    Some(pairs?.into_iter().map(|(key, hash)| (key.to_owned(), hash.to_owned())).collect())
+}
+
+/// The same of a whole text, which is not taken apart behind that line.
 pub(super) fn note_of(text: &str) -> Option<BTreeMap<String, String>> {
-    let prefix = format!("{OPEN}{NOTE}");
-    let lines = text.match_indices(&prefix).map(|(at, _)| {
-        let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
-        text[start..].split('\n').next().unwrap_or_default()
-    });
-    lines.filter_map(|line| written(&[line])).map(|(_, written)| written).next()
+    text.split('\n').find_map(written_in)
+}
+
+/// A text without the pairs in the marker of the note whose keys end so.
+pub(super) fn without_pairs(text: &str, end: char) -> String {
+    let Some(line) = text.split_inclusive('\n').find(|line| written_in(line).is_some()) else { return text.to_owned() };
+    let is_kept = |word: &&str| !word.split_once('=').is_some_and(|(key, _)| key.ends_with(end));
+    let kept: Vec<&str> = line.split(' ').filter(is_kept).collect();
+    text.replacen(line, &kept.join(" "), 1)
 }
 
 /// The marker of a note.

@@ -80,8 +80,8 @@ pub fn lines(text: &str, target: &str) -> Left {
 
 /// The note of another session: what it continues goes out of its head. A list that a person has changed is theirs.
 pub fn continued(text: &str, sessions: &[&str]) -> Left {
-    let Some(identity) = session::identity(text) else { return Left::Unchanged };
-    let is_gone = |id: &String| sessions.contains(&id.as_str()) && !identity.own.contains(id);
+    let Some(identity) = session::identity(text).filter(|identity| identity.is_sure) else { return Left::Unchanged };
+    let is_gone = |id: &String| sessions.contains(&id.as_str()) && identity.own.as_ref() != Some(id);
     if !identity.session_ids.iter().any(is_gone) {
         return Left::Unchanged;
     }
@@ -89,6 +89,11 @@ pub fn continued(text: &str, sessions: &[&str]) -> Left {
     let header = vec![Field::list(session::SESSION_IDS, left, When::Always)];
     let merged = merge(Some(text), &Note { header, sections: Vec::new() });
     if merged.changed { Left::Text(merged.text) } else { Left::Unchanged }
+}
+
+/// A note as it is read by who does not merge into it: without the traces of what was told.
+pub fn without_traces(text: &str) -> String {
+    trace::without(text)
 }
 
 /// The tags of all sessions and notes that a note has told of, also where it does not name them any more: see [`tag`].

@@ -18,7 +18,7 @@ pub fn renamed(text: &str, from: &str, to: &str) -> Option<String> {
         true => Some(relinked(content, from, to)),
         false => (block::hash(&relinked(content, to, from)) == block.hash).then(|| content.to_owned()),
     };
-    rewritten(text, &with, &|written| trace::retag(written, from, to))
+    rewritten(text, &with, &|written| trace::retag(written, [(from, to)]))
 }
 
 /// The text with the contents of blocks as `with` has them, which are Baton's then, and the marker of the note as `mark` has it,
@@ -115,6 +115,25 @@ impl Entities {
         all
     }
 
+    /// What links to notes named before these had other names, and name now; not what is another note's by now.
+    fn former(&self, layout: &Layout, leads: &dyn Fn(&str) -> bool) -> Vec<Change> {
+        let mut changes: BTreeMap<String, Option<String>> = BTreeMap::new();
+        for note in self.notes.iter().filter(|note| !note.is_usual(&note.file) || note.before.is_some()) {
+            let now = layout.target(&note.place(&note.file));
+            let usual = name::safe(&note.name);
+            for file in [Some(&usual), note.before.as_ref()].into_iter().flatten() {
+                let before = layout.target(&note.place(file));
+                if before == now || leads(&before) {
+                    continue;
+                }
+                let known = changes.entry(before).or_insert_with(|| Some(now.clone()));
+                // Of two that were called so nobody can tell.
+                known.take_if(|known| *known != now);
+            }
+        }
+        changes.into_iter().filter_map(|(from, to)| Some((from, to?))).collect()
+    }
+
     /// The notes that a link may mean which shows this, in a note of an entity or of something else.
     fn meant(&self, of: Option<&EntityIdentity>, shown: &str) -> Vec<&Noted> {
         match of.filter(|of| of.project.is_empty()) {
@@ -173,8 +192,10 @@ pub fn followed(
         });
         Some(once(&own, &led))
     };
-    // Traces of lines that lead to notes of entities are known by what the links show.
-    rewritten(text, &with, &|_| false)
+    let former = entities.former(layout, leads);
+    rewritten(text, &with, &|written| {
+        !former.is_empty() && trace::retag(written, former.iter().map(|(from, to)| (from.as_str(), to.as_str())))
+    })
 }
 
 impl Leading<'_> {

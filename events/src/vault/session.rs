@@ -9,6 +9,8 @@ use crate::record::Timestamp;
 
 /// Longest entry of a section, in characters.
 const ENTRY_CHARS: usize = 600;
+/// Longest goal, in characters: an objective with its title, and with the mark of a model behind it.
+const GOAL_CHARS: usize = 740;
 /// Longest title, in characters.
 const TITLE_CHARS: usize = 120;
 /// Longest path, in characters.
@@ -48,8 +50,11 @@ pub enum Status {
 pub struct Identity {
     /// The sessions that it names: what it continues, eldest first, and its own as the last one.
     pub session_ids: Vec<String>,
-    /// Those of them that it is the note of: the last one, or any where a person has changed the list.
-    pub own: Vec<String>,
+    /// The one that it is the note of: the last of them.
+    pub own: Option<String>,
+    /// Whether that is sure: a list of several is as Baton wrote it. What a person, or a program, has made of it may be in
+    /// another order, or have more in it.
+    pub is_sure: bool,
     /// The episode that it tells of.
     pub episode_uuid: Option<String>,
     /// The project's folder.
@@ -121,7 +126,7 @@ pub(super) fn tags(kind: &str, project: &str) -> Vec<String> {
 /// What it was for. That begins with the title where the session has a name, and the title stands above.
 fn goal(told: &Told) -> Vec<String> {
     let goal = told.goal.strip_prefix(&told.title).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&told.goal);
-    Some(markdown::line(goal, ENTRY_CHARS)).filter(|goal| !goal.is_empty()).into_iter().collect()
+    Some(markdown::line(goal, GOAL_CHARS)).filter(|goal| !goal.is_empty()).into_iter().collect()
 }
 
 /// One line for each typed prompt, and one entry for the end.
@@ -196,10 +201,8 @@ pub fn identity(text: &str) -> Option<Identity> {
         Some(Value::Text(id)) if !id.is_empty() => vec![id.clone()],
         _ => Vec::new(),
     };
-    let own = match session_ids.as_slice() {
-        [.., last] if session_ids.len() > 1 && header::is_as_written(text, SESSION_IDS) => vec![last.clone()],
-        all => all.to_vec(),
-    };
+    let own = session_ids.last().cloned();
+    let is_sure = session_ids.len() < 2 || header::is_as_written(text, SESSION_IDS);
     let status = match field("status").as_deref() {
         Some("active") | None => Status::Active,
         Some("archived") => Status::Archived,
@@ -209,6 +212,7 @@ pub fn identity(text: &str) -> Option<Identity> {
     Some(Identity {
         session_ids,
         own,
+        is_sure,
         episode_uuid: field("episode_uuid"),
         project: field("project").unwrap_or_default(),
         status,

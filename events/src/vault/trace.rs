@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest as _, Sha256};
 
+use super::block;
 use super::note::Line;
+use crate::digest::MODEL_MARK;
 
 /// Most traces of what stands in a block, and of what was told elsewhere in its section; of more the last ones count. More than
 /// the longest work log has entries.
@@ -183,12 +185,35 @@ fn words(line: &str) -> (String, Option<(&str, bool)>) {
         first = first.or(Some((target, !shown.is_empty())));
         words.push_str(before);
         words.push_str(shown);
+        words.push_str(namesake(target, shown));
         rest = behind;
     }
     words.push_str(rest);
+    if words.contains(MODEL_MARK) {
+        words = words.replace(MODEL_MARK, "");
+    }
     // A file that has a note is named by a link, one that has none as code.
     words.retain(|c| c != '`');
     (words, first)
+}
+
+/// A note without its traces, as it is shown to who does not merge into it.
+pub(super) fn without(text: &str) -> String {
+    block::without_pairs(text, '~')
+}
+
+/// What tells a link from others that show the same: the number of its note, or all of its name where more is not shown.
+fn namesake<'a>(target: &'a str, shown: &str) -> &'a str {
+    let name = target.rsplit('/').next().unwrap_or_default();
+    let number = name.rfind('-').map_or("", |at| &name[at..]);
+    match shown {
+        "" => "",
+        shown if shown.ends_with('…') => name,
+        shown if number.len() > 1 && number[1..].bytes().all(|it| it.is_ascii_digit()) && !shown.ends_with(number) => {
+            number
+        }
+        _ => "",
+    }
 }
 
 /// What stands for the name of a note: its links name it so.
@@ -204,12 +229,15 @@ fn print(text: &str, letters: usize) -> String {
     (0..letters.min(10)).map(letter).collect()
 }
 
-/// Gives every trace that is tagged with one name another name's tag. Whether there was any.
-pub(super) fn retag(written: &mut BTreeMap<String, String>, from: &str, to: &str) -> bool {
-    let (from, to) = (tag(from), tag(to));
-    change(written, |trace| match trace.get(HASH..) {
-        Some(tag) if *tag == from => Some(format!("{}{to}", hash_of(trace))),
-        _ => Some(trace.to_owned()),
+/// Gives every trace that is tagged with a name the tag of another one. Whether there was any.
+pub(super) fn retag<'a>(
+    written: &mut BTreeMap<String, String>,
+    names: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> bool {
+    let tags: BTreeMap<String, String> = names.into_iter().map(|(from, to)| (tag(from), tag(to))).collect();
+    change(written, |trace| match trace.get(HASH..).and_then(|tag| tags.get(tag)) {
+        Some(to) => Some(format!("{}{to}", hash_of(trace))),
+        None => Some(trace.to_owned()),
     })
 }
 

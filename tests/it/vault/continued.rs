@@ -89,3 +89,31 @@ fn a_note_names_what_its_session_continues_until_that_is_forgotten() {
     assert_eq!(named(&world), [vec![2], vec![2], vec![2, 3], vec![2, 3]]);
     assert_eq!(world.json(&["vault", "verify"])["clean"], true, "{}", world.run(&["vault", "verify"]).out);
 }
+
+#[test]
+fn a_list_that_somebody_has_changed_makes_no_note_anothers() {
+    let world = with_notes(&json!({}));
+    for (number, words) in [(1, "wombat cache"), (2, "numbat index")] {
+        worked(&world, "-work-one", number, words);
+    }
+    spool(&world, &[1, 2]);
+    world.ok(&["status"]);
+    world.close(&id(2));
+    ready(&world, 2);
+    let of =
+        |world: &World, ids: &[u32]| heads(world).into_iter().find(|(_, named)| named == ids).map(|(path, _)| path);
+    let (one, two) = (of(&world, &[1]).unwrap(), of(&world, &[1, 2]).unwrap());
+    // The one note is away, and the other one has another name and another head.
+    let text = fs::read_to_string(&two).unwrap().replacen("session_ids:\n", "session_ids: # mine\n", 1);
+    let moved = own(&world).join("projects/Mine.md");
+    fs::write(&moved, &text).unwrap();
+    fs::remove_file(&two).unwrap();
+    fs::remove_file(&one).unwrap();
+    world.stop();
+    world.ok(&["vault", "sync"]);
+    assert!(fs::read_to_string(&one).is_ok_and(|text| text.contains("wombat cache")), "{:?}", notes(&own(&world)));
+    assert_eq!(fs::read_to_string(&moved).unwrap(), text, "it is that of no other session");
+    let forgotten = world.ok(&["forget", &id(1), "--yes"]);
+    assert!(forgotten.out.contains("Mine.md") && !one.exists(), "{}", forgotten.out);
+    assert!(fs::read_to_string(&moved).unwrap().contains("numbat index"));
+}

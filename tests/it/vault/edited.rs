@@ -93,8 +93,13 @@ fn what_a_person_throws_out_of_notes_stays_out() {
     assert_eq!(world.json(&["vault", "status"])["conflicts"], told["conflicts"], "no new ones");
 
     // Nothing of it is remembered when it is forgotten: not by the notes that do not name it any more.
+    for path in &others {
+        let text = fs::read_to_string(path).unwrap();
+        fs::write(path, text + "\nMine.\n").unwrap();
+    }
     let tags = |path: &std::path::PathBuf| {
-        let text = fs::read_to_string(path).unwrap_or_default();
+        let text = fs::read_to_string(path).unwrap();
+        assert!(text.contains("Mine."), "{text}");
         baton_events::vault::forget::remembered(&text).contains(&baton_events::vault::forget::tag(&stem))
     };
     assert!(others.iter().all(tags));

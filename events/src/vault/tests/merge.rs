@@ -75,6 +75,16 @@ Session completed. Work finalized.
 }
 
 #[test]
+fn who_says_a_long_goal_stands_behind_it() {
+    use crate::digest::MODEL_MARK;
+
+    let mut told = told();
+    told.goal = format!("{} end{MODEL_MARK}", "a".repeat(716));
+    let text = text(None, &wanted(&told).note);
+    assert!(text.contains(&format!(" end{MODEL_MARK}\n")), "{text}");
+}
+
+#[test]
 fn what_is_wanted_replaces_what_baton_wrote() {
     let first = text(None, &whole(&["- a", "- b"]));
     assert_eq!(seen(&first), ["## Open", "- a", "- b"]);
@@ -422,12 +432,15 @@ fn a_note_says_which_session_or_entity_it_is_of() {
     let own = "7acd37a8-2745-4b58-a8a9-46164b22ad9e";
     let continued = text(Some(&note), &wanted(&later).note);
     let identity = session::identity(&continued).unwrap();
-    assert_eq!((identity.session_ids, identity.own), (vec!["s-1".into(), "s-2".into(), own.into()], vec![own.into()]));
+    assert_eq!((identity.session_ids, identity.own), (vec!["s-1".into(), "s-2".into(), own.into()], Some(own.into())));
+    assert!(identity.is_sure);
     let respelled = continued.replace("\n  - s-1\n  - s-2\n  - \"7acd", "\n- 's-1'\n- \"s-2\"\n- \"7acd");
     assert_ne!(respelled, continued);
-    assert_eq!(session::identity(&respelled).unwrap().own, [own]);
-    let theirs = continued.replace("  - s-2\n", "");
-    assert_eq!(session::identity(&theirs).unwrap().own, ["s-1", own], "nobody can tell");
+    assert!(session::identity(&respelled).unwrap().is_sure);
+    for theirs in [continued.replace("  - s-2\n", ""), continued.replace("<!-- baton:note", "<!-- note")] {
+        assert_ne!(theirs, continued);
+        assert!(!session::identity(&theirs).unwrap().is_sure);
+    }
     assert_eq!(session::identity("---\ntype: other\n---\n"), None);
     assert_eq!(session::identity("no frontmatter"), None);
     let entities = knowledge::mentioned(&told(), &layout(), day("2026-03-14"));

@@ -1,9 +1,12 @@
 //! Nothing is told twice: what a person throws out of a note stays out.
 
 use super::sample::{at, day, layout, said, told, wanted};
-use crate::vault::forget::{self, Left};
+use crate::vault::forget::Left;
 use crate::vault::told::Said;
-use crate::vault::{Body, Line, Merged, Note, Section, Told, block, compaction, merge, renamed, start};
+use crate::vault::{
+    Body, Entities, Line, Merged, Note, Noted, Section, Told, block, compaction, followed, forget, merge, renamed,
+    session, start,
+};
 
 fn note(body: Body) -> Note {
     Note { header: Vec::new(), sections: vec![Section { key: "open", heading: "Open", body }] }
@@ -151,6 +154,27 @@ fn what_a_person_throws_out_stays_out() {
                 (lines(&[("a", "s1"), ("b", "s1")]), &["a ([[s1]])"]),
                 (lines(&[("b", "s2"), ("b", "s1")]), &["a ([[s1]])"]),
                 (lines(&[("c", "s1"), ("b", "s2"), ("b", "s3")]), &["a ([[s1]])", "b ([[s3]])", "c ([[s1]])"]),
+            ],
+        },
+        Case {
+            what: "one of several that show the same",
+            first: whole(&["[[x/sqlite|sqlite]]", "[[x/a|src/deep…]] (+1 −0)"]),
+            edit: |text| without(&without(text, "- [[x/sqlite|sqlite]]"), "- [[x/a|src/deep…]] (+1 −0)"),
+            then: vec![
+                (whole(&["[[y/sqlite|sqlite]]", "[[x/a|src/deep…]] (+2 −0)"]), &[]),
+                (
+                    whole(&["[[x/sqlite|sqlite]]", "[[x/sqlite-2|sqlite]]", "[[x/b|src/deep…]] (+1 −0)"]),
+                    &["[[x/sqlite-2|sqlite]]", "[[x/b|src/deep…]] (+1 −0)"],
+                ),
+            ],
+        },
+        Case {
+            what: "what a model says then, too",
+            first: whole(&["deploy it", "a → b ([[x/sled|sled]])"]),
+            edit: |text| without(&without(text, "- deploy it"), "- a → b ([[x/sled|sled]])"),
+            then: vec![
+                (whole(&["deploy it · model", "a · model → b · model ([[x/sled|sled]])", "c · model"]), &["c · model"]),
+                (whole(&["deploy it", "c"]), &["c"]),
             ],
         },
         Case {
@@ -302,4 +326,53 @@ fn a_whole_note_stays_as_a_person_has_left_it() {
     let expected = ["- 2026-03-14 11:00 and the alert", "### 2026-03-14T12:00:00Z - Session End", "- watch it"];
     let is_marker = |line: &&&str| line.starts_with("<!-- ");
     assert_eq!(added.iter().filter(|line| !is_marker(line)).copied().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn what_was_told_of_an_entity_is_known_by_the_name_that_its_note_has_now() {
+    let page = start::wanted(&told(), None, &layout(), day("2026-03-20")).remove(0).note;
+    let (old, new) = ("claude/projects/shop/entities/src-auth.rs", "claude/projects/shop/entities/Auth");
+    let theirs = without(&merge(None, &page).text, &format!("- [[{old}|src/auth.rs]]"));
+    let noted = |file: &str| {
+        let own = |text: &str| text.to_owned();
+        Noted { project: Some(own("shop")), kind: own("File"), name: own("src/auth.rs"), file: own(file), before: None }
+    };
+    let follow = |text: &str, file: &str, there: &str| {
+        let leads = |target: &str| target == there || target == "claude/projects/shop/entities/shop";
+        followed(text, "claude/projects/shop/shop.md", &layout(), &Entities::of([noted(file)]), &leads)
+    };
+    assert_eq!(follow(&theirs, "src-auth.rs", old), None);
+    assert_eq!(follow(&theirs, "Auth", old), None, "another one is called so now");
+    let text = follow(&theirs, "Auth", new).unwrap();
+    assert!(!remembers(&text, old) && remembers(&text, new), "{text}");
+    assert_eq!(follow(&text, "Auth", new), None, "once");
+    let Left::Text(left) = forget::lines(&text, new) else { panic!("{text}") };
+    assert!(!remembers(&left, new));
+}
+
+#[test]
+fn who_reads_a_note_sees_no_traces() {
+    let text = merge(None, &wanted(&told()).note).text;
+    let read = forget::without_traces(&text);
+    assert!(text.contains("~=") && !read.contains("~="), "{read}");
+    let marker = |text: &str| block::note_of(text).unwrap();
+    let mut expected = marker(&text);
+    expected.retain(|key, _| !key.ends_with('~'));
+    assert_eq!(marker(&read), expected);
+    let body = |text: &str| text.split_once(" -->").map(|(_, body)| body.to_owned());
+    assert_eq!(body(&read), body(&text));
+    for none in ["", "no marker", "a~=b\n"] {
+        assert_eq!(forget::without_traces(none), none);
+    }
+}
+
+#[test]
+fn a_line_of_very_many_markers_takes_no_longer_than_its_length() {
+    let marker = "<!-- baton:note a=b ";
+    for line in [marker.repeat(400_000), format!("x {}", "<!-- baton:note".repeat(400_000))] {
+        let text = format!("---\ntype: session\nsession_ids: [a, b]\n---\n{line}-->\n");
+        assert_eq!(forget::remembered(&text), std::collections::BTreeSet::new());
+        assert_eq!(forget::without_traces(&text), text);
+        assert!(session::identity(&text).is_some_and(|identity| !identity.is_sure));
+    }
 }
