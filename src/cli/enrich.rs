@@ -38,7 +38,7 @@ pub(super) struct Typed {
     /// A session's id, or the beginning of one [default: the open session of this directory]
     #[arg(value_name = "SESSION", conflicts_with = "all")]
     session: Option<String>,
-    /// All sessions that have an episode and are not enriched
+    /// All sessions that have ended, have an episode and are not enriched
     #[arg(long)]
     all: bool,
     /// Most US dollars for this run, instead of the daily budget

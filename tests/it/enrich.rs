@@ -275,6 +275,26 @@ fn what_costs_more_than_a_budget_waits_and_is_said_to() {
 }
 
 #[test]
+fn what_calls_under_way_may_cost_at_most_keeps_nothing_from_a_run_that_they_do_not_cost() {
+    let world = World::new();
+    let endpoint = Imitation::start().unwrap();
+    // Estimated at 0.0045 dollars each, so that there is room for one at a time; in fact they are much cheaper.
+    let prices = json!({"made": {"input": 1, "output": 1}});
+    configure(&world, &endpoint, json!({"prices": prices, "max_concurrency": 2, "check_interval": 600}));
+    for number in 1..=4 {
+        session(&world, number);
+        world.close(&id(number));
+    }
+    let all = world.json(&["enrich", "--all", "--max-usd", "0.007"]);
+    assert_eq!((&all["enriched"], &all["over_budget"], &all["calls"]), (&json!(4), &json!(0), &json!(4)), "{all}");
+    assert!(all["usd"].as_f64() <= Some(0.007), "{all}");
+    session(&world, 5);
+    world.close(&id(5));
+    let none = world.json(&["enrich", "--all", "--max-usd", "0.0001"]);
+    assert_eq!((&none["enriched"], &none["over_budget"]), (&json!(0), &json!(1)), "{none}");
+}
+
+#[test]
 fn a_model_without_a_price_is_refused_elsewhere_and_a_missing_key_is_a_state_with_a_fix() {
     let mut world = World::new();
     session(&world, 1);

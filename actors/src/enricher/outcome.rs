@@ -33,6 +33,8 @@ pub(crate) enum Outcome {
         why: String,
         /// What helps.
         next_step: &'static str,
+        /// Whether it is the session's own, which no other call has a part in.
+        is_of_session: bool,
     },
     /// The model's answers are of no use; the episode stays.
     GivenUp {

@@ -326,7 +326,7 @@ impl Work<'_> {
             if bound != Bound::Run {
                 enricher.known().over_budget.insert(self.id.clone(), (self.episode.hash, wanted, bound));
             }
-            Outcome::OverBudget { why, next_step: bound.next_step() }
+            Outcome::OverBudget { why, next_step: bound.next_step(), is_of_session: bound == Bound::Session }
         })?;
         enricher.known().over_budget.remove(self.id);
         // What is over the allowance of one run is not owed by it.

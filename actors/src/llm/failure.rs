@@ -183,7 +183,9 @@ impl Failure {
                  started, then run `baton stop`; else install the system's ca-certificates"
             }
             Kind::TimedOut => "a smaller model, or a faster machine; it is tried again by itself",
-            Kind::Unauthorised => "check the key in the variable that api_key_env names, and what it may be used for",
+            Kind::Unauthorised => {
+                "check the key that llm.api_key_env or llm.api_key_file names, and what it may be used for"
+            }
             Kind::RateLimited { .. } => "it goes on by itself when the endpoint allows it",
             Kind::QuotaSpent => "look at the plan and billing of the account; it is tried again by itself",
             Kind::NotThere => "check base_url (mostly it ends with /v1) and the model's name in config.json",

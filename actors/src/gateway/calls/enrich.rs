@@ -54,10 +54,13 @@ pub(in crate::gateway) async fn enrich(
         let (mut waiting, mut failures) = (VecDeque::from(chosen), 0);
         // Dropped with the call: nothing more is begun.
         let mut at_work = JoinSet::new();
+        // Another one has found no room beside those at work.
+        let mut is_crowded = false;
         loop {
             let most = services.settings.now().llm.as_ref().map_or(1, |llm| llm.max_concurrency);
             while at_work.len() < most
                 && failures < FAILURES
+                && !is_crowded
                 && let Some(id) = waiting.pop_front()
             {
                 let (services, by) = (services.clone(), by.clone());
@@ -69,8 +72,19 @@ pub(in crate::gateway) async fn enrich(
                 at_work.spawn(work);
             }
             let Some(next) = at_work.join_next().await else { break };
+            let next = next.ok().and_then(Result::ok);
+            if let Some((id, done)) = &next
+                && matches!(done.outcome, Outcome::OverBudget { is_of_session: false, .. })
+                && (done.calls, at_work.is_empty()) == (0, false)
+            {
+                // Calls take their estimates out and give back what they do not cost.
+                waiting.push_front(id.clone());
+                is_crowded = true;
+                continue;
+            }
+            is_crowded = false;
             done.fetch_add(1, Ordering::Relaxed);
-            let Ok(Ok((id, done))) = next else {
+            let Some((id, done)) = next else {
                 sum.failures += 1;
                 continue;
             };
@@ -148,8 +162,8 @@ fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Do
             sum.unchanged += 1;
             unseen(sum, services, id);
         }
-        Outcome::OverBudget { why, next_step } => {
-            name(format!("{why}; {next_step}{}", what_stays(services, id)));
+        Outcome::OverBudget { why, next_step, .. } => {
+            name(format!("{why}; {next_step}{}", what_stays(services, id, &why)));
             sum.over_budget += 1;
         }
         Outcome::Nothing { why } => {
@@ -157,19 +171,21 @@ fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Do
             sum.failures += 1;
         }
         Outcome::GivenUp { why } | Outcome::Failed { why, .. } => {
-            name(format!("{why}{}", what_stays(services, id)));
+            name(format!("{why}{}", what_stays(services, id, &why)));
             sum.failures += 1;
         }
     }
 }
 
-/// What is so of a session with which nothing came about.
-fn what_stays(services: &Services, id: &SessionId) -> String {
+/// What is so of a session with which nothing came about, beside what was told.
+fn what_stays(services: &Services, id: &SessionId, told: &str) -> String {
     let table = services.table.now();
     let Some(state) = table.get(id).map(|row| &row.state) else { return String::new() };
     let kept = state.enriched_by().map_or("", |_| "; what a model made of it before stays");
     let owed = state.enrichment().filter(|known| known.owed.is_some());
-    format!("{kept}{}", owed.map_or("", |_| "; it stays owed, and is tried again by itself"))
+    let is_told = told.contains("tried again by itself");
+    let stays = if is_told { "; it stays owed" } else { "; it stays owed, and is tried again by itself" };
+    format!("{kept}{}", owed.map_or("", |_| stays))
 }
 
 /// Counts what of a session its model was not sent.

@@ -387,7 +387,8 @@ fn forgotten_message(told: &answer::Forget, done: &Done) -> String {
         true => ("file", String::new()),
         false => {
             let notes = redact(&listed(&done.theirs)).into_owned();
-            ("other file", format!(". What people wrote in these notes stays there, and may tell of it: {notes}"))
+            let stays = "What people wrote in these notes stays there, with the lines of blocks that they changed";
+            ("other file", format!(". {stays}, and may tell of it: {notes}"))
         }
     };
     let lasting = if told.notes == 0 { "" } else { ", but for what was added, which is gone for good" };
