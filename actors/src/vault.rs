@@ -164,8 +164,16 @@ impl Scribe {
         let mut not_before = Timestamp(i64::MIN);
         let (mut pause, mut left_at) = (LEFT, None);
         let (mut removal_pause, mut removal_at) = (RETRY, None);
+        let mut known = None;
         loop {
             table.mark_seen();
+            let vault = settings.newest().vault.clone();
+            if known.as_ref() != Some(&vault) {
+                // Another vault, maybe: it may have notes of what was forgotten while nobody knew where they are.
+                known = Some(vault.clone());
+                (removal_pause, removal_at) = (RETRY, None);
+                self.removal_owed.store(true, Ordering::Relaxed);
+            }
             // Whether or not notes are written now.
             if removal_at.is_none_or(|at| at <= Instant::now()) {
                 self.remove_forgotten(services).await;
@@ -177,7 +185,6 @@ impl Scribe {
                     false => (removal_pause, removal_at) = (RETRY, None),
                 }
             }
-            let vault = settings.newest().vault.clone();
             let mut refused = match vault.enabled {
                 true => self.round(services, &Asked::default()).await.refused,
                 false => None,
@@ -232,14 +239,8 @@ impl Scribe {
                     Ok(()) => sleep(GATHER).await,
                     Err(_) => return,
                 },
-                changed = settings.changed() => match changed {
-                    // Another vault, maybe.
-                    Ok(()) => {
-                        (removal_pause, removal_at) = (RETRY, None);
-                        // It may have notes of what was forgotten while nobody knew where they are.
-                        self.removal_owed.store(true, Ordering::Relaxed);
-                    }
-                    Err(_) => return,
+                changed = settings.changed() => if changed.is_err() {
+                    return;
                 },
                 () = self.wake.notified() => {}
                 () = again => {}
