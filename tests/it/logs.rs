@@ -36,10 +36,23 @@ impl Following {
 
     /// Ctrl-C: what it says on standard error then.
     fn interrupt(mut self) -> String {
-        kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
-        self.child.wait().unwrap();
+        // Whoever runs the tests in the background has Ctrl-C ignored by all that they start.
+        let signal = if is_ctrl_c_ignored() { Signal::TERM } else { Signal::INT };
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        let has_ended = crate::world::wait(|| self.child.try_wait().unwrap().is_some());
+        if !has_ended {
+            self.child.kill().unwrap();
+        }
+        assert!(has_ended, "it goes on");
         std::io::read_to_string(self.child.stderr.take().unwrap()).unwrap()
     }
+}
+
+/// As far as the system tells.
+fn is_ctrl_c_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 2 != 0)
 }
 
 #[test]
